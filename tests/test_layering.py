@@ -13,8 +13,8 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "errors", "filters", "ids", "langcodes", "option_lists", "options", "rules", "search"),
-    *("tags", "values", "vectors", "version"),
+    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
+    *("options", "rules", "search", "tags", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
@@ -24,6 +24,7 @@ ALLOWED = {
     "_native": set(),
     "access": EVERYBODY | {"files"},
     "arguments": {"errors", "ids", "langcodes"},
+    "bucket_names": {"errors", "ids"},
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
@@ -49,10 +50,11 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "filters", "langcodes", "tags", "values", "vectors"},
+    "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
+    "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"filters", "ids", "options"},
+    "search": {"bucket_names", "filters", "ids", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},

@@ -1,13 +1,23 @@
 from collections.abc import Sequence
+from typing import final
 
 from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.mask import Mask
+from sonicpy.store.views.beside_words import ColumnRows
 
+class LazyWindows:
+    def __init__(self, reader: ColumnRows, column: int, count: int) -> None: ...
+
+Windows = LazyWindows | list[ColumnWindow | None]
+
+@final
 class InRange(Mask):
-    def __init__(self, windows: int, columns: list[ColumnWindow | None], low: int, high: int) -> None: ...
+    def __init__(self, windows: int, columns: Windows, low: int, high: int) -> None: ...
 
+@final
 class OneOf(Mask):
-    def __init__(self, windows: int, columns: list[ColumnWindow | None], values: Sequence[int]) -> None: ...
+    def __init__(self, windows: int, columns: Windows, values: Sequence[int]) -> None: ...
 
+@final
 class Near(Mask):
-    def __init__(self, windows: int, columns: list[ColumnWindow | None], point: int, meters: float) -> None: ...
+    def __init__(self, windows: int, columns: Windows, point: int, meters: float) -> None: ...

@@ -95,8 +95,9 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
 
     Args:
         rows: a table that `sonicpy.api.tables` reads; or an iterable of tables, and of rows: tuples and lists (object,
-            text), (object, text, lang), (collection, bucket, object, text) or (collection, bucket, object, text, lang),
-            dicts, and rows that have names, as `sonicpy.api.row_parts` reads them.
+            text), (object, text, lang), (collection, bucket, object, text), (collection, bucket, object, text, lang) or
+            (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as
+            `sonicpy.api.row_parts` reads them.
 
     Raises:
         InvalidArgument: `rows` is none of these, or a table lacks a column.
@@ -142,7 +143,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             yield Refused(number, parts.object, parts.reason)
             continue
         collection, bucket, oid, text, lang = parts[:5]
-        more: Others = {}
+        more: RowExtras = {}
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
@@ -150,7 +151,9 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             if lang is not None:
                 lang = None if is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
             if len(parts) > 5:
-                more = others_of_row(*parts[5:])
+                more = extras_of_row(*parts[5:])
+                if compat and more:
+                    raise InvalidArgument("tags, values or vectors are given in compat mode; Sonic lacks them")
         except InvalidArgument as error:
             reason = "the name of the object is missing" if is_missing(oid) else str(error)
             yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
@@ -163,7 +166,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         yield Row(collection, bucket, name, text, lang, **more)
 
 
-class Others(TypedDict, total=False):
+class RowExtras(TypedDict, total=False):
     """The tags, values and vectors of a Row."""
 
     tags: list[str]
@@ -171,7 +174,7 @@ class Others(TypedDict, total=False):
     vector: str | None
 
 
-def others_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE) -> Others:
+def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE) -> RowExtras:
     """Return the tags, values and vectors of a row, without missing ones.
 
     Args:
@@ -182,7 +185,7 @@ def others_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
     Raises:
         InvalidArgument: one of them is not allowed.
     """
-    found: Others = {}
+    found: RowExtras = {}
     if not isinstance(values, Mapping):
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]

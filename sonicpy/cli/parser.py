@@ -10,6 +10,7 @@ from sonicpy.version import VERSION
 MODULES = {
     "demo": "demo.verb", "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
+    "similar": "search",
     "ls": "ls",
     "push": "ingest", "upsert": "ingest", "tag": "ingest", "pop": "ingest", "flush": "ingest",
     "import": "importing.verb", "mirror": "mirror",
@@ -38,6 +39,7 @@ server
 search
   query        print the objects that match a text
   suggest      print words that complete or correct a word
+  similar      print the objects that are like an object
   list         print the words of a bucket
   ls           print the names of collections, buckets or objects
   count        count buckets, objects, words, or words of an object

@@ -41,6 +41,7 @@ READS = OPEN | {
     Endpoint("POST", "/v1/query"),
     Endpoint("GET", "/v1/search"),
     Endpoint("GET", "/v1/suggest"),
+    Endpoint("GET", "/v1/similar"),
     Endpoint("GET", "/v1/explain"),
     Endpoint("GET", "/v1/facets"),
     Endpoint("GET", "/v1/words"),

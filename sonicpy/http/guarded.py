@@ -9,6 +9,7 @@ from sonicpy.access.grant import Grant, NotPermitted, asked_scope, asked_scopes
 from sonicpy.access.scopes import EVERYTHING, KeyScope
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits, with_facets
+from sonicpy.bucket_names import AnyBucket
 from sonicpy.errors import CommandError
 from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
@@ -77,7 +78,7 @@ class GuardedBackend:
         found = await self._backend.call(method, *args, **within(grant, options))
         return coarse_hits(found) if grant.filters and isinstance(found, Hits) else found
 
-    async def explained(self, collection: str, bucket: str, text: str, **options: Any) -> Explanation:
+    async def explained(self, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
         """Return the explanation of a query whose words are marked in texts that its hits are shown with: the client
         gets these texts alone, so the key has to allow the query."""
         permit = PERMIT.get()
@@ -152,11 +153,11 @@ def within(grant: Grant, options: dict[str, Any]) -> dict[str, Any]:
 def coarse_hits(hits: Hits) -> Hits:
     """Return hits with scores cut behind two decimals, and without a corrected text."""
     scores = None if hits.scores is None else [coarse(score) or 0.0 for score in hits.scores]
-    found = Hits(hits.objects, scores, hits.total, hits.whole, hits.hows)
+    found = Hits(hits.objects, scores, hits.total, hits.whole, hits.hows, None, hits.buckets)
     return found if hits.facets is None else with_facets(found, hits.facets)
 
 
-async def explained(backend: Backend, collection: str, bucket: str, text: str, **options: Any) -> Explanation:
+async def explained(backend: Backend, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
     """Return the explanation of a query, for marks in texts; see `GuardedBackend.explained`."""
     if isinstance(backend, GuardedBackend):
         return await backend.explained(collection, bucket, text, **options)

@@ -125,7 +125,11 @@ class Changing:
         The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
         gave the object already is recognised by a digest: it is neither analysed nor compared.
 
-        Args, and Raises: as `push`; tags, values and vectors that are not given stay. InvalidArgument in compat mode.
+        Args:
+            collection, bucket, object, lang, vector: as in `push`.
+            tags, values: as in `push`: those that are not given stay.
+
+        Raises like `push`, and InvalidArgument in compat mode.
         """
         engine = self._engine
         self._check_upsert()
@@ -287,7 +291,7 @@ class Changing:
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
 
     def _fields(self, text: str, tags: Any, values: Any, vector: Vector) -> Fields:
-        """Return what a change gives an object beside the terms of a text. Raises InvalidArgument."""
+        """Return the fields that a change gives an object beside the terms of a text. Raises InvalidArgument."""
         fields: Fields = ()
         if tags is not None or values is not None:
             fields = fields_of(tags, values, compat=self._engine.is_compat)

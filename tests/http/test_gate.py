@@ -22,10 +22,12 @@ BEARER = {"Authorization": f"Bearer {PASSWORD}"}
 SCOPE = {"collection": "messages", "bucket": "default"}
 CHANGES = {
     ("POST", "/v1/push"), ("POST", "/v1/pop"), ("POST", "/v1/flush"), ("POST", "/v1/bulk"),
+    ("POST", "/v1/tag"), ("POST", "/v1/upsert"),
     ("POST", "/v1/consolidate"), ("POST", "/v1/backup"), ("POST", "/v1/restore"),
 }  # fmt: skip
 READS = {
-    ("GET", "/health"), ("GET", "/v1/query"), ("POST", "/v1/query"), ("GET", "/v1/search"), ("GET", "/v1/suggest"),
+    ("GET", "/health"), ("GET", "/v1/query"), ("POST", "/v1/query"), ("GET", "/v1/search"), ("GET", "/v1/similar"),
+    ("GET", "/v1/suggest"),
     ("GET", "/v1/explain"), ("GET", "/v1/words"), ("GET", "/v1/objects"), ("GET", "/v1/buckets"),
     ("GET", "/v1/about"), ("GET", "/v1/collections"), ("GET", "/v1/count"), ("GET", "/v1/exists"), ("GET", "/v1/stats"),
     ("GET", "/v1/figures"), ("GET", "/v1/facets"), ("POST", "/v1/verify"),
@@ -33,6 +35,8 @@ READS = {
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/push": {**SCOPE, "object": "o", "text": "forged"},
     "/v1/pop": {**SCOPE, "object": "message:1", "text": "weather"},
+    "/v1/tag": {**SCOPE, "object": "message:1", "tags": ["forged"]},
+    "/v1/upsert": {**SCOPE, "object": "message:1", "text": "forged"},
     "/v1/flush": {"collection": "messages"},
     "/v1/bulk": {**SCOPE, "object": "o", "text": "forged"},
 }

@@ -13,13 +13,14 @@ from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
+from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
-from sonicpy.client import plans
+from sonicpy.client import ingest_plans, plans
 from sonicpy.client.aio.bucket import AsyncBucket
 from sonicpy.client.aio.connection import AsyncConnection
 from sonicpy.client.aio.pool import AsyncPool
 from sonicpy.client.client_settings import ClientSettings
-from sonicpy.client.plans import CallPlan, Value
+from sonicpy.client.exchange import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
@@ -31,6 +32,7 @@ from sonicpy.search import (
     FacetsLike,
     FilterLike,
     QueryOptions,
+    SimilarOptions,
     asked,
     facets_asked,
     joined,
@@ -95,7 +97,7 @@ class AsyncClient:
             vector: a vector of the object, of which the signs are kept; see `Index.push`.
             tags, values: as in `Index.push`.
         """
-        await self._run(plans.push(collection, bucket, object, text, lang, vector, tags, values))
+        await self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values))
 
     async def tag(
         self,
@@ -107,7 +109,7 @@ class AsyncClient:
         values: Mapping[str, Any] | None = None,
     ) -> int:
         """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
-        return await self._run(plans.tag(collection, bucket, object, tags, values))
+        return await self._run(ingest_plans.tag(collection, bucket, object, tags, values))
 
     async def upsert(
         self,
@@ -125,7 +127,7 @@ class AsyncClient:
 
         Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
         """
-        await self._run(plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
+        await self._run(ingest_plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
     async def push_many(
         self,
@@ -181,7 +183,7 @@ class AsyncClient:
 
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
-        return await self._run(plans.pop(collection, bucket, object, text))
+        return await self._run(ingest_plans.pop(collection, bucket, object, text))
 
     async def flush(
         self,
@@ -192,19 +194,19 @@ class AsyncClient:
         filter: FilterLike = None,
     ) -> int:
         """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
-        return await self._run(plans.flush(collection, bucket, object, filter))
+        return await self._run(ingest_plans.flush(collection, bucket, object, filter))
 
     async def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""
-        return await self._run(plans.number("FLUSHC", collection, changes=True))
+        return await self._run(ingest_plans.number("FLUSHC", collection, changes=True))
 
     async def flush_bucket(self, collection: str, bucket: str) -> int:
         """Erase a bucket; return 1 if it existed, else 0."""
-        return await self._run(plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
+        return await self._run(ingest_plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
 
     async def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
-        return await self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
+        return await self._run(ingest_plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     async def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Take the vectors of a column from every object of a bucket; return how many columns went.
@@ -212,7 +214,7 @@ class AsyncClient:
         Args:
             column: its name; "": of all columns.
         """
-        return await self._run(plans.drop_vectors(collection, bucket, column))
+        return await self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
     def bucket(self, collection: str, bucket: str) -> AsyncBucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -226,24 +228,41 @@ class AsyncClient:
 
     @with_options("QUERY")
     async def query(
-        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+        self,
+        collection: str,
+        bucket: AnyBucket,
+        text: str,
+        *,
+        facets: FacetsLike = None,
+        **options: Unpack[QueryOptions],
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
         search = asked("QUERY", collection, bucket, text, options)
         return await self._run(plans.query_with_facets(search, joined(search, facets)))
 
     @with_options("FACETS")
-    async def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    async def facets(
+        self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]
+    ) -> Facets:
         """Return how many of the objects that match a text hold each tag, or have a value in each range."""
         return await self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
-    async def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    async def explain(
+        self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]
+    ) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return await self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
+    @with_options("SIMILAR")
+    async def similar(
+        self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]
+    ) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first."""
+        return await self._run(plans.similar(collection, bucket, object, options))
+
     async def suggest(
-        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+        self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
         return await self._run(plans.suggest(collection, bucket, word, limit, filter))
@@ -251,7 +270,7 @@ class AsyncClient:
     async def words(
         self,
         collection: str,
-        bucket: str,
+        bucket: AnyBucket,
         *,
         limit: int = 100,
         offset: int = 0,
@@ -264,7 +283,7 @@ class AsyncClient:
     async def count(
         self,
         collection: str,
-        bucket: str | None = None,
+        bucket: AnyBucket | None = None,
         object: ObjectName | None = None,
         *,
         of: Counted | None = None,
@@ -278,19 +297,19 @@ class AsyncClient:
 
     async def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
-        return await self._run(plans.number("COUNT", collection))
+        return await self._run(ingest_plans.number("COUNT", collection))
 
-    async def count_words(self, collection: str, bucket: str) -> int:
+    async def count_words(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many different words the bucket holds."""
-        return await self._run(plans.number("COUNT", *plans.scope(collection, bucket)))
+        return await self._run(plans.count(collection, plans.given(bucket), None, "words"))
 
-    async def count_objects(self, collection: str, bucket: str) -> int:
+    async def count_objects(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many objects the bucket holds."""
-        return await self._run(plans.number("COUNTB", *plans.scope(collection, bucket)))
+        return await self._run(plans.count(collection, plans.given(bucket), None, "objects"))
 
     async def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return await self._run(plans.number("COUNT", *plans.names(collection, bucket, object)))
+        return await self._run(ingest_plans.number("COUNT", *plans.names(collection, bucket, object)))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,12 @@ from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
+from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
-from sonicpy.client import plans
+from sonicpy.client import ingest_plans, plans
 from sonicpy.client.blocking.pool import Pool
 from sonicpy.client.client_settings import ClientSettings
-from sonicpy.client.plans import CallPlan, Value
+from sonicpy.client.exchange import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
@@ -31,6 +32,7 @@ from sonicpy.search import (
     FacetsLike,
     FilterLike,
     QueryOptions,
+    SimilarOptions,
     asked,
     facets_asked,
     joined,
@@ -95,7 +97,7 @@ class Client:
             vector: a vector of the object, of which the signs are kept; see `Index.push`.
             tags, values: as in `Index.push`.
         """
-        self._run(plans.push(collection, bucket, object, text, lang, vector, tags, values))
+        self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values))
 
     def tag(
         self,
@@ -107,7 +109,7 @@ class Client:
         values: Mapping[str, Any] | None = None,
     ) -> int:
         """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
-        return self._run(plans.tag(collection, bucket, object, tags, values))
+        return self._run(ingest_plans.tag(collection, bucket, object, tags, values))
 
     def upsert(
         self,
@@ -125,7 +127,7 @@ class Client:
 
         Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
         """
-        self._run(plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
+        self._run(ingest_plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
     def push_many(
         self,
@@ -181,7 +183,7 @@ class Client:
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
-        return self._run(plans.pop(collection, bucket, object, text))
+        return self._run(ingest_plans.pop(collection, bucket, object, text))
 
     def flush(
         self,
@@ -192,19 +194,19 @@ class Client:
         filter: FilterLike = None,
     ) -> int:
         """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
-        return self._run(plans.flush(collection, bucket, object, filter))
+        return self._run(ingest_plans.flush(collection, bucket, object, filter))
 
     def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""
-        return self._run(plans.number("FLUSHC", collection, changes=True))
+        return self._run(ingest_plans.number("FLUSHC", collection, changes=True))
 
     def flush_bucket(self, collection: str, bucket: str) -> int:
         """Erase a bucket; return 1 if it existed, else 0."""
-        return self._run(plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
+        return self._run(ingest_plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
 
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
-        return self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
+        return self._run(ingest_plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Take the vectors of a column from every object of a bucket; return how many columns went.
@@ -212,7 +214,7 @@ class Client:
         Args:
             column: its name; "": of all columns.
         """
-        return self._run(plans.drop_vectors(collection, bucket, column))
+        return self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -226,24 +228,35 @@ class Client:
 
     @with_options("QUERY")
     def query(
-        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+        self,
+        collection: str,
+        bucket: AnyBucket,
+        text: str,
+        *,
+        facets: FacetsLike = None,
+        **options: Unpack[QueryOptions],
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
         search = asked("QUERY", collection, bucket, text, options)
         return self._run(plans.query_with_facets(search, joined(search, facets)))
 
     @with_options("FACETS")
-    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
         """Return how many of the objects that match a text hold each tag, or have a value in each range."""
         return self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
+    @with_options("SIMILAR")
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first."""
+        return self._run(plans.similar(collection, bucket, object, options))
+
     def suggest(
-        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+        self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
         return self._run(plans.suggest(collection, bucket, word, limit, filter))
@@ -251,7 +264,7 @@ class Client:
     def words(
         self,
         collection: str,
-        bucket: str,
+        bucket: AnyBucket,
         *,
         limit: int = 100,
         offset: int = 0,
@@ -264,7 +277,7 @@ class Client:
     def count(
         self,
         collection: str,
-        bucket: str | None = None,
+        bucket: AnyBucket | None = None,
         object: ObjectName | None = None,
         *,
         of: Counted | None = None,
@@ -278,19 +291,19 @@ class Client:
 
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
-        return self._run(plans.number("COUNT", collection))
+        return self._run(ingest_plans.number("COUNT", collection))
 
-    def count_words(self, collection: str, bucket: str) -> int:
+    def count_words(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many different words the bucket holds."""
-        return self._run(plans.number("COUNT", *plans.scope(collection, bucket)))
+        return self._run(plans.count(collection, plans.given(bucket), None, "words"))
 
-    def count_objects(self, collection: str, bucket: str) -> int:
+    def count_objects(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many objects the bucket holds."""
-        return self._run(plans.number("COUNTB", *plans.scope(collection, bucket)))
+        return self._run(plans.count(collection, plans.given(bucket), None, "objects"))
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return self._run(plans.number("COUNT", *plans.names(collection, bucket, object)))
+        return self._run(ingest_plans.number("COUNT", *plans.names(collection, bucket, object)))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

@@ -7,21 +7,23 @@ the others, so it moves them neither up nor down. Objects behind the first `dept
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy._native.vectors import likenesses, square_sum
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
-from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.ranking import AnyLexicon, carry_out
 from sonicpy.search import Search
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_numbers
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 Sums = Sequence[int | None]
 """The likeness of each of some objects to a query, as `likenesses` returns them."""
@@ -124,9 +126,9 @@ class Meant(NamedTuple):
 
 
 def find_meant(
-    lexicon: Lexicon,
+    lexicon: AnyLexicon,
     terms: Terms,
-    config: Config,
+    config: "Config",
     search: Search,
     matching: Matching | None,
     *,
@@ -135,9 +137,12 @@ def find_meant(
     """Return the objects that answer a search with a vector, in the order of words and meaning.
 
     Raises:
-        InvalidArgument: the bucket has other vectors, see `sums_of`; or the ranking has no scores to add to.
+        InvalidArgument: the bucket has other vectors, see `sums_of`; several are searched; or the ranking has no scores
+            to add to.
     """
     check_ranking(config)
+    if not isinstance(lexicon, Lexicon):
+        raise refused_vector("several buckets are named; allowed is one bucket, or a search without a vector")
     wanted = max(search.depth, search.offset + search.limit)
     plan, part = carry_out(lexicon, terms, config, matching, wanted, total=total)
     assert isinstance(part, Part)
@@ -149,7 +154,7 @@ def find_meant(
     return Meant(plan, part, [part.found[place] for place in order.places], order)
 
 
-def check_ranking(config: Config) -> None:
+def check_ranking(config: "Config") -> None:
     """Raise InvalidArgument if the ranking has no scores that a vector can add to."""
     if config.search.ranking != "bm25":
         raise refused_vector(f"search.ranking is {config.search.ranking}, allowed is bm25")

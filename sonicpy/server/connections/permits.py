@@ -47,6 +47,7 @@ VERB_OF: Mapping[type, str] = {
     commands.Info: "info",
     commands.Stats: "stats",
     commands.Verify: "verify",
+    commands.Similar: "similar",
 }
 """The verb of a key that allows a command. A command without one is refused."""
 

@@ -167,6 +167,10 @@ class BucketReader:
         found = find_object(self._view, self.state, oid)
         return None if found is None else found[1]
 
+    def numbered(self, oid: str) -> tuple[int, ObjectRecord] | None:
+        """Return the IID and the record of an object, or None."""
+        return find_object(self._view, self.state, oid)
+
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
         """Yield the IID and the record of every object, by rising IID."""
         self._view.flush_records(self.state.bucket)
