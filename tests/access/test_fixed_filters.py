@@ -260,3 +260,30 @@ def test_every_bucket_of_a_list_is_asked_for() -> None:
     for outside in (["b"], ["use*"], ["*"], ['"b"']):
         with pytest.raises(NotPermitted):
             grant.check("query", asked_scopes("c", "user-1", outside))
+
+
+def test_several_buckets_pass_the_filter_and_the_scope(server: Server, holders: dict[str, Any]) -> None:
+    with Peer(server, "ingest") as peer:
+        for bucket in ("x", "other"):
+            assert peer.ask(f'PUSH c {bucket} far1 "river" TAGS(team:a)') == "OK"
+            assert peer.ask(f'PUSH c {bucket} far2 "river" TAGS(team:b)') == "OK"
+    secret = new_secret("several")
+    given = {"verbs": ["all"], "scopes": ["c/b", "c/x*"], "filter": "team:a"}
+    KeyStore(server.folder / "store").put(make_key("several", hash_of(secret.encode()), given))
+    with started(server, "search", secret) as peer:
+        found = items_of(peer, 'QUERY c b "river" LIMIT(100) SCORES(1) BUCKETS(x*)')
+        names = {item.rpartition(":")[0] for item in found}
+        assert "x/far1" in names
+        assert "x/far2" not in names
+        assert {name.removeprefix("b/") for name in names} - {"x/far1"} <= {
+            t.name for t in THINGS if "team:a" in t.tags
+        }
+        assert all(float(item.rpartition(":")[2]) == round(float(item.rpartition(":")[2]), 2) for item in found)
+        for outside in ("other", "*", "o*"):
+            assert "does not reach" in peer.ask(f'QUERY c b "river" BUCKETS({outside})')
+    with Asking(http_port(server), secret) as asking:
+        asked = {"collection": "c", "bucket": "b", "text": "river", "limit": 100}
+        hits = asking.get("/v1/query", **asked, buckets="x*").body["hits"]
+        assert {hit["object"] for hit in hits if hit["bucket"] == "x"} == {"far1"}
+        assert asking.get("/v1/search", **asked, buckets="x", marked=True).status == 200
+        assert asking.get("/v1/query", **asked, buckets="other").status == 403

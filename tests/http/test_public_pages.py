@@ -94,3 +94,21 @@ def test_a_request_counts_once_for_the_rate(tmp_path: Path) -> None:
         found = [client.get("/v1/search", params=ASKED, headers=headers).status_code for _ in range(5)]
     assert found[:3] == [200, 200, 200]
     assert 429 in found
+
+
+def test_marks_need_no_verb_but_query_and_show_no_explanation(tmp_path: Path) -> None:
+    def shown(collection: str, bucket: str, objects: list[str]) -> dict[str, dict[str, str]]:
+        return {name: {"title": f"{name}: green lamps"} for name in objects}
+
+    store = KeyStore(tmp_path)
+    added(store, scopes=["shop"], verbs=["query"], filter="lit")
+    with sonicpy.open(":memory:") as index:
+        index.push("shop", "default", "p1", "a green lamp", tags=["lit"])
+        index.push("shop", "default", "p2", "a green lampshade", tags=["dark"])
+        client = TestClient(app(index, password="password", keys=Keys([store], SECRET), hits=shown))
+        headers = {"Authorization": f"Bearer {token()}"}
+        found = client.get("/v1/search", params={**ASKED, "marked": True}, headers=headers).json()
+        assert [each["title"] for each in found["shown"]] == ["p1: green <mark>lamps</mark>"]
+        assert [each["words"] for each in found["shown"]] == [[]]
+        assert "lampshade" not in str(found)
+        assert client.get("/v1/explain", params=ASKED, headers=headers).status_code == 403
