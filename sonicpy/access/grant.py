@@ -77,6 +77,14 @@ class Grant:
                     f"{', '.join(map(written_scope, self.within or self.scopes))}"
                 )
 
+    def check_after(self, after: str | None) -> None:
+        """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show where
+        objects outside of a fixed filter stand."""
+        if self.filters and after is not None:
+            raise NotPermitted(
+                f"the key {self.key} has a fixed filter, and a page behind an object is asked for; allowed is an offset"
+            )
+
     def covers(self, scope: KeyScope) -> bool:
         """Return whether all buckets of a scope are allowed."""
         if self.within is not None and not any(own.covers_all(scope) for own in self.within):

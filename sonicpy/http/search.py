@@ -18,6 +18,7 @@ from sonicpy.api.shown import Show, Shown
 from sonicpy.bucket_names import AnyBucket, with_others
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
+from sonicpy.http.guarded import explained
 from sonicpy.http.models import (
     LIMIT_MAX,
     QUERY_TEXT_MAX,
@@ -190,7 +191,7 @@ class SearchOperations:
         given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
         looked_for = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            looked_for = await self._backend.call("explain", collection, where, text, limit=1, **given)
+            looked_for = await explained(self._backend, collection, where, text, limit=1, **given)
         facets = await self._counted(collection, where, text, CountedWith(of, ranges, apart), options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
         return SearchJson(
