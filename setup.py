@@ -45,7 +45,7 @@ MODULES = [
     "remove_terms", "replies", "score_bounds", "slot_scores", "sonic_table", "sphere", "stem_ends", "stop_set",
     "stop_votes", "stored_postings", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together", "turn", "varint",
     "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break",
-    "word_range", "word_source", "word_text", "word_walks", "tag_rows", "column_window",
+    "word_range", "word_source", "word_text", "word_walks", "tag_rows", "column_window", "neighbours",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

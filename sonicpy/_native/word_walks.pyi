@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
@@ -13,9 +15,11 @@ def find_words(
     begins: bool = False,
     swaps: bool = True,
     spelled: bool = False,
+    joined: bool = False,
     besides: bytes = b"",
     most: int = 100_000,
     budget: int = ...,
     ends: StemEnds | None = None,
     stem: bytes = b"",
 ) -> dict[bytes, int]: ...
+def words_in(sources: list[WordSource], words: Iterable[bytes]) -> list[bytes]: ...

@@ -44,6 +44,8 @@ FAMILY_MAX = 16
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+BEGINS_WORD = b"\0\1"
+"""In an alias: its word begins with the part."""
 DOUBLED_LETTERS = 3
 """Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
@@ -187,18 +189,18 @@ def _joined_forms(sources: list[WordSource], wholes: list[WordSource], kin: _Kin
     Parts that words begin with have to begin as the stem does: all words that begin so are looked through for them.
     """
     patterns = tuple(kin.patterns(_ends(stem.folded)))
-    words = find_words(wholes, list(patterns), folding(kin.kept), begins=True, most=CANDIDATES_MAX) if wholes else ()
-    joined = (word for word in words if not (word.isalpha() or word.decode().isalpha()))
-    begun = {each for word in joined for each in aliases_of(word) if _begins(each)}
-    begun.update(filter(_begins, candidates := _candidates(sources, kin, stem, stem.beginnings)))
-    inner = (each for each in candidates if not _begins(each))
-    near = (each for each in begun if fold(each.decode(), kin.kept).encode().startswith(patterns))
-    return _of_stem([*inner, *near], kin, stem)
-
-
-def _begins(alias: bytes) -> bool:
-    """Return whether a word begins with the part of its alias."""
-    return b"\0\1" in alias
+    found = _candidates(sources, kin, stem, stem.beginnings)
+    candidates = [each for each in found if BEGINS_WORD not in each]
+    begun = {each for each in found if BEGINS_WORD in each} if len(candidates) < len(found) else set()
+    if wholes:
+        words = find_words(wholes, list(patterns), folding(kin.kept), begins=True, joined=True, most=CANDIDATES_MAX)
+        for word in words:
+            if not (word.isalpha() or word.decode().isalpha()):
+                begun.update(each for each in aliases_of(word) if BEGINS_WORD in each)
+    for each in begun:
+        if (each if each.isascii() else fold(each.decode(), kin.kept).encode()).startswith(patterns):
+            candidates.append(each)
+    return _of_stem(candidates, kin, stem)
 
 
 def _has_article(word: str, noun: str) -> bool:
@@ -230,8 +232,12 @@ def _of_stem(found: list[bytes], kin: _Kin, stem: _Stem) -> set[bytes]:
     if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
         stems = stem_words(texts)
         return set(compress(found, map(stem.folded.__eq__, stems)))
-    cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
-    stems = [fold(each, kin.own) for each in stem_words(cores)]
+    if not kin.before and joined.isascii():
+        cores = [text.partition("\0")[0] for text in texts]
+        stems = stem_words(cores)
+    else:
+        cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
+        stems = [fold(each, kin.own) for each in stem_words(cores)]
     forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
     return {word_of(word) for word, core in forms if is_spelled(core)}
 

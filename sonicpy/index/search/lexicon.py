@@ -13,7 +13,7 @@ from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy._native.word_text import words_holding
-from sonicpy._native.word_walks import find_words
+from sonicpy._native.word_walks import find_words, words_in
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
@@ -159,6 +159,13 @@ class Lexicon(Statistics):
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each of some words, None for a word that no object holds."""
         return self.reader.words(words)
+
+    def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
+        """Return those of some words that objects may hold: a word is in the graph, or pending."""
+        graph = self._graph
+        if not words or not self.live or (graph is None and self.reader.state.lexicon_version):
+            return list(words)
+        return words_in(self._sources(graph), words)
 
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words

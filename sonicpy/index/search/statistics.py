@@ -66,6 +66,10 @@ class Statistics(Protocol):
         """Return the row of each of some words, with its object frequency; None: no object holds it."""
         ...
 
+    def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
+        """Return those of some words that objects may hold; the rows of the others need not be read."""
+        return list(words)
+
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family."""
         ...
