@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sonicpy._native.nearest import held_beginnings
+from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
@@ -21,7 +21,7 @@ from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
+from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
 from sonicpy.index.search.word_places import WordPlaces
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
@@ -299,7 +299,8 @@ class Lexicon(Statistics):
         """Return the words that begin as a word does; see `Statistics`."""
         found = self._begun(word, distance)
         words = list(found)
-        return most_frequent(held_beginnings(words, self.rows(words), found if distance else None, live=self.live))
+        held = held_beginnings(words, self.rows(words), found if distance else None, live=self.live)
+        return most_frequent(held, BEGINNINGS_MAX)
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
