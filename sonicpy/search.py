@@ -84,7 +84,7 @@ class Search(NamedTuple):
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, or an order of its own."""
-        return any(given is not None for given in (self.filter, self.sort, self.after, self.boost))
+        return not (self.filter is None and self.sort is None and self.after is None and self.boost is None)
 
 
 FACET_TAGS = 100

@@ -34,6 +34,8 @@ PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
 FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
+JOINED_WORDS_MAX = 50_000
+"""Words in these lists, at most; about 80 bytes each."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 HOLDING_EXAMINED = 4_000
@@ -75,7 +77,9 @@ class Lexicons:
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
         """By bucket, typed word and how it leads to others: the moment and its other words."""
         self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
-        """By the same, the few words that have the typed one as a part."""
+        """By the same, the words that have the typed one as a part."""
+        self.joined_words = 0
+        """How many they are, at most."""
         self.places = WordPlaces()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
@@ -271,10 +275,11 @@ class Lexicon(Statistics):
         if cached is not None and cached[0] == moment:
             return list(cached[1])
         found = self._find_joined(word, matching)
-        if len(found) <= FAMILY_MAX:
-            if len(known) >= FAMILIES_MAX:
-                known.clear()
-            known[key] = moment, tuple(found)
+        self._lexicons.joined_words += len(found)
+        if len(known) >= FAMILIES_MAX or self._lexicons.joined_words > JOINED_WORDS_MAX:
+            known.clear()
+            self._lexicons.joined_words = len(found)
+        known[key] = moment, tuple(found)
         return found
 
     def _find_joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
