@@ -40,6 +40,7 @@ BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 HOLDING_EXAMINED = 4_000
 """Words that hold some letters, of a graph or of the pending words, whose frequencies are compared, at most."""
+NO_FAMILY = Family((), ())
 LONG_BYTES = 24
 """A longer word may find words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
@@ -129,6 +130,11 @@ def is_too_long(reader: CachedReader, word: bytes) -> bool:
     if len(word) <= SONIC_BYTES_MAX:
         return False
     return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
+
+
+def only_grew(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+    """Return whether nothing happened between two moments of a bucket but that words became pending."""
+    return before[0] == now[0] and before[3] == now[3]
 
 
 class Lexicon(Statistics):
@@ -240,7 +246,14 @@ class Lexicon(Statistics):
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
-        surely, perhaps = (each - {word} for each in family_of(self._sources(self._graph, word), word, matching))
+        graph = self._graph
+        sources, known = self._sources(graph, word), NO_FAMILY
+        if cached is not None and graph is not None and len(word) <= LONG_BYTES and only_grew(cached[0], moment):
+            sources, known = sources[1:], cached[1]  # the graph is the same
+        surely, perhaps = (each - {word} for each in family_of(sources, word, matching))
+        surely.update(known.words)
+        perhaps.update(known.doubtful)
+        perhaps -= surely
         if max(len(surely), len(perhaps)) > FAMILY_MAX:  # those that are gone take no place
             return Family(self._nearest(word, surely), self._nearest(word, perhaps))
         if len(families) >= FAMILIES_MAX:
@@ -274,7 +287,12 @@ class Lexicon(Statistics):
         cached = known.get(key)
         if cached is not None and cached[0] == moment:
             return list(cached[1])
-        found = self._find_joined(word, matching)
+        if cached is not None and self._graph is not None and only_grew(cached[0], moment):
+            pending = self._part_sources(None)
+            added = joined_with(pending, [], word, matching) if pending else set()
+            found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
+        else:
+            found = self._find_joined(word, matching)
         self._lexicons.joined_words += len(found)
         if len(known) >= FAMILIES_MAX or self._lexicons.joined_words > JOINED_WORDS_MAX:
             known.clear()
