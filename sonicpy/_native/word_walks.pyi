@@ -1,5 +1,3 @@
-from collections.abc import Iterable
-
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
@@ -22,4 +20,3 @@ def find_words(
     ends: StemEnds | None = None,
     stem: bytes = b"",
 ) -> dict[bytes, int]: ...
-def words_in(sources: list[WordSource], words: Iterable[bytes]) -> list[bytes]: ...

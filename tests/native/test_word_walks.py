@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.word_source import SortedWords, WordSource
-from sonicpy._native.word_walks import find_words, words_in
+from sonicpy._native.word_source import SortedWords, WordSource, words_in
+from sonicpy._native.word_walks import find_words
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.stem_ends import stem_ends

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
-from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_source import SortedWords, WordSource, words_in
 from sonicpy._native.word_text import words_holding
-from sonicpy._native.word_walks import find_words, words_in
+from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
