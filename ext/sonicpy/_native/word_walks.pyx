@@ -441,8 +441,7 @@ def find_words(
     table.leads, table.seconds = folding.leads, folding.seconds
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
-    walk.distance, walk.begins, walk.swaps, walk.spelled = distance, begins, swaps, spelled
-    walk.joined = joined
+    walk.distance, walk.begins, walk.swaps, walk.spelled, walk.joined = distance, begins, swaps, spelled, joined
     if besides:
         walk.besides, walk.besides_size = <const uint8_t *> besides, <int> len(besides)
     try:
