@@ -14,7 +14,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
     *("arguments", "errors", "filters", "ids", "langcodes", "option_lists", "options", "rules", "search"),
-    *("tags", "values", "vectors", "version"),
+    *("tags", "texts", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
@@ -49,7 +49,7 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "filters", "langcodes", "tags", "values", "vectors"},
+    "options": {"arguments", "errors", "filters", "langcodes", "tags", "texts", "values", "vectors"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"filters", "ids", "options"},
@@ -57,6 +57,7 @@ ALLOWED = {
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},
     "tags": {"errors", "ids"},
+    "texts": {"arguments", "errors", "ids"},
     "values": {"errors", "ids"},
     "version": set(),
 }

@@ -22,8 +22,8 @@ from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, TAGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TAGS_MARK, bucket_key, owner_of, tag_key, term_key, word_key
-from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, unpack_tag_counts
+from sonicpy.store.rows.keys import bucket_key, owner_of, tag_key, term_key, word_key
+from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 from sonicpy.store.views.bucket_rows import BucketRows
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ class BucketReader:
     def tags(self) -> "TagRows | None":
         """The tags of the bucket; None: no object has one."""
         return self._view.tag_reader(self)
+
+    @property
+    def texts(self) -> "TagRows | None":
+        """The named texts of the objects of the bucket: terms of `rows.named_words`; None: there are none."""
+        return self._view.tag_reader(self, OF_TEXTS)
 
     @property
     def columns(self) -> "ColumnRows | None":
@@ -256,10 +261,12 @@ class TagReader(BucketReader):
     Args:
         owner: reads the bucket.
         counts: of its tags.
+        beside: other terms than tags.
     """
 
-    def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts) -> None:
-        super().__init__(view, tags_state(owner.state, counts))
+    def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts, beside: Beside = OF_TAGS) -> None:
+        super().__init__(view, tags_state(owner.state, counts, beside))
+        self._beside = beside
         self._owner = owner
         self.live = counts.live
         """Number of tags that objects have."""
@@ -286,7 +293,7 @@ class TagReader(BucketReader):
 
     def tag_ids_of(self, iids: list[int]) -> list[list[int]]:
         """Return the ids of the tags of some objects, rising."""
-        bucket, held = owner_of(self.state.bucket), dict[int, TagRow]()
+        bucket, held = owner_of(self.state.bucket) | self._beside.row_mark, dict[int, TagRow]()
         for number in {iid // OBJECTS_PER_TAG_ROW for iid in iids}:
             held[number] = TagRow(self._transaction.get(TAGS, tag_key(bucket, number)) or b"")
         return [held[iid // OBJECTS_PER_TAG_ROW].of(iid % OBJECTS_PER_TAG_ROW) for iid in iids]
@@ -311,16 +318,16 @@ class TagReader(BucketReader):
         return named
 
 
-def tag_counts(owner: "Owner") -> TagCounts | None:
+def tag_counts(owner: "Owner", beside: Beside = OF_TAGS) -> TagCounts | None:
     """Return the counters of the tags of a bucket; None: no object has a tag."""
-    fact = owner.fact(TAG_COUNTS)
+    fact = owner.fact(beside.counts)
     counts = None if fact is None else unpack_tag_counts(fact)
     return counts if counts is not None and counts.live else None
 
 
-def tags_state(state: BucketState, counts: TagCounts) -> BucketState:
+def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) -> BucketState:
     """Return the state of a bucket as a reader of its tags needs it."""
-    return BucketState(state.bucket | TAGS_MARK, state.next_iid, counts.next_id, state.objects)
+    return BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id, state.objects)
 
 
 def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
