@@ -17,6 +17,7 @@ from sonicpy.filters.grammar import filter_text
 from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 from sonicpy.tags import TagList
+from sonicpy.texts import name_of_text, weights_text
 from sonicpy.values import ValueList
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
@@ -390,6 +391,12 @@ MORE = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+FIELDS = Option(
+    "fields", Spec(weights_text), None, "FIELDS(<name>^<weight>,...)",
+    "named texts add to the score, by their weights; names without weights: only these texts are searched", is_ours=True,
+)  # fmt: skip
+FIELD = Option("field", Spec(name_of_text), None, "FIELD(<name>)", "the name of the text, such as `title`", is_ours=True)
+
 VECTOR = Option(
     "vector", VectorNumbers(), None, "VECTOR(<column>:<base64>)",
     "the vector of the text, which puts the first `depth` objects in order, where objects have vectors", is_ours=True,
@@ -430,15 +437,16 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             sentence="with SORT, only objects behind this one, the last of the page before",
         ),
         BOOST,
+        FIELDS,
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, FIELDS),
     "SUGGEST": (LIMIT._replace(default=5), FILTER),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
-    "UPSERT": (LANG, MORE, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
+    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES, FIELD),
+    "UPSERT": (LANG, MORE, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES, FIELD),
     "TAG": (TAGS, VALUES),
     "FLUSH": (FILTER,),
     "FACETS": (

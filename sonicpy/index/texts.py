@@ -47,6 +47,7 @@ class TextReader:
         if lang is not None:
             lang = language_of(lang)
         has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
+        has_demands = has_demands or search.fields is not None
         web = None
         try:
             if has_demands and search.syntax == "web":

@@ -40,6 +40,8 @@ from sonicpy._native.window_scores cimport score_windows
 cdef enum:
     UNITED_MIN = 4  # words of a slot whose postings are put together
 
+cdef bytes IN_NAMED = b"\1"
+
 
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
     """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
@@ -50,8 +52,11 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
         mask: the objects that pass a filter; None: all.
     """
-    cdef list rows = reader.words(words_of(plan))
-    cdef list lists = [None] * len(rows)
+    cdef list words = words_of(plan), rows, lists
+    if has_named(words):
+        reader = reader.with_texts
+    rows = reader.words(words)
+    lists = [None] * len(rows)
     cdef QueryState query = QueryState(
         reader.length_masks(), plan.average, K1, B, plan.exponent, full_first=plan.full_first
     )
@@ -61,6 +66,11 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
     find_lists(reader, rows, lists, window)
     put_plan(query, plan, lists)
     return query
+
+
+cdef bint has_named(list words) except -1:
+    """Return whether terms of named texts are among words: these come last, or are all there are."""
+    return len(words) > 0 and IN_NAMED in <bytes> words[len(words) - 1]
 
 
 cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:

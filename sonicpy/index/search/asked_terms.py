@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
+from sonicpy.index.search.fields import field_weights
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
@@ -24,7 +25,7 @@ def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lex
     reader = _Reader(terms, code, lexer)
     demands = NONE if web is None or web.is_plain else reader.demands(web)
     edits = None if search.fuzzy == "auto" else int(search.fuzzy)
-    demands = demands._replace(match=search.match, edits=edits)
+    demands = demands._replace(match=search.match, edits=edits, fields=field_weights(search.fields))
     return terms if demands == NONE else AskedTerms(reader.terms(), demands)
 
 

@@ -38,6 +38,7 @@ class Demands(NamedTuple):
         either: alternatives; see `Either`.
         free: terms that are wanted besides, by themselves, although they are among alternatives.
         refused: words that no object may hold.
+        fields: the names of texts with their weights; see `fields.FieldWeights`.
     """
 
     match: str = "auto"
@@ -48,6 +49,7 @@ class Demands(NamedTuple):
     either: tuple[Either, ...] = ()
     free: tuple[int, ...] = ()
     refused: tuple[RefusedWord, ...] = ()
+    fields: tuple[tuple[str, float | None], ...] = ()
 
     def signed(self) -> set[int]:
         """Return the terms that an object has to hold because of their signs, alone or as alternatives."""
@@ -83,7 +85,7 @@ def asks_nothing(terms: Terms) -> bool:
 
 def unpack_demands(packed: Sequence[Any]) -> Demands:
     """Return the demands that JSON has as a list."""
-    match, edits, required, begun, inner, either, free, refused = packed
+    match, edits, required, begun, inner, either, free, refused, *fields = packed
     return Demands(
         match,
         edits,
@@ -93,4 +95,5 @@ def unpack_demands(packed: Sequence[Any]) -> Demands:
         tuple((has_to, tuple(map(tuple, alternatives))) for has_to, alternatives in either),
         tuple(free),
         tuple(RefusedWord(*one) for one in refused),
+        tuple((name, weight) for given in fields for name, weight in given),
     )

@@ -24,12 +24,13 @@ from sonicpy.api.explanation import (
 )
 from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
+from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
 from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
-from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, bind, find, share_of
+from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, Word, bind, find, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
@@ -37,6 +38,7 @@ from sonicpy.index.search.sonic import SonicPart
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
+from sonicpy.store.rows.named_words import is_named, is_whole
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -112,7 +114,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: "Config") -> Ex
         objects=0 if state is None else state.objects,
         language=analysed.language,
         analysis=analysis(config, analysed.rules),
-        terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
+        terms=_terms(analysed, plain_plan(plan), rows, config)[:TERMS_SHOWN],
         more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
@@ -142,7 +144,13 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
     """Return the rows of the words of a plan."""
     words = plan.words()
-    return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
+    has_named = any(map(is_named, words))
+    rows = lexicon.reader.with_texts.words(words) if has_named else lexicon.rows(words)
+    found: dict[bytes, TermInfo] = {}
+    for word, row in zip(words, rows, strict=True):
+        if row is not None:
+            found.setdefault(plain_word(word), row)
+    return found
 
 
 def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: "Config") -> tuple[Term, ...]:
@@ -333,11 +341,17 @@ def _hit(
         how=HOWS[kind],
         base=base,
         parts=tuple(
-            ScorePart(_shown(found.typed(one)), _shown(one.word), times, shown(score)) for one, times, score in named
+            ScorePart(_shown_typed(found, one), _shown(shown_word(one.word)), times, shown(score)) for one, times, score in named
         ),
         more=more,
         more_score=shown(more_score),
     )
+
+
+def _shown_typed(found: HowFound, one: Word) -> str:
+    """Return the word of the query that a word of the plan represents; of a whole text, all of it."""
+    own = plain_word(one.word)
+    return _shown(own[1:].replace(b"\1", b" ") if is_whole(own) else found.typed(one))
 
 
 def _shown(word: bytes) -> str:

@@ -25,6 +25,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, owner_of, tag_key, term_key, word_key
 from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 from sonicpy.store.views.bucket_rows import BucketRows
+from sonicpy.store.views.with_texts import WithTexts
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
@@ -64,6 +65,11 @@ class BucketReader:
     def texts(self) -> "TagRows | None":
         """The named texts of the objects of the bucket: terms of `rows.named_words`; None: there are none."""
         return self._view.tag_reader(self, OF_TEXTS)
+
+    @property
+    def with_texts(self) -> WithTexts:
+        """A reader that also reads terms of named texts."""
+        return WithTexts(self)
 
     @property
     def columns(self) -> "ColumnRows | None":
