@@ -393,9 +393,12 @@ MORE = Option(
 
 FIELDS = Option(
     "fields", Spec(weights_text), None, "FIELDS(<name>^<weight>,...)",
-    "named texts add to the score, by their weights; names without weights: only these texts are searched", is_ours=True,
+    "named texts add to the score, by their weights; names without weights: only these texts are searched",
+    is_ours=True,
 )  # fmt: skip
-FIELD = Option("field", Spec(name_of_text), None, "FIELD(<name>)", "the name of the text, such as `title`", is_ours=True)
+FIELD = Option(
+    "field", Spec(name_of_text), None, "FIELD(<name>)", "the name of the text, such as `title`", is_ours=True
+)
 
 VECTOR = Option(
     "vector", VectorNumbers(), None, "VECTOR(<column>:<base64>)",
@@ -446,7 +449,14 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
     "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES, FIELD),
-    "UPSERT": (LANG, MORE, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES, FIELD),
+    "UPSERT": (
+        LANG,
+        MORE,
+        VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"),
+        TAGS,
+        VALUES,
+        FIELD,
+    ),
     "TAG": (TAGS, VALUES),
     "FLUSH": (FILTER,),
     "FACETS": (

@@ -145,8 +145,8 @@ class Upsert(NamedTuple):
 
     @property
     def meant(self) -> str | dict[str, str]:
-        """The text as its sender has it, or the texts by name: as in Sonic, a backslash that was escaped is still doubled
-        in `text`."""
+        """The text as its sender has it, or the texts by name: as in Sonic, a backslash that was escaped is still
+        doubled in `text`."""
         if isinstance(self.field, dict):
             return {name: _unescaped(text) for name, text in self.field.items()}
         text = _unescaped(self.text)

@@ -37,6 +37,7 @@ from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName, check_collection, shown
 from sonicpy.options import LIMIT_CEILING
 from sonicpy.search import FacetSearch, FilterLike, Search
+from sonicpy.texts import name_of_text, texts_of
 from sonicpy.vectors import COLUMN, Vector, bits_of
 
 Value = TypeVar("Value")
@@ -69,11 +70,14 @@ def push(
     vector: Vector = None,
     tags: Iterable[str] | None = None,
     values: Mapping[str, Any] | None = None,
+    field: str | None = None,
 ) -> CallPlan[None]:
     """Plan PUSH, with as many lines as the text needs."""
     check_scope(collection, bucket)
     oid, given = object_word(object, new=True), text_of("text", text)
     options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
+    if field is not None:
+        options["field"] = name_of_text(field)
     yield Exchange(
         Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, options)
     )
@@ -99,7 +103,7 @@ def upsert(
     collection: str,
     bucket: str,
     object: ObjectName,
-    text: str,
+    text: str | Mapping[str, str],
     lang: str | None,
     vector: Vector = None,
     tags: Iterable[str] | None = None,
@@ -107,7 +111,8 @@ def upsert(
 ) -> CallPlan[None]:
     """Plan UPSERT, with as many lines as the text needs."""
     check_scope(collection, bucket)
-    oid, given = object_word(object, new=True), text_of("text", text)
+    oid = object_word(object, new=True)
+    given = texts_of(text) if isinstance(text, Mapping) else text_of("text", text)
     options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
     yield Exchange(
         Mode.INGEST,

@@ -21,7 +21,15 @@ from sonicpy.index.ingest.given_vectors import (
     vector_fields,
     vectors_of_export,
 )
-from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT, Given, field_of_push, given_texts, text_fields
+from sonicpy.index.ingest.named_texts import (
+    IN_COMPAT as NAMED_IN_COMPAT,
+)
+from sonicpy.index.ingest.named_texts import (
+    Given,
+    field_of_push,
+    given_texts,
+    text_fields,
+)
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine

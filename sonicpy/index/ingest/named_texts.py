@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sonicpy._native.digest import normal_text
 from sonicpy._native.terms import PART, Terms
 from sonicpy._native.varint import pack_varints
+from sonicpy.api.rows import Row
 from sonicpy.arguments import not_unicode, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
@@ -54,8 +55,16 @@ def joined_texts(texts: Mapping[str, str]) -> str:
 
 def digest_rest(named: Mapping[str, str]) -> bytes:
     """Return named texts as a digest covers them, whatever their order. Raises UnicodeEncodeError."""
-    parts = [part.encode() for pair in sorted(named.items()) for part in pair]
+    parts = [part.encode() for name, text in sorted(named.items()) if name for part in (name, text)]
     return b"".join(pack_varints((len(part),)) + part for part in parts)
+
+
+def normal_row(row: Row) -> Row:
+    """Return a row with its texts in the form that digests are made of."""
+    if row.texts is None:
+        return row._replace(text=normal_text(row.text))
+    given = given_texts(row.texts)
+    return row._replace(text=given.text, texts=given.named)
 
 
 def text_fields(named: Mapping[str, str], lex: Callable[[str], Terms]) -> Fields:
@@ -64,6 +73,7 @@ def text_fields(named: Mapping[str, str], lex: Callable[[str], Terms]) -> Fields
     Args:
         lex: cuts a text as PUSH does.
     """
+    named = {name: text for name, text in named.items() if name}
     if not named:
         return ()
     return ((TEXTS.id, pack_texts({name: words_of_text(lex(text)) for name, text in named.items()})),)

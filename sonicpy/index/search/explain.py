@@ -341,7 +341,8 @@ def _hit(
         how=HOWS[kind],
         base=base,
         parts=tuple(
-            ScorePart(_shown_typed(found, one), _shown(shown_word(one.word)), times, shown(score)) for one, times, score in named
+            ScorePart(_shown_typed(found, one), _shown(shown_word(one.word)), times, shown(score))
+            for one, times, score in named
         ),
         more=more,
         more_score=shown(more_score),

@@ -1,7 +1,7 @@
 """Fields in plans: a search in named texts alone, or named texts that add to the scores of a search in all words.
 
-A term of a named text is a word like others in a plan, behind the name of its text (`store.rows.named_words`); so a plan
-still names no row of any bucket, and parts of a spread bucket carry it out.
+A term of a named text is a word like others in a plan, behind the name of its text (`store.rows.named_words`): so a
+plan still names no row of any bucket, and parts of a spread bucket carry it out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +14,8 @@ from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split
 from sonicpy.texts import DEFAULT_WEIGHT, weights_of
 
 WHOLE_SHARE = 6.0
-"""The weight of a text that is the whole query, as a multiple of the weights of its words: such a text comes before those
-with more words, also if the rest of its object is long."""
+"""The weight of a text that is the whole query, as a multiple of the weights of its words: such a text comes before
+those with more words, also if the rest of its object is long."""
 
 FieldWeights = tuple[tuple[str, float | None], ...]
 """The name of each text with its weight; None: none was given."""

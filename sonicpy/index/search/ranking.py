@@ -88,7 +88,8 @@ def carry_out(
     if planner is None:
         if demands_of(terms) is not None:
             raise InvalidArgument(
-                f"search.ranking is {config.search.ranking}; syntax, match, fuzzy and fields need one of {', '.join(PLANNERS)}"
+                f"search.ranking is {config.search.ranking}; syntax, match, fuzzy and fields need one of "
+                f"{', '.join(PLANNERS)}"
             )
         from sonicpy.index.search.sonic import rank_sonic  # noqa: PLC0415  loaded when it is needed
 

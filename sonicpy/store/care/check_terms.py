@@ -375,7 +375,9 @@ class TagsCheck(TermsCheck):
     def _count_faults(self) -> Iterator[str]:
         counted = self._counts._replace(live=len(self._words), held=self._held)
         if counted != self._counts:
-            held, right = (f"{counts.live} {self._beside.use} with {counts.held} holders" for counts in (self._counts, counted))
+            held, right = (
+                f"{counts.live} {self._beside.use} with {counts.held} holders" for counts in (self._counts, counted)
+            )
             yield f"the bucket counts {held} instead of {right}"
 
 

@@ -1,5 +1,5 @@
-"""The bounds of the names of values and of texts that a bucket has, checked before a change is made: replay and replicas carry it out
-as it was accepted."""
+"""The bounds of the names of values and of texts that a bucket has, checked before a change is made: replay and
+replicas carry it out as it was accepted."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,8 @@ from sonicpy.store.fields.text_field import unpack_texts
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.named_words import TEXT_NAMES, split_name, unpack_names
-from sonicpy.texts import TEXTS_MAX, too_many as too_many_texts
+from sonicpy.texts import TEXTS_MAX
+from sonicpy.texts import too_many as too_many_texts
 from sonicpy.values import VALUES_MAX, too_many
 
 if TYPE_CHECKING:

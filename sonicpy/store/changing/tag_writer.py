@@ -32,9 +32,7 @@ class TagWriter:
         beside: other terms than tags.
     """
 
-    def __init__(
-        self, view: "WriteView", state: BucketState, tables: "BucketTables", beside: Beside = OF_TAGS
-    ) -> None:
+    def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables", beside: Beside = OF_TAGS) -> None:
         self._view = view
         self._state = state
         self._beside = beside

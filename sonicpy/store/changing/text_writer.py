@@ -77,7 +77,9 @@ class TextWriter:
 def _names_with_more(held: set[bytes], new: set[bytes]) -> set[bytes]:
     """Return the names of the texts that objects had, and that hold other words with the new ones."""
     before = {name for name, _ in map(split_name, held)}
-    return {name for name, _ in map(split_name, new ^ held) if name in before} & {name for name, _ in map(split_name, new)}
+    return {name for name, _ in map(split_name, new ^ held) if name in before} & {
+        name for name, _ in map(split_name, new)
+    }
 
 
 def _is_whole_of(term: bytes, names: set[bytes]) -> bool:

@@ -1,4 +1,4 @@
-"""The terms of named texts: each word behind the name of its text, and short texts as a whole; and the fact of the names.
+"""The terms of named texts: each word behind the name of its text, and short texts as a whole; and the fact of names.
 
     word     name | 0x01 | word
     whole    name | 0x01 | 0x01 | its distinct words, sorted, with 0x01 between two     (of at most WHOLE_MAX words)

@@ -35,9 +35,9 @@ from sonicpy.store.rows.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.rows.names import find_new, oids_from, stored_names
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.beside_words import Owner
-from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader

@@ -41,9 +41,9 @@ from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views import open_words
 from sonicpy.store.views.beside_words import Owner
-from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
