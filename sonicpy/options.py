@@ -7,19 +7,28 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 """
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
+from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
 from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
-from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.option_kinds import (
+    Choice,
+    Decimals,
+    Kind,
+    LanguageCode,
+    Name,
+    Number,
+    Spec,
+    Switch,
+    VectorBits,
+    VectorNumbers,
+)
 from sonicpy.tags import TagList
-from sonicpy.texts import name_of_text, weights_text
+from sonicpy.text_names import name_of_text, weights_text
 from sonicpy.values import ValueList
-from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
@@ -28,235 +37,7 @@ MEANING_CEILING = 100.0
 POSITION_CEILING = 2**53 - 1
 """The largest whole number that every reader of JSON takes: positions occur in JSON."""
 
-ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
-"""The escapes of characters in a quoted value."""
-_ESCAPED = str.maketrans(ESCAPES)
-
-_DECIMAL = re.compile(r"(?=[.\d])\d{0,4}(?:\.\d{0,6})?", re.ASCII)
-
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class Languages(NamedTuple):
-    """The values of LANG beside `none`.
-
-    Attributes:
-        codes: in lower case.
-        has_tags: every other tag that names a language is allowed, too (BCP 47).
-    """
-
-    codes: frozenset[str]
-    has_tags: bool = False
-
-
-class Kind(Protocol):
-    """The values that an option takes."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether values may be in quotes on the wire."""
-
-    def read(self, value: str, languages: Languages) -> Any:
-        """Return a value from the wire. Raises ValueError if it is not allowed."""
-
-    def write(self, value: Any) -> str:
-        """Return a value as written in brackets on the wire."""
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return a value that a program gave. Raises InvalidArgument if it is not allowed."""
-
-
-class Number(NamedTuple):
-    """A whole number from 0 to a ceiling of the wire; programs may give more, which means the same."""
-
-    ceiling: int
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> int:
-        """Return the number that digits give, perhaps behind a plus sign."""
-        digits = value.removeprefix("+")
-        if not (digits.isascii() and digits.isdigit()):
-            raise ValueError(value)
-        significant = digits.lstrip("0") or "0"
-        if len(significant) > len(str(self.ceiling)) or int(significant) > self.ceiling:  # int() refuses thousands
-            raise ValueError(value)
-        return int(significant)
-
-    def write(self, value: int) -> str:
-        """Return the digits."""
-        return str(value)
-
-    def check(self, name: str, value: Any) -> int:
-        """Return a whole number from 0 on."""
-        return number_of(name, value)
-
-
-class Switch(NamedTuple):
-    """Yes or no: 1 or 0 on the wire."""
-
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> bool:
-        """Return whether it is on."""
-        return Number(1).read(value, languages) == 1
-
-    def write(self, value: bool) -> str:
-        """Return 1 or 0."""
-        return "1" if value else "0"
-
-    def check(self, name: str, value: Any) -> bool:
-        """Return True or False."""
-        return switch_of(name, value)
-
-
-class LanguageCode(NamedTuple):
-    """The language of a text: an ISO 639-3 code in lower case, `none`, or None to guess."""
-
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> str:
-        """Return the code of a language, or `none`."""
-        if value == NO_LANGUAGE:
-            return value
-        code: str | None = value.lower()
-        if code not in languages.codes:
-            code = language_code(value) if languages.has_tags else None
-        if code is None:
-            raise ValueError(value)
-        return code
-
-    def write(self, value: str) -> str:
-        """Return the code."""
-        return value
-
-    def check(self, name: str, value: Any) -> str | None:
-        """Return the code of a language, `none`, or None."""
-        return language_of(value)
-
-
-class Name(NamedTuple):
-    """A text of at least one character, such as a name or the beginning of one."""
-
-    is_text: bool = True
-
-    def read(self, value: str, languages: Languages) -> str:
-        """Return the text."""
-        if not value:
-            raise ValueError(value)
-        return value
-
-    def write(self, value: str) -> str:
-        """Return the text: in quotes if it holds white space, or begins with a quote."""
-        is_bare = value[0] != '"' and not any(map(str.isspace, value))
-        return value if is_bare else f'"{value.translate(_ESCAPED)}"'
-
-    def check(self, name: str, value: Any) -> str:
-        """Return a text."""
-        return text_of(name, value)
-
-
-class Choice(NamedTuple):
-    """One of a few words; programs may give a number instead of its digit."""
-
-    words: tuple[str, ...]
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> str:
-        """Return the word."""
-        if value not in self.words:
-            raise ValueError(value)
-        return value
-
-    def write(self, value: str) -> str:
-        """Return the word."""
-        return value
-
-    def check(self, name: str, value: Any) -> str:
-        """Return the word."""
-        return choice_of(name, value, self.words)
-
-
-class Decimals(NamedTuple):
-    """A number from 0 to a ceiling, with decimals."""
-
-    ceiling: float
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> float:
-        """Return the number."""
-        number = float(value) if _DECIMAL.fullmatch(value) else -1.0
-        if not 0 <= number <= self.ceiling:
-            raise ValueError(value)
-        return number
-
-    def write(self, value: float) -> str:
-        """Return its decimals."""
-        return f"{value:.6f}".rstrip("0").rstrip(".")
-
-    def check(self, name: str, value: Any) -> float:
-        """Return a number from 0 to the ceiling, of six decimals."""
-        return decimals_of(name, value, self.ceiling)
-
-
-class VectorBits(NamedTuple):
-    """The vectors of an object, in the form of `sonicpy.vectors`."""
-
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> str:
-        """Return the vectors."""
-        read_bits(value)
-        return value
-
-    def write(self, value: str) -> str:
-        """Return the vectors."""
-        return value
-
-    def check(self, name: str, value: Any) -> str | None:
-        """Return the bits of vectors."""
-        return bits_of(name, value)
-
-
-class VectorNumbers(NamedTuple):
-    """The vector of a query, in the form of `sonicpy.vectors`."""
-
-    is_text: bool = False
-
-    def read(self, value: str, languages: Languages) -> str:
-        """Return the vector."""
-        read_numbers(value)
-        return value
-
-    def write(self, value: str) -> str:
-        """Return the vector."""
-        return value
-
-    def check(self, name: str, value: Any) -> str | None:
-        """Return the numbers of a vector."""
-        return numbers_of(name, value)
-
-
-class Spec(NamedTuple):
-    """A text with a grammar of its own: a filter, an order, facets.
-
-    Attributes:
-        check_text: returns the text of a value that a program gave, or raises InvalidArgument.
-    """
-
-    check_text: Callable[[Any], str]
-    is_text: bool = True
-
-    def read(self, value: str, languages: Languages) -> str:
-        """Return the text. Raises InvalidArgument, which is a ValueError, with the reason."""
-        return self.check_text(value)
-
-    def write(self, value: Any) -> str:
-        """Return the text in quotes."""
-        return f'"{self.check_text(value).translate(_ESCAPED)}"'
-
-    def check(self, name: str, value: Any) -> str | None:
-        """Return the text, or None for none."""
-        return None if value is None else self.check_text(value)
 
 
 def _behind(value: Any) -> str:

@@ -40,7 +40,7 @@ class Search(NamedTuple):
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
         after: with `sort`, only objects behind this one.
-        fields: the named texts that are searched, or that add to scores; see `sonicpy.texts`. None: none are named.
+        fields: the named texts that are searched, or add to scores; see `sonicpy.text_names`. None: none are named.
         boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: none do.
         whole: with `total`, the number of those that hold whole words is wanted, too.
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
@@ -90,7 +90,7 @@ class Search(NamedTuple):
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, or an order of its own."""
-        return any(given is not None for given in (self.filter, self.sort, self.after, self.boost))
+        return not (self.filter is None and self.sort is None and self.after is None and self.boost is None)
 
 
 FACET_TAGS = 100

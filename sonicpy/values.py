@@ -32,7 +32,7 @@ VALUE_RULE: Final = (
 )
 
 
-class Value(NamedTuple):
+class GivenValue(NamedTuple):
     """A value that an object gets.
 
     Attributes:
@@ -82,7 +82,7 @@ def name_of(name: Any) -> str:
     )
 
 
-def values_of(values: Any) -> dict[str, Value]:
+def values_of(values: Any) -> dict[str, GivenValue]:
     """Return the values that an object gets, by name.
 
     Args:
@@ -108,7 +108,7 @@ def too_many(names: Any) -> InvalidArgument:
     )
 
 
-def value_of(name: str, value: Any) -> Value:
+def value_of(name: str, value: Any) -> GivenValue:
     """Return one value. Raises InvalidArgument if it is not allowed."""
     try:
         found = _value(value)
@@ -123,25 +123,25 @@ def value_of(name: str, value: Any) -> Value:
     return found
 
 
-def _value(value: Any) -> Value | None:
+def _value(value: Any) -> GivenValue | None:
     """Return a value; None: it is none."""
     if value is None:
-        return Value(None)
+        return GivenValue(None)
     if isinstance(value, str):
-        return Value(point_of(value), is_point=True) if "/" in value else Value(int(_digits(value)))
-    if isinstance(value, Value):
+        return GivenValue(point_of(value), is_point=True) if "/" in value else GivenValue(int(_digits(value)))
+    if isinstance(value, GivenValue):
         return value
     if isinstance(value, tuple | list) and len(value) == 2:
-        return Value(_point(*value), is_point=True)
+        return GivenValue(_point(*value), is_point=True)
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return Value(int((moment - EPOCH).total_seconds() // 1))
+        return GivenValue(int((moment - EPOCH).total_seconds() // 1))
     if isinstance(value, date):
-        return Value((value - EPOCH.date()).days * 86_400)
+        return GivenValue((value - EPOCH.date()).days * 86_400)
     if isinstance(value, SupportsIndex):  # True and False, and numbers of numpy, too
-        return Value(value.__index__())
+        return GivenValue(value.__index__())
     if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
-        return Value(whole)
+        return GivenValue(whole)
     return None
 
 

@@ -13,8 +13,8 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "errors", "filters", "ids", "langcodes", "option_lists", "options", "rules", "search"),
-    *("tags", "texts", "values", "vectors", "version"),
+    *("arguments", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
+    *("options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
@@ -49,7 +49,8 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "filters", "langcodes", "tags", "texts", "values", "vectors"},
+    "option_kinds": {"arguments", "langcodes", "vectors"},
+    "options": {"arguments", "errors", "filters", "option_kinds", "tags", "text_names", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"filters", "ids", "options"},
@@ -57,7 +58,7 @@ ALLOWED = {
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},
     "tags": {"errors", "ids"},
-    "texts": {"arguments", "errors", "ids"},
+    "text_names": {"arguments", "errors", "ids"},
     "values": {"errors", "ids"},
     "version": set(),
 }

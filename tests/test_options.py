@@ -15,7 +15,8 @@ from sonicpy.channel.syntax import COMMANDS, SONIC_COMMANDS_OF_MODE
 from sonicpy.cli.parser import make_parser
 from sonicpy.client.aio.bucket import AsyncBucket, AsyncSearchable
 from sonicpy.client.lines import meta
-from sonicpy.options import ARGUMENTS, OPTIONS, Languages, Name, Option, checked
+from sonicpy.option_kinds import Languages, Name
+from sonicpy.options import ARGUMENTS, OPTIONS, Option, checked
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 from tests.docs.pages import DOCS
 

@@ -157,7 +157,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     url = f"sonic://{server.host}:{server.port}"
     for name, connect in WAYS.items():
         client = opened.enter_context(connect(url))
-        yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
+        yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))  # type: ignore[misc]
     for oid, text in TEXTS.items():
         client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)

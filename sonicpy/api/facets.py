@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sonicpy.api.html import html_table
+
 
 class RangeCount(NamedTuple):
     """The objects with a value from `low` up to `high`, which it leaves out.
@@ -46,6 +48,13 @@ class Facets(NamedTuple):
     def without_tags(self) -> "Facets":
         """Return the facets with no tag."""
         return self._replace(tags={name: {} for name in self.tags})
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows: list[tuple[object, object]] = [one for counts in self.tags.values() for one in counts.items()]
+        for name, ranges in self.ranges.items():
+            rows += [(f"{name} {_shown(each.low)}..{_shown(each.high)}", each.objects) for each in ranges]
+        return html_table(("tag or range", "objects"), rows, f"{self.total} objects")
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Facets":
@@ -93,3 +102,7 @@ def in_order(counts: Mapping[tuple[int | None, int | None], int]) -> list[RangeC
     """Return the ranges that rise."""
     found = [RangeCount(low, high, count) for (low, high), count in counts.items()]
     return sorted(found, key=lambda one: (one.low is not None, one.low or 0))
+
+
+def _shown(bound: int | None) -> str:
+    return "" if bound is None else str(bound)

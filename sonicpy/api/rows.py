@@ -18,7 +18,7 @@ from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, object_name, shown
 from sonicpy.tags import tags_of
-from sonicpy.texts import texts_of
+from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
 
@@ -98,8 +98,8 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
 
     Args:
         rows: a table that `sonicpy.api.tables` reads; or an iterable of tables, and of rows: tuples and lists (object,
-            text), (object, text, lang), (collection, bucket, object, text) or (collection, bucket, object, text, lang),
-            dicts, and rows that have names, as `sonicpy.api.row_parts` reads them.
+            text), (object, text, lang), (collection, bucket, object, text), (collection, bucket, object, text, lang) or
+            (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as `sonicpy.api.row_parts` reads them.
 
     Raises:
         InvalidArgument: `rows` is none of these, or a table lacks a column.
@@ -145,7 +145,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             yield Refused(number, parts.object, parts.reason)
             continue
         collection, bucket, oid, text, lang = parts[:5]
-        more: Others = {}
+        more: RowExtras = {}
         texts: dict[str, str] | None = None
         try:
             name = oid if type(oid) is str else object_name(oid)
@@ -154,7 +154,9 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             if lang is not None:
                 lang = None if is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
             if len(parts) > 5:
-                more = others_of_row(*parts[5:])
+                more = extras_of_row(*parts[5:])
+                if compat and more:
+                    raise InvalidArgument("tags, values or vectors are given in compat mode; Sonic lacks them")
             if isinstance(text, Mapping) and text:
                 texts = _named_texts(text, compat=compat)
                 text = " ".join(filter(None, texts.values()))
@@ -170,7 +172,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         yield Row(collection, bucket, name, text, lang, **more, texts=texts)
 
 
-class Others(TypedDict, total=False):
+class RowExtras(TypedDict, total=False):
     """The tags, values and vectors of a Row."""
 
     tags: list[str]
@@ -178,7 +180,7 @@ class Others(TypedDict, total=False):
     vector: str | None
 
 
-def others_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE) -> Others:
+def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE) -> RowExtras:
     """Return the tags, values and vectors of a row, without missing ones.
 
     Args:
@@ -189,7 +191,7 @@ def others_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
     Raises:
         InvalidArgument: one of them is not allowed.
     """
-    found: Others = {}
+    found: RowExtras = {}
     if not isinstance(values, Mapping):
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]

@@ -8,7 +8,7 @@ from sonicpy.api.columns import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
-from sonicpy.texts import texts_of
+from sonicpy.text_names import texts_of
 from sonicpy.values import VALUES_MAX, name_of, too_many
 
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "Shape"]

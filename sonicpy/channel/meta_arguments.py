@@ -14,7 +14,8 @@ from typing import Any
 
 from sonicpy._native.quoting import take_words
 from sonicpy.errors import CommandError, InvalidArgument
-from sonicpy.options import ESCAPES, Languages, Option, Spec
+from sonicpy.option_kinds import ESCAPES, Languages, Spec
+from sonicpy.options import Option
 from sonicpy.tags import LIST
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)

@@ -32,7 +32,7 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
-from sonicpy.options import Languages
+from sonicpy.option_kinds import Languages
 
 MANUAL = "commands"
 """The only manual in the reply to `HELP`, because clients compare that line."""

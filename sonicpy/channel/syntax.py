@@ -20,7 +20,8 @@ from sonicpy.channel.line_buffer import LINE_MAX_BYTES
 from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import NO_LANGUAGE
-from sonicpy.options import LIMIT_CEILING, OPTIONS, Languages, Option
+from sonicpy.option_kinds import Languages
+from sonicpy.options import LIMIT_CEILING, OPTIONS, Option
 
 SEARCH = frozenset({Mode.SEARCH})
 INGEST = frozenset({Mode.INGEST})

@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, TypeAlias
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, Choice, Decimals, LanguageCode, Number, Option, Switch, VectorNumbers
+from sonicpy.option_kinds import Choice, Decimals, LanguageCode, Number, Switch, VectorNumbers
+from sonicpy.options import ARGUMENTS, Option
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"

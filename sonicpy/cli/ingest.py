@@ -9,7 +9,7 @@ from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 from sonicpy.errors import CommandError
 from sonicpy.tags import tag_of
-from sonicpy.texts import name_of_text
+from sonicpy.text_names import name_of_text
 from sonicpy.values import plain_values
 
 PUSH = f"""\

@@ -7,23 +7,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.importing.in_step import FolderTarget, ServerTarget, Target
+from sonicpy.cli.importing.mapping import scaled, split_tags
 from sonicpy.cli.importing.row_sources import Source
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
+from sonicpy.cli.importing.verb import value_column
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
-from sonicpy.cli.settings import add_index_flags, load_settings
-from sonicpy.cli.target import Purpose, open_folder
+from sonicpy.cli.settings import load_settings
+from sonicpy.cli.target import Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.index import Index
-from sonicpy.index.mirrored import Drift, Mirror, MirrorReport
+from sonicpy.index.mirrored import Drift, MirrorReport
 
 DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
+TAGS, VALUE = "tags:", "value:"
+"""Before the name of a column with tags, and of a value: the column that holds them as they are stored."""
 
 MIRROR = f"""\
 Bring a bucket in step with rows: replace the texts that differ, and erase the objects that no row names. SOURCE is a
@@ -55,6 +61,12 @@ def add_verbs(verbs: Verbs) -> None:
         "--text", metavar="COLUMNS", action="append", help=f"texts, with commas between (default: {TEXT_COLUMN})"
     )
     parser.add_argument("--lang", metavar="CODE", type=language, help="language of all rows")
+    parser.add_argument("--tags", metavar="COLUMN", action="append", help="a column with a tag, or several in a list")
+    parser.add_argument("--tag-separator", metavar="C", help='separates several tags of a text, such as ";"')
+    parser.add_argument(
+        "--value", metavar="COLUMN", action="append", type=value_column,
+        help="a column with a value, as of import: COLUMN, NAME=COLUMN or NAME=COLUMN*100",
+    )  # fmt: skip
     parser.add_argument("--prefix", metavar="TEXT", default="", help="names of objects begin with it")
     parser.add_argument(
         "--watermark", metavar="COLUMN", help="a column that grows with each change: later passes read new rows alone"
@@ -65,8 +77,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument("--every", metavar="S", type=_seconds, help="go on, with a pass every S seconds")
     parser.add_argument("--owner", metavar="NAME", help="the name of the source (default: SOURCE without a password)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
-    add_index_flags(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_target_flags(parser)
     parser.set_defaults(run=run)
 
 
@@ -76,31 +87,38 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("the source of a mirror is read again and again; the standard input cannot be.")
     if arguments.check and arguments.every is not None:
         raise ConfigError("flags --check and --every are given; allowed is one of the two.")
+    url = server_url(arguments)
+    if url is not None:
+        if arguments.check:
+            raise ConfigError("flag --check reads the folder of an index, also beside its server: give --data or -c.")
+        with open_server(url) as client:
+            return _passes(arguments, ServerTarget(client, _columns(arguments)))
     purpose = Purpose.READ if arguments.check else Purpose.CREATE
     with open_folder(load_settings(arguments).config, purpose) as index:
         if arguments.check:
             return _check(arguments, index)
-        status = _pass(arguments, index)
-        while arguments.every is not None:
-            time.sleep(arguments.every)
-            status = _pass(arguments, index)
+        return _passes(arguments, FolderTarget(index, _columns(arguments), _owner(arguments)))
+
+
+def _passes(arguments: argparse.Namespace, target: Target) -> int:
+    status = _pass(arguments, target)
+    while arguments.every is not None:
+        time.sleep(arguments.every)
+        status = _pass(arguments, target)
     return status
 
 
-def _pass(arguments: argparse.Namespace, index: Index) -> int:
-    mirror = Mirror(index, arguments.collection, arguments.bucket, _owner(arguments), arguments.prefix)
-    since = None if arguments.whole or arguments.watermark is None else mirror.watermark
+def _pass(arguments: argparse.Namespace, target: Target) -> int:
+    since = None if arguments.whole or arguments.watermark is None else target.watermark
     began = time.monotonic()
     with closing(_source(arguments)) as source:
         reading = _reading(arguments, source.rows(since), arguments.watermark, since)
         with PassProgress(arguments, source.count(since)) as note:
-            report = index.mirror(
-                iter(reading), **_columns(arguments), owner=_owner(arguments), whole=since is None, progress=note
-            )
+            report = target.take(iter(reading), whole=since is None, progress=note)
     if since is not None:
-        report.gone = mirror.erase(arguments.prefix + name for name in reading.deleted)
+        report.gone = target.erase(arguments.prefix + name for name in reading.deleted)
     if arguments.watermark is not None and reading.greatest is not None:
-        mirror.note_watermark(reading.greatest)
+        target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
     return ROWS_REFUSED if report.refused_count else 0
 
@@ -123,6 +141,9 @@ class Reading:
         texts: the columns with texts; a missing text is empty, because its object must lose its words.
         ids: the columns that may hold the name of the object.
         since: the watermark that the pass begins with.
+        tags: the columns with tags.
+        separator: separates the tags of a text; None: a text is one tag.
+        values: the column of each value by its name, and the number that it is multiplied by.
 
     Attributes:
         greatest: the greatest value of the watermark so far.
@@ -137,12 +158,18 @@ class Reading:
         ids: Sequence[str],
         texts: Sequence[str],
         since: Any,
+        tags: Sequence[str] = (),
+        separator: str | None = None,
+        values: Mapping[str, tuple[str, int]] = MappingProxyType({}),
     ) -> None:
         self._rows = rows
         self._watermark = watermark
         self._deleted = deleted
         self._ids = ids
         self._texts = texts
+        self._tags = tags
+        self._separator = separator
+        self._values = values
         self.greatest = since
         self.deleted: list[str] = []
 
@@ -156,7 +183,12 @@ class Reading:
             if self._deleted is not None and is_marked(_of(row, self._deleted)):
                 self.deleted += [str(row[name]) for name in self._ids if name in row][:1]
             else:
-                yield {**row, **{name: "" for name in self._texts if name in row and row[name] is None}}
+                yield {
+                    **row,
+                    **{name: "" for name in self._texts if name in row and row[name] is None},
+                    **{f"{TAGS}{name}": split_tags(row.get(name), self._separator) for name in self._tags},
+                    **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
+                }
 
 
 def _of(row: Mapping[str, Any], column: str) -> Any:
@@ -215,7 +247,11 @@ def _reading(
     arguments: argparse.Namespace, rows: Iterator[Mapping[str, Any]], watermark: str | None, since: Any
 ) -> Reading:
     ids = OBJECT_COLUMNS if arguments.id is None else (arguments.id,)
-    return Reading(rows, watermark, arguments.deleted, ids, _texts(arguments), since)
+    values = dict(arguments.value or ())
+    return Reading(
+        rows, watermark, arguments.deleted, ids, _texts(arguments), since, arguments.tags or (),
+        arguments.tag_separator, values,
+    )  # fmt: skip
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:
@@ -230,6 +266,8 @@ def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
         "text": _texts(arguments),
         "lang": arguments.lang,
         "prefix": arguments.prefix,
+        "tags": [f"{TAGS}{name}" for name in arguments.tags or ()] or None,
+        "values": {name: f"{VALUE}{name}" for name, _ in arguments.value or ()},
     }
 
 

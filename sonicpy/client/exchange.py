@@ -1,12 +1,14 @@
 """Exchange: the lines of one command, and the answers to them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.conversation import Answer, AnswerKind, ServerInfo
 from sonicpy.errors import ConnectionLost, ShuttingDown
+
+Value = TypeVar("Value")
 
 LINES_IN_FLIGHT_MAX = 64
 """Lines of one exchange that are sent at once: few enough that client and server never block each other with unread
@@ -34,6 +36,10 @@ class Reply(NamedTuple):
 
     answers: list[str]
     server: ServerInfo
+
+
+CallPlan = Generator[Exchange, Reply, Value]
+"""The exchanges of one method of a client, and its result; see `client.plans`."""
 
 
 def encoded(lines: Sequence[str]) -> bytes:

@@ -16,7 +16,7 @@ from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines, tagging, upsert_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.ids import ObjectName, object_name, shown
-from sonicpy.texts import name_of_text
+from sonicpy.text_names import name_of_text
 from sonicpy.vectors import Vector, bits_of
 
 GROUPS_IN_FLIGHT_MAX = 8

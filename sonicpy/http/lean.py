@@ -20,7 +20,8 @@ from sonicpy.http.models import LIMIT_MAX, NAME_MAX, OFFSET_MAX, QUERY_TEXT_MAX
 from sonicpy.http.problems import refusal
 from sonicpy.http.search import more_of
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, DEPTH_CEILING, Choice, LanguageCode, Number, Switch
+from sonicpy.option_kinds import Choice, LanguageCode, Number, Switch
+from sonicpy.options import ARGUMENTS, DEPTH_CEILING
 
 COMPRESSED_BYTES = 1000
 """Shorter answers are not worth compressing."""

@@ -10,22 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import (
-    APART,
-    ARGUMENTS,
-    DEPTH_CEILING,
-    MEANING_CEILING,
-    OF,
-    RANGES,
-    Choice,
-    Decimals,
-    LanguageCode,
-    Name,
-    Number,
-    Spec,
-    Switch,
-    VectorNumbers,
-)
+from sonicpy.option_kinds import Choice, Decimals, LanguageCode, Name, Number, Spec, Switch, VectorNumbers
+from sonicpy.options import APART, ARGUMENTS, DEPTH_CEILING, MEANING_CEILING, OF, RANGES
 from sonicpy.tags import TAG_BYTES_MAX, TAGS_MAX
 from sonicpy.values import VALUES_MAX
 from sonicpy.vectors import NUMBERS_MAX
@@ -313,7 +299,7 @@ FieldOfValues = Annotated[
 ]
 
 
-Text = Annotated[str, Field(max_length=TEXT_MAX)]
+FieldOfText = Annotated[str, Field(max_length=TEXT_MAX)]
 
 
 class TextBody(Strict):
@@ -332,13 +318,13 @@ class TextBody(Strict):
 class PushBody(TextBody):
     """A text for an object, with tags and values."""
 
-    text: Text
+    text: FieldOfText
 
 
 class UpsertBody(TextBody):
     """The text of an object, or its texts by name, with tags and values."""
 
-    text: Text | dict[str, Text] = Field(description="or texts by the names of fields")
+    text: FieldOfText | dict[str, FieldOfText] = Field(description="or texts by the names of fields")
 
 
 class TagBody(Strict):

@@ -144,7 +144,7 @@ class SearchOperations:
         limit: PageLimit = 5,
         filter: Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=FILTER.sentence)] = None,
     ) -> WordsJson:
-        """Return words that complete or correct a word, those first that stand together with the words before it."""
+        """Return words that complete or correct a word, those first that come together with the words before it."""
         given = {} if filter is None else {"filter": filter}
         return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit, **given))
 

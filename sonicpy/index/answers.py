@@ -187,11 +187,9 @@ class Answers(TextReader):
         """Return words of the bucket that complete or correct `word`.
 
         Args:
-            word: a word, or the beginning of one. Words may stand before it, with blanks between: then those come first
+            word: a word, or the beginning of one. Words may come before it, with blanks between: then those come first
                 that most objects hold together with them, and those that no object does are left out, if they can be.
             limit: maximum of words.
-
-        Args:
             filter: only words that some object holds whose tags and values meet these conditions: those of most such
                 objects first.
 

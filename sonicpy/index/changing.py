@@ -25,7 +25,7 @@ from sonicpy.index.ingest.named_texts import (
     IN_COMPAT as NAMED_IN_COMPAT,
 )
 from sonicpy.index.ingest.named_texts import (
-    Given,
+    GivenTexts,
     field_of_push,
     given_texts,
     text_fields,
@@ -139,9 +139,13 @@ class Changing:
         The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
         gave the object already is recognised by a digest: it is neither analysed nor compared.
 
-        Args, and Raises: as `push`; tags, values and vectors that are not given stay. InvalidArgument in compat mode.
+        Args:
+            collection, bucket, object, lang, vector: as in `push`.
             text: the text; or its parts by their names as fields, such as {"title": "Java", "body": "An island"}; "" is
                 the name of a part that has none. Fields that are not named go.
+            tags, values: as in `push`: those that are not given stay.
+
+        Raises like `push`, and InvalidArgument in compat mode.
         """
         engine = self._engine
         self._check_upsert()
@@ -307,7 +311,7 @@ class Changing:
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
 
     def _fields(self, text: str, tags: Any, values: Any, vector: Vector) -> Fields:
-        """Return what a change gives an object beside the terms of a text. Raises InvalidArgument."""
+        """Return the fields that a change gives an object beside the terms of a text. Raises InvalidArgument."""
         fields: Fields = ()
         if tags is not None or values is not None:
             fields = fields_of(tags, values, compat=self._engine.is_compat)
@@ -337,7 +341,7 @@ class Changing:
             raise InvalidArgument(NAMED_IN_COMPAT)
         return field_of_push(field, terms)
 
-    def _digest(self, oid: str, given: Given, lang: str | None, rules: int) -> bytes:
+    def _digest(self, oid: str, given: GivenTexts, lang: str | None, rules: int) -> bytes:
         try:
             return digest_of(oid, given.text, lang, rules, given.rest if given.named else b"")
         except UnicodeEncodeError as error:

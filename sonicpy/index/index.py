@@ -29,6 +29,7 @@ from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.index.mirroring import Mirroring
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
 from sonicpy.search import FilterLike
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
     from sonicpy.config import Config
     from sonicpy.index.ingest.push_many import Chunk
-    from sonicpy.index.mirrored import Drift, MirrorReport
     from sonicpy.index.report.export import ExportedObject
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
@@ -59,7 +59,7 @@ FOR_THE_SERVER = frozenset(
 """Names that tab completion leaves out."""
 
 
-class Index(Answers, Listing, Changing, TextDigests):
+class Index(Answers, Listing, Changing, TextDigests, Mirroring):
     """An index in a folder.
 
     Args:
@@ -170,9 +170,10 @@ class Index(Answers, Listing, Changing, TextDigests):
 
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
-                text) or (collection, bucket, object, text, lang), and of rows that have names, which are read by name:
-                dicts, namedtuples, rows of a database, dataclasses; or a table of pyarrow, pandas or Polars, anything
-                with `__arrow_c_stream__` or `__dataframe__`; or an iterable of tables.
+                text), (collection, bucket, object, text, lang) or (collection, bucket, object, text, lang, vector), and of
+                rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or a
+                table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
+                iterable of tables.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
             text: the column with the text; the texts of several columns are joined. Or the columns of named texts by
@@ -208,66 +209,6 @@ class Index(Answers, Listing, Changing, TextDigests):
         report = PushReport() if report is None else report
         self.push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
         return report
-
-    def mirror(
-        self,
-        rows: Any,
-        *,
-        collection: str,
-        bucket: str,
-        object: str | None = None,
-        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
-        lang: str | None = None,
-        owner: str = "mirror",
-        prefix: str = "",
-        whole: bool = True,
-        progress: "OnProgress | None" = None,
-    ) -> "MirrorReport":
-        """Bring a bucket in step with rows: replace the texts that differ, and erase the objects without a row.
-
-        Objects that are pushed while the pass runs are not erased by it.
-
-        Args:
-            rows, object, text, lang, progress: as of `push_many`.
-            collection, bucket: of all rows.
-            owner: the name of the source; a bucket is in step with one source alone.
-            prefix: names of objects are those of the rows behind it, and only objects with it are erased: so several
-                sources can share a bucket.
-            whole: the rows are all there are; False: erase nothing.
-
-        Raises:
-            InvalidArgument: as of `push_many`; or the bucket is in step with another source.
-            StoreError: rows could not be stored.
-        """
-        from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
-        from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
-
-        self._check_upsert()
-        shape = Shape(collection, bucket, object, text, lang)
-        mirror = Mirror(self, collection, bucket, owner, prefix)
-        return mirror.take(read_rows(rows, shape), whole=switch_of("whole", whole), progress=progress)
-
-    def check_mirror(
-        self,
-        rows: Any,
-        *,
-        collection: str,
-        bucket: str,
-        object: str | None = None,
-        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
-        lang: str | None = None,
-        owner: str = "mirror",
-        prefix: str = "",
-    ) -> "Drift":
-        """Return the difference between rows and a bucket, by digests alone; change nothing.
-
-        Args, and Raises: as of `mirror`.
-        """
-        from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
-        from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
-
-        shape = Shape(collection, bucket, object, text, lang)
-        return Mirror(self, collection, bucket, owner, prefix).check(read_rows(rows, shape))
 
     def push_read(
         self,

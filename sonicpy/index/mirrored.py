@@ -22,6 +22,7 @@ from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.bucket_rules import MIRRORS
 from sonicpy.store.views import name_pages
+from sonicpy.store.views.bucket_reader import BucketReader, find_object
 
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
@@ -85,6 +86,7 @@ class MirroredIndex(Protocol):
 
     @property
     def engine(self) -> Any: ...
+    def _check_upsert(self) -> None: ...
     def batch(self) -> AbstractContextManager[Any]: ...
     def flush_object(self, collection: str, bucket: str, object: str) -> int: ...
     def exists(self, collection: str, bucket: str, object: str) -> bool: ...
@@ -103,12 +105,24 @@ class Mirror:
         collection, bucket: of all rows.
         owner: the name of the source.
         prefix: the names of the mirror's objects begin with it.
+        tags: the rows give all tags of their objects.
+        values: the names of the values that the rows give.
 
     Raises:
         InvalidArgument: the bucket is the mirror of another source, or has such objects.
     """
 
-    def __init__(self, index: MirroredIndex, collection: str, bucket: str, owner: str, prefix: str = "") -> None:
+    def __init__(
+        self,
+        index: MirroredIndex,
+        collection: str,
+        bucket: str,
+        owner: str,
+        prefix: str = "",
+        *,
+        tags: bool = False,
+        values: Iterable[str] = (),
+    ) -> None:
         if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
         if not isinstance(prefix, str):
@@ -117,6 +131,8 @@ class Mirror:
         self._scope = (collection, bucket)
         self._prefix = prefix
         self._owner = owner
+        self._tags = tags
+        self._values = tuple(values)
         self._held = self._notes()
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
@@ -178,7 +194,8 @@ class Mirror:
             drift.refused_count += len(some) - len(here)
             found = self._index.digests(*self._scope, [row.object for row in here])
             for row, digest in zip(here, found, strict=True):
-                if digest is not None and digest == _digest(row, rules):
+                others_differ = row.tags is not None or row.values is not None
+                if digest is not None and not others_differ and digest == _digest(row, rules):
                     continue
                 is_there = digest is not None or self._index.exists(*self._scope, row.object)
                 drift.note("changed" if is_there else "missing", row.object)
@@ -201,9 +218,30 @@ class Mirror:
         for row in rows:
             name = f"{prefix}{row.object}"
             seen.add(hash(name))
-            if prefix and isinstance(row, Row):
-                row = row._replace(object=name)
+            if isinstance(row, Row):
+                if prefix:
+                    row = row._replace(object=name)
+                if self._tags or self._values:
+                    row = self._with_others(row)
             yield row
+
+    def _with_others(self, row: Row) -> Row:
+        """Return a row with all tags and values that its object must have; without them if it has just these."""
+        tags = sorted(set(row.tags or ())) if self._tags else None
+        values = {name: (row.values or {}).get(name) for name in self._values}
+        with self._index.engine.read() as view:
+            state = view.bucket(*self._scope)
+            held = None if state is None else find_object(view, state, row.object)
+            if state is None or held is None:
+                return row._replace(tags=tags, values=values)
+            reader = BucketReader(view, state)
+            held_tags = [] if reader.tags is None else reader.tags.tags_of([held[0]])[0]
+            held_values = {} if reader.columns is None else reader.columns.shown_of(held[0])
+        if (tags is None or tags == sorted(held_tags)) and all(
+            held_values.get(name) == value for name, value in values.items()
+        ):
+            return row._replace(tags=None, values=None)
+        return row._replace(tags=tags, values=values)
 
     def _objects(self, end: int | None) -> Iterator[tuple[int, str]]:
         """Yield IID and name of the mirror's objects, up to an IID."""

@@ -119,6 +119,7 @@ class ReadOnlyIndex(Index):
     read_only = True
 
     # The methods that look into word graphs.
+    find_facets = retried(Index.find_facets)
     find_hits = retried(Index.find_hits)
     find_ids = retried(Index.find_ids)
     find_reasons = retried(Index.find_reasons)

@@ -33,11 +33,11 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PushTerms,
     PushWith,
-    RulesDiffer,
     UpsertTerms,
     pack_mutation,
     pack_push,
 )
+from sonicpy.store.changing.same_rules import check_rules
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
@@ -137,7 +137,7 @@ class Store(VectorPushes, RecoveringStore):
         """
         if isinstance(mutation, AnyPush):
             self._check_accepting()
-            self._check_rules((mutation,))
+            check_rules(self._writing(), (mutation,))
         if isinstance(mutation, ChangeFields | UpsertTerms | PushWith) and mutation.fields:
             check_room(self._writing(), (mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
@@ -228,7 +228,7 @@ class Store(VectorPushes, RecoveringStore):
             RulesDiffer: as `apply`.
         """
         self._check_accepting()
-        self._check_rules(pushes)
+        check_rules(self._writing(), pushes)
         check_room(self._writing(), (push for push in pushes if not isinstance(push, PushTerms) and push.fields))
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
@@ -247,20 +247,6 @@ class Store(VectorPushes, RecoveringStore):
             for push in pushes:
                 self._mark(self._board, push)
         return left_out
-
-    def _check_rules(self, pushes: Sequence[AnyPush]) -> None:
-        """Raise RulesDiffer if a bucket exists and has other rules than a text."""
-        view = self._writing()
-        seen: dict[tuple[str, str], int] = {}
-        for push in pushes:
-            scope = (push.collection, push.bucket)
-            if scope not in seen:
-                writer = view.writer_cache.get(scope)
-                state = view.bucket(*scope) if writer is None else None
-                found = push.rules if state is None else view.rules(state.bucket)
-                seen[scope] = found if writer is None else writer.rules
-            if seen[scope] != push.rules:
-                raise RulesDiffer(scope, seen[scope])
 
     def seal(self) -> None:
         """Write the records of all mutations since the last seal to the log.

@@ -11,7 +11,8 @@ from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES, OTHERS, SONIC_LANG_CODES, language_code
 from sonicpy.langcodes import TAGS as TAGS_TO_CODES
-from sonicpy.options import OPTIONS, Languages, Option, written
+from sonicpy.option_kinds import Languages
+from sonicpy.options import OPTIONS, Option, written
 
 EVERY_OPTION = {option.key: option for options in OPTIONS.values() for option in options}
 

@@ -15,7 +15,8 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
-from sonicpy.options import OPTIONS, Languages
+from sonicpy.option_kinds import Languages
+from sonicpy.options import OPTIONS
 
 RULES = LineRules(
     Limits(query_default=9, query_maximum=50, suggest_default=3, suggest_maximum=7), Languages(LANG_CODES)

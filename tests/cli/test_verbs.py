@@ -15,7 +15,7 @@ from sonicpy.cli.main import main
 from sonicpy.cli.parser import MODULES, VERBS, make_parser
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
-from tests.processes import Server, environment, free_port
+from tests.processes import Server, environment, free_port, run_here
 from tests.support.patience import WAIT_S
 
 TypeIn = Callable[[bytes], None]
@@ -311,3 +311,18 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
 def test_what_a_server_cannot_do_is_a_sentence(run: Run, shared_server: Server) -> None:
     said = "sonicpy: internal_error: the server failed; its log has the reason\n"
     run("restore", "/nowhere", "--server", f"sonic://127.0.0.1:{shared_server.port}", status=1, said=said)
+
+
+def test_query_prints_facets_below_the_hits(tmp_path: Path) -> None:
+    with Index(tmp_path / "index") as index:
+        index.push("shop", "default", "o1", "linen shirt", tags=["size:m", "red"], values={"price": 1900})
+        index.push("shop", "default", "o2", "silk shirt", tags=["size:xl"], values={"price": 9900})
+    flags = ["--data", str(tmp_path / "index"), "--sort", "price"]
+    asked = ["query", "shop", "shirt", *flags, "--facets", "size:*", "--ranges", "price: 0,5000"]
+    status, output, _ = run_here(asked, tmp_path)
+    assert status == 0
+    assert output.splitlines() == ["o1", "o2", "size:m\t1", "size:xl\t1", "price 0..5000\t1", "price 5000..\t1"]
+    status, output, _ = run_here(["query", "shop", "", *flags, "--filter", "NOT red"], tmp_path)
+    assert (status, output) == (0, "o2\n")
+    status, _, said = run_here(["query", "shop", "shirt", *flags, "--filter", "red AND"], tmp_path)
+    assert status != 0 and "at letter 8 of the filter is the end" in said

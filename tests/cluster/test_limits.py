@@ -14,14 +14,17 @@ from sonicpy.channel.commands import (  # noqa: E402
     Command,
     Count,
     CountC,
+    CountFacets,
     FlushB,
     FlushC,
     FlushO,
+    FlushV,
     Objects,
     Pop,
     Query,
     Stats,
     Suggest,
+    Tag,
 )
 from sonicpy.cluster.log import limits  # noqa: E402
 from sonicpy.cluster.node import node_service  # noqa: E402
@@ -40,9 +43,17 @@ READS: list[Command] = [
     Suggest("c", "b", "app", 5),
     Objects("c", "b", 10, "", None, None),
     Count("c", "b", "o1"),
+    CountFacets("c", "b", "apple", 10, None),
 ]
 OTHERS: list[Command] = [Count("c", None, None), CountC("c"), Collections(10, None), Buckets("c", 10, None), Stats("c")]
-CHANGES: list[Command] = [Pop("c", "b", "o1", "apple"), FlushB("c", "b"), FlushC("c"), FlushO("c", "b", "o1")]
+CHANGES: list[Command] = [
+    Pop("c", "b", "o1", "apple"),
+    FlushB("c", "b"),
+    FlushC("c"),
+    FlushO("c", "b", "o1"),
+    Tag("c", "b", "o1", ["red"]),
+    FlushV("c", "b"),
+]
 
 
 def silent_service(spread: frozenset[str]) -> Any:
@@ -62,6 +73,7 @@ def silent_service(spread: frozenset[str]) -> Any:
     none: Any = None
     desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))
     found: Any = NodeService.__new__(NodeService)
+    found.embedding = None
     found.node = SimpleNamespace(desk=desk, places=places)
     found._spread = node_service.Spread(desk, places, recorder)
     return found

@@ -5,7 +5,6 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest

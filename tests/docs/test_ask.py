@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -27,6 +26,13 @@ EXAMPLES = {
     "match": '"new weather", match="all"',
     "fuzzy": '"wether", fuzzy=0',
     "how": '"wether lisbon", how=True, limit=1',
+    "vector": '"new", vector=[1] * 8',
+    "meaning": '"new", vector=[1] * 8, meaning=0',
+    "depth": '"new", vector=[1] * 8, depth=1',
+    "filter": '"weather", filter="hotel"',
+    "sort": '"weather", sort="-visits"',
+    "after": '"weather", sort="-visits", after="4"',
+    "boost": '"lisbon", boost="visits"',
 }
 """An example of each option: arguments of `query`, or the end of a line for an option of the wire alone."""
 
@@ -34,9 +40,8 @@ EXAMPLES = {
 @pytest.fixture(scope="module")
 def index() -> Iterator[sonicpy.Index]:
     first = next(block for block in blocks(PAGE) if block.language == "python")
-    held: dict[str, Any] = {}
     with sonicpy.open(":memory:") as opened:
-        exec(first.code.replace('sonicpy.open("./data/ask")', "opened"), {"opened": opened, "sonicpy": sonicpy}, held)
+        exec(first.code.replace('sonicpy.open("./data/ask")', "opened"), {"opened": opened, "sonicpy": sonicpy})
         yield opened
 
 

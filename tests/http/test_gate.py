@@ -22,6 +22,7 @@ BEARER = {"Authorization": f"Bearer {PASSWORD}"}
 SCOPE = {"collection": "messages", "bucket": "default"}
 CHANGES = {
     ("POST", "/v1/push"), ("POST", "/v1/pop"), ("POST", "/v1/flush"), ("POST", "/v1/bulk"),
+    ("POST", "/v1/tag"), ("POST", "/v1/upsert"),
     ("POST", "/v1/consolidate"), ("POST", "/v1/backup"), ("POST", "/v1/restore"),
 }  # fmt: skip
 READS = {
@@ -33,6 +34,8 @@ READS = {
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/push": {**SCOPE, "object": "o", "text": "forged"},
     "/v1/pop": {**SCOPE, "object": "message:1", "text": "weather"},
+    "/v1/tag": {**SCOPE, "object": "message:1", "tags": ["forged"]},
+    "/v1/upsert": {**SCOPE, "object": "message:1", "text": "forged"},
     "/v1/flush": {"collection": "messages"},
     "/v1/bulk": {**SCOPE, "object": "o", "text": "forged"},
 }

@@ -98,6 +98,7 @@ def test_facets_come_with_a_query(tmp_path: Path) -> None:
             "ranges": {"price": [[0, 10, 1]]},
         }
         filter = "size:xl AND red AND price < 10"
+        assert "size:xl" in hits.facets._repr_html_() and "price 0..10" in hits.facets._repr_html_()
         apart = index.facets("c", "b", filter=filter, of="size:*", ranges="price: 10", apart=True)
         assert apart.tags == {"size:": {"size:xl": 1}}
         assert index.facets("c", "b", filter="size:xl AND red", of="size:*", apart=True).tags["size:"] == {
@@ -146,8 +147,10 @@ def test_compat_mode_refuses(tmp_path: Path) -> None:
             lambda: index.query("c", "b", "alpha", sort="price"),
             lambda: index.facets("c", "b", "alpha", of="*"),
             lambda: index.explain("c", "b", "alpha", filter="red"),
+            lambda: index.suggest("c", "b", "al", filter="red"),
+            lambda: index.flush("c", "b", filter="red"),
         ):
-            with pytest.raises(InvalidArgument, match="ranking is sonic"):
+            with pytest.raises(InvalidArgument, match="in compat mode"):
                 ask()
 
 

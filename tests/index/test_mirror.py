@@ -16,6 +16,8 @@ import sonicpy
 from sonicpy.cli.main import main
 from sonicpy.errors import InvalidArgument
 from tests.index.shorthand import B, C
+from tests.processes import Server
+from tests.server.peer import Peer
 
 WORDS = [f"word{number}" for number in range(40)]
 PLACE: dict[str, Any] = {"collection": C, "bucket": B}
@@ -164,6 +166,51 @@ def test_a_watermark_reads_new_rows_alone(table: Table) -> None:
     assert table.mirror(*grows, "--check", status=1)["extra"] == 1, "a row that is not marked as deleted"
     assert table.mirror(*grows, "--whole") == {"rows": 3, "unchanged": 3, "gone": 1}
     table.mirror(*grows, "--check")
+
+
+def test_tags_and_values_follow_the_table(table: Table) -> None:
+    table.database.execute("ALTER TABLE p ADD COLUMN colours TEXT")
+    table.database.execute("ALTER TABLE p ADD COLUMN price REAL")
+    flags = ("--tags", "colours", "--tag-separator", ";", "--value", "cents=price*100", "--value", "at")
+    rows = {1: ("red;blue", 19.99), 2: (None, None), 3: ("red", 5)}
+    for number, (colours, price) in rows.items():
+        row = (number, f"title{number}", number, colours, price)
+        table.database.execute("INSERT INTO p VALUES (?, ?, 'body', ?, 0, ?, ?)", row)
+    table.database.commit()
+    assert table.mirror(*flags) == {"rows": 3, "changed": 3}
+    assert table.mirror(*flags) == {"rows": 3, "unchanged": 3}
+    assert passing(table, "red") == {"1", "3"}
+    assert passing(table, "cents >= 500 AND at < 3") == {"1"}
+    table.database.execute("UPDATE p SET colours = 'green', price = NULL WHERE id = 1")
+    table.database.commit()
+    assert table.mirror("--check", *flags, status=1)["samples"]["changed"] == ["1"]
+    assert table.mirror(*flags) == {"rows": 3, "changed": 1, "unchanged": 2}
+    assert (passing(table, "red"), passing(table, "green"), passing(table, "HAS cents")) == ({"3"}, {"1"}, {"3"})
+    assert table.mirror("--check", *flags)["rows"] == 3
+
+
+def passing(table: Table, condition: str) -> set[str]:
+    with sonicpy.open(table.folder) as index:
+        return set(index.query(C, B, "", filter=condition, limit=100).objects)
+
+
+def test_a_server_follows_a_database(table: Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(5):
+        table.set(number, f"title{number}", number)
+    with Server(tmp_path / "server") as server:
+        at = ["--collection", C, "--bucket", B, "--text", "title,body", "--tags", "title"]
+        at += ["--server", f"sonic://{server.host}:{server.port}"]
+        assert main(["mirror", table.url, *at]) == 0
+        table.set(1, "other", 1)
+        table.database.execute("DELETE FROM p WHERE id = 3")
+        table.database.commit()
+        assert main(["mirror", table.url, *at, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out.splitlines()[-1])["gone"] == 1
+        assert main(["mirror", table.url, *at, "--check"]) == 2
+        with Peer(server, "search") as peer:
+            assert peer.results(f'QUERY {C} {B} "other"') == ["1"]
+            assert peer.results(f'QUERY {C} {B} "title1"') == []
+            assert set(peer.results(f'QUERY {C} {B} "body"')) == {"0", "1", "2", "4"}
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,11 @@ def pushed(model: Model, rows: Iterable[tuple[str, str, str, str]]) -> Model:
     return after
 
 
+def replaced(model: Model, rows: Iterable[tuple[str, str, str, str]]) -> Model:
+    """Return the state behind some UPSERTs."""
+    return {**model, **{(collection, bucket, oid): frozenset(text.split()) for collection, bucket, oid, text in rows}}
+
+
 def popped(model: Model, collection: str, bucket: str, oid: str, text: str) -> Model:
     """Return the state behind a POP."""
     after = dict(model)
@@ -74,6 +79,21 @@ def row(number: int) -> tuple[str, str, str, str]:
 def rows(number: int) -> list[tuple[str, str, str, str]]:
     """Return some PUSHes, of more than one chunk."""
     return [(OTHER, B, oid(number + place), text(number + 2 * place)) for place in range(7)]
+
+
+MIRROR = "mirror"
+"""A bucket in step with rows."""
+
+
+def mirrored(number: int) -> list[tuple[str, str]]:
+    """Return the rows that a pass of a mirror reads: all objects but one of three, in one chunk."""
+    return [(f"o{(number + place) % 3}", text(number + place)) for place in (1, 2)]
+
+
+def after_pass(model: Model, number: int) -> list[Model]:
+    """Return the states that a pass of a mirror goes through."""
+    state = replaced(model, [(C, MIRROR, *row) for row in mirrored(number)])
+    return [state, flushed(state, C, MIRROR, f"o{number % 3}")]
 
 
 CHUNK = 3
@@ -207,6 +227,12 @@ def push_many(scene: IndexScene, number: int) -> None:
     scene.index.push_many(rows(number), lang="none", report=scene.report)
 
 
+def flush_tagged(scene: IndexScene, number: int) -> None:
+    """Give an object a tag of its own, and erase the objects with this tag."""
+    scene.index.tag(C, B, oid(number), [f"out{number}"])
+    scene.index.flush(C, B, filter=f"out{number}")
+
+
 def reopen(scene: IndexScene, number: int) -> None:
     """Close and open the folder."""
     scene.close()
@@ -237,7 +263,32 @@ def index_calls(scene: IndexScene) -> list[Call]:
             lambda s, n: s.index.push_terms(C, B, oid(n), dict.fromkeys(text(n).split(), 1)),
             lambda m, n: [pushed(m, [row(n)])],
         ),
-        Call(("push_many",), push_many, after_chunks),
+        Call(("push_many", "push_read"), push_many, after_chunks),
+        Call(("upsert",), lambda s, n: s.index.upsert(*row(n + 1), "none"), lambda m, n: [replaced(m, [row(n + 1)])]),
+        Call(
+            ("mirror", "push_read"),
+            lambda s, n: s.index.mirror(mirrored(n), collection=C, bucket=MIRROR, lang="none"),
+            after_pass,
+        ),
+        Call(("check_mirror",), lambda s, n: s.index.check_mirror(mirrored(n), collection=C, bucket=MIRROR), same),
+        Call(
+            ("push",),
+            lambda s, n: s.index.push(*row(n), "none", [(-1) ** (n >> bit) for bit in range(8)], values={"n": n}),
+            lambda m, n: [pushed(m, [row(n)])],
+        ),
+        Call(("drop_vectors",), lambda s, n: s.index.drop_vectors(C, B), same),
+        Call(("tag",), lambda s, n: s.index.tag(C, B, oid(n), [f"t{n % 3}", "red"], values={"n": None}), same),
+        Call(("flush", "names_passing"), flush_tagged, lambda m, n: [m, flushed(m, C, B, oid(n))]),
+        Call(("facets", "find_facets"), lambda s, n: s.index.facets(C, B, "all", of="*", ranges="n: 0,100"), same),
+        Call(
+            ("digest", "digests", "iterate_digests", "text_rules"),
+            lambda s, n: [
+                s.index.digest(C, B, oid(n), text(n)),
+                s.index.digests(C, B, [oid(n), oid(n + 1)]),
+                list(s.index.iterate_digests(C, B)),
+            ],
+            same,
+        ),
         Call(
             ("pop",),
             lambda s, n: s.index.pop(C, B, oid(n), text(n + 1)),

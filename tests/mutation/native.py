@@ -72,7 +72,7 @@ NATIVE = (
     NativeMutant("add_terms", "        edit.word.hidden_df += edit.hidden\n", "", BUCKET),
     NativeMutant("add_terms", "        self.length_change += edit.held.tf\n", "", BUCKET),
     NativeMutant("add_terms", "            edit.word.hidden_df -= 1\n", "", BUCKET),
-    NativeMutant("add_terms", "        if edit.tf > held.tf and not", "        if edit.tf >= held.tf and not", BUCKET),
+    NativeMutant("add_terms", "        if (edit.tf > held.tf or", "        if (edit.tf >= held.tf or", BUCKET),
     NativeMutant("remove_terms", "            edit.word.df -= 1\n", "", BUCKET),
     NativeMutant("remove_terms", "            edit.word.hidden_df -= held.hidden\n", "", BUCKET),
     NativeMutant("remove_terms", "            self.length_change -= held.tf\n", "", BUCKET),
@@ -83,7 +83,12 @@ NATIVE = (
         "if entry.hash == hash:",
         CACHE,
     ),
-    NativeMutant("term_cache", "                entry.key_size = 0\n", "", CACHE),
+    NativeMutant(
+        "term_cache",
+        "                entry.key_size = 0\n                self._generation += 1\n            self._dirty_count",
+        "                self._generation += 1\n            self._dirty_count",
+        CACHE,
+    ),
     NativeMutant(
         "term_cache",
         "            if end != NULL and compare(entry, end, end_size) > 0:",

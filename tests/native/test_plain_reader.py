@@ -19,7 +19,8 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
-from sonicpy.options import LIMIT_CEILING, Languages
+from sonicpy.option_kinds import Languages
+from sonicpy.options import LIMIT_CEILING
 from tests.support.examples import examples
 
 RULES = LineRules(Limits(query_default=9, query_maximum=50), Languages(LANG_CODES))

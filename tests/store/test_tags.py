@@ -28,7 +28,7 @@ from sonicpy.store.rows.meta import FORMAT
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader, find_object
 from sonicpy.store.views.view import View
-from sonicpy.values import Value, pack_point
+from sonicpy.values import GivenValue, pack_point
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push, terms
 from tests.support.examples import examples
@@ -84,9 +84,9 @@ class Twin:
 def some_fields(dice: random.Random) -> tuple[tuple[int, bytes], ...]:
     tags = dice.sample(TAGS, dice.randrange(5))
     numbers = [dice.randrange(-9, 9) * 250, dice.randrange(10**9), dice.randrange(-(2**63), 2**63), None]
-    values = {"price": Value(dice.choice(numbers)), "time": Value(dice.choice(numbers))}
+    values = {"price": GivenValue(dice.choice(numbers)), "time": GivenValue(dice.choice(numbers))}
     if dice.random() < 0.3:
-        values["place"] = Value(pack_point(dice.randrange(-9, 9) * 10**7, dice.randrange(-18, 18) * 10**8), True)
+        values["place"] = GivenValue(pack_point(dice.randrange(-9, 9) * 10**7, dice.randrange(-18, 18) * 10**8), True)
     found = [(5, pack_tags(tags)), (6, pack_values(dict(dice.sample([*values.items()], dice.randrange(1, 3)))))]
     return tuple(dice.sample(found, dice.randrange(1, 3)))
 
@@ -219,7 +219,7 @@ def test_lists_of_many_blocks(tmp_path: Path) -> None:
         fields = (
             ()
             if number % 3 == 2
-            else ((5, pack_tags(["all", f"n{number % 5}"])), (6, pack_values({"n": Value(number)})))
+            else ((5, pack_tags(["all", f"n{number % 5}"])), (6, pack_values({"n": GivenValue(number)})))
         )
         mutation = PushWith("c", "b", f"o{number}", terms("a"), fields=fields)
         store.apply(mutation)
@@ -239,13 +239,13 @@ def test_an_object_with_tags_stays_without_words(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.apply(PushWith("c", "b", "o", terms(""), fields=((5, pack_tags(["red"])),)))
     store.apply(push("p", "alpha"))
-    store.apply(ChangeFields("c", "b", "p", 0, ((6, pack_values({"n": Value(1)})),)))
+    store.apply(ChangeFields("c", "b", "p", 0, ((6, pack_values({"n": GivenValue(1)})),)))
     assert store.apply(PopTerms("c", "b", "p", terms("alpha"))) == 1
     with store.reading() as view:
         state = view.bucket("c", "b")
         assert state is not None
         assert (state.objects, state.total_length) == (2, 0)
-    store.apply(ChangeFields("c", "b", "p", 0, ((6, pack_values({"n": Value(None)})),)))
+    store.apply(ChangeFields("c", "b", "p", 0, ((6, pack_values({"n": GivenValue(None)})),)))
     assert store.apply(ChangeFields("c", "none", "p", 0, ((5, b"red"),))) == 0
     with store.reading() as view:
         assert view.bucket("c", "none") is None, "a change of what is not there makes nothing"
@@ -256,7 +256,7 @@ def test_an_object_with_tags_stays_without_words(tmp_path: Path) -> None:
 def test_a_store_without_tags_is_of_format_5(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.apply(push("o", "alpha"))
-    store.apply(ChangeFields("c", "b", "none", 0, ((5, b"red"), (6, pack_values({"n": Value(1)})))))
+    store.apply(ChangeFields("c", "b", "none", 0, ((5, b"red"), (6, pack_values({"n": GivenValue(1)})))))
     store.commit()
     with store.snapshot() as view:
         assert (FORMAT.read(view.transaction), view.uses()) == ("5", frozenset())
@@ -279,12 +279,12 @@ def test_a_bucket_has_sixteen_names_of_values(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     names = [f"n{number}" for number in range(17)]
     store.apply(
-        PushWith("c", "b", "o", terms("a"), fields=((6, pack_values({name: Value(1) for name in names[:16]})),))
+        PushWith("c", "b", "o", terms("a"), fields=((6, pack_values({name: GivenValue(1) for name in names[:16]})),))
     )
-    more = ChangeFields("c", "b", "o", 0, ((6, pack_values({names[16]: Value(2)})),))
+    more = ChangeFields("c", "b", "o", 0, ((6, pack_values({names[16]: GivenValue(2)})),))
     with pytest.raises(InvalidArgument, match="allowed are 16"):
         store.apply(more)
-    store.apply(ChangeFields("c", "b", "o", 0, ((6, pack_values({names[3]: Value(None)})),)))
+    store.apply(ChangeFields("c", "b", "o", 0, ((6, pack_values({names[3]: GivenValue(None)})),)))
     assert store.apply(more) == 1, "a name without values makes room"
     check_consistent(store)
     store.close()

@@ -28,7 +28,7 @@ from sonicpy.store.rows.vector_columns import pack_vectors
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
-from sonicpy.values import Value
+from sonicpy.values import GivenValue
 from tests.store import consistency
 from tests.store.shorthand import ORDERS, open_store, push, terms
 from tests.support.examples import examples
@@ -59,7 +59,7 @@ def store_is_by_association(store: Store) -> bool:
 
 def values(chance: random.Random) -> bytes:
     given = [chance.randrange(-5, 5) * 100, chance.randrange(-(2**63), 2**63), None]
-    return pack_values({chance.choice("ab"): Value(chance.choice(given))})
+    return pack_values({chance.choice("ab"): GivenValue(chance.choice(given))})
 
 
 def use(store: Store) -> None:

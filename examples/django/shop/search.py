@@ -42,8 +42,7 @@ def completions(text: str) -> list[str]:
 
 def put(key: int, text: str) -> None:
     """Index the text of an article in place of its old one."""
-    articles().flush(str(key))
-    articles().push(str(key), text)
+    articles().upsert(str(key), text)
 
 
 def on_save(sender: type[Article], instance: Article, **kwargs: object) -> None:

@@ -40,8 +40,36 @@ cdef int64_t UNITS = 10_000_000  # of a degree
 cdef double METERS_OF_DEGREE = 111_195.0
 
 
-cdef ColumnWindow window_of(list windows, Py_ssize_t window):
-    return <ColumnWindow> windows[window] if window < len(windows) else None
+cdef ColumnWindow window_of(object windows, Py_ssize_t window):
+    """Return the values of a window; None: there are none."""
+    if isinstance(windows, LazyWindows):
+        return (<LazyWindows> windows).get(window)
+    return <ColumnWindow> (<list> windows)[window] if window < len(<list> windows) else None
+
+
+@cython.final
+cdef class LazyWindows:
+    """The windows of a column, each read when it is needed first.
+
+    Args:
+        reader: a ColumnReader.
+        column: the number of the column.
+        count: of windows.
+    """
+
+    cdef object reader, column
+    cdef list known  # False: not read yet
+
+    def __init__(self, reader, column, Py_ssize_t count):
+        self.reader, self.column = reader, column
+        self.known = [False] * count
+
+    cdef ColumnWindow get(self, Py_ssize_t window):
+        if window >= len(self.known):
+            return None
+        if self.known[window] is False:
+            self.known[window] = self.reader.window(self.column, window)
+        return <ColumnWindow> self.known[window]
 
 
 @cython.final
@@ -49,14 +77,14 @@ cdef class InRange(Mask):
     """The objects with a value in a range.
 
     Args:
-        columns: the ColumnWindow of each window, None where there is no value.
+        columns: LazyWindows, or a list of the ColumnWindow of each window, None where there is no value.
         low, high: of the range, which has both.
     """
 
-    cdef list columns
+    cdef object columns
     cdef int64_t low, high
 
-    def __init__(self, Py_ssize_t windows, list columns not None, int64_t low, int64_t high):
+    def __init__(self, Py_ssize_t windows, columns not None, int64_t low, int64_t high):
         self.columns, self.low, self.high = columns, low, high
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
@@ -109,11 +137,11 @@ cdef class OneOf(Mask):
         values: rising.
     """
 
-    cdef list columns
+    cdef object columns
     cdef int64_t *values
     cdef Py_ssize_t number
 
-    def __init__(self, Py_ssize_t windows, list columns not None, values not None):
+    def __init__(self, Py_ssize_t windows, columns not None, values not None):
         cdef Py_ssize_t at
         self.columns = columns
         self.number = len(values)
@@ -173,13 +201,13 @@ cdef class Near(Mask):
         meters: the distance, at most.
     """
 
-    cdef list columns
+    cdef object columns
     cdef Place centre
     cdef int64_t most  # the square of the longest chord
     cdef int64_t south, north  # no point beyond is near
     cdef int64_t longitude, aside  # nor one that is further to the east or west
 
-    def __init__(self, Py_ssize_t windows, list columns not None, int64_t point, double meters):
+    def __init__(self, Py_ssize_t windows, columns not None, int64_t point, double meters):
         cdef double degrees = meters / METERS_OF_DEGREE * 1.001 + 0.001, slope
         self.columns = columns
         place_of(point, &self.centre)

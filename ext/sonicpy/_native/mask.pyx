@@ -16,6 +16,21 @@ from sonicpy._native.memory cimport zeroed
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WINDOW_WORDS
 
 
+cdef enum:
+    FEW = 24  # objects of a window that are looked at one by one in further masks
+
+
+cdef inline Py_ssize_t count_up_to(const uint64_t *bits, Py_ssize_t most) noexcept nogil:
+    """Return the number of bits of a window, or one above `most`."""
+    cdef Py_ssize_t word, found = 0
+    for word in range(WINDOW_WORDS):
+        if bits[word]:
+            found += count_bits(bits[word])
+            if found > most:
+                break
+    return found
+
+
 cdef class Mask:
     """Objects of a bucket.
 
@@ -143,6 +158,8 @@ cdef class AllOf(Mask):
         if not (<Mask> self.masks[0]).mark(window, bits):
             return 0
         for number in range(1, len(self.masks)):
+            if count_up_to(bits, FEW) <= FEW:
+                return self.keep_few(window, bits, number)
             if not (<Mask> self.masks[number]).mark(window, more):
                 return 0
             some = 0
@@ -152,6 +169,23 @@ cdef class AllOf(Mask):
             if not some:
                 return 0
         return 1
+
+    cdef int keep_few(self, Py_ssize_t window, uint64_t *bits, Py_ssize_t first) except -1:
+        """Drop the objects that are not in all masks from a place on, one by one; return whether some are left."""
+        cdef Py_ssize_t word, number
+        cdef uint64_t left, some = 0
+        cdef uint32_t iid
+        for word in range(WINDOW_WORDS):
+            left = bits[word]
+            while left:
+                iid = <uint32_t> (window << WINDOW_BITS | word << 6 | lowest_bit(left))
+                left &= left - 1
+                for number in range(first, len(self.masks)):
+                    if not (<Mask> self.masks[number]).holds(iid):
+                        bits[word] &= ~(<uint64_t> 1 << (iid & 63))
+                        break
+            some |= bits[word]
+        return some != 0
 
     cdef bint holds(self, uint32_t iid) except -1:
         cdef Mask each

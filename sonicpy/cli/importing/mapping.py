@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, Others, others_of_row
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, RowExtras, extras_of_row
 from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
@@ -152,14 +152,14 @@ class FieldMapping:
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
 
-    def _tagged(self, row: SourceRow) -> Others:
+    def _tagged(self, row: SourceRow) -> RowExtras:
         """Return the tags and values of a row. Raises InvalidRow."""
         if not self.tags and not self.values:
             return {}
         try:
-            tags = [_split(row.get(name), self.tag_separator) for name in self.tags]
-            values = {name: _number(row.get(column), scale) for name, (column, scale) in self.values.items()}
-            return others_of_row(tags, values)
+            tags = [split_tags(row.get(name), self.tag_separator) for name in self.tags]
+            values = {name: scaled(row.get(column), scale) for name, (column, scale) in self.values.items()}
+            return extras_of_row(tags, values)
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
 
@@ -225,15 +225,15 @@ def _oid(row: SourceRow, name: str) -> str:
     return oid
 
 
-def _checked(others: Mapping[str, Any]) -> Others:
+def _checked(others: Mapping[str, Any]) -> RowExtras:
     """Return the tags and values of an exported object. Raises InvalidRow."""
     try:
-        return others_of_row([others.get("tags")], others.get("values", {}))
+        return extras_of_row([others.get("tags")], others.get("values", {}))
     except (InvalidArgument, TypeError, AttributeError) as error:
         raise InvalidRow(f"its tags or values cannot be read: {error}") from error
 
 
-def _split(value: object, separator: str | None) -> object:
+def split_tags(value: object, separator: str | None) -> object:
     """Return the tags of a field: a text is one tag, or several with a separator; empty ones are none."""
     if isinstance(value, int | float | Decimal) and not _is_missing(value):
         value = str(value)
@@ -243,7 +243,7 @@ def _split(value: object, separator: str | None) -> object:
     return [part for part in parts if part] or None
 
 
-def _number(value: object, scale: int) -> object:
+def scaled(value: object, scale: int) -> object:
     """Return the value of a field, multiplied by a number; a text that is a number, a date or a time is read."""
     if isinstance(value, str):
         value = read_text(value)

@@ -88,7 +88,7 @@ def add_verbs(verbs: Verbs) -> None:
     )
     parser.add_argument("--tag-separator", metavar="C", help='separates several tags of a text, such as ";"')
     parser.add_argument(
-        "--value", metavar="COLUMN", action="append", type=_value_column,
+        "--value", metavar="COLUMN", action="append", type=value_column,
         help="a column with a whole number, a date, true, false or a point; NAME=COLUMN names the value, COLUMN*100 "
         "multiplies it; may be given several times",
     )  # fmt: skip
@@ -231,7 +231,7 @@ def _fields(arguments: argparse.Namespace) -> FieldMapping:
     )
 
 
-def _value_column(text: str) -> tuple[str, tuple[str, int]]:
+def value_column(text: str) -> tuple[str, tuple[str, int]]:
     """Return the name of a value, its column, and the number that it is multiplied by: of NAME=COLUMN*100."""
     name, equals, column = text.rpartition("=")
     column, times, scale = column.rpartition("*") if column.rpartition("*")[2].isdecimal() else (column, "", "1")

@@ -14,12 +14,12 @@ from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, re
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
 from sonicpy.channel.commands import Mode
-from sonicpy.client import plans
+from sonicpy.client import ingest_plans, plans
 from sonicpy.client.aio.bucket import AsyncBucket
 from sonicpy.client.aio.connection import AsyncConnection
 from sonicpy.client.aio.pool import AsyncPool
 from sonicpy.client.client_settings import ClientSettings
-from sonicpy.client.plans import CallPlan, Value
+from sonicpy.client.exchange import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
@@ -96,7 +96,7 @@ class AsyncClient:
             vector: a vector of the object, of which the signs are kept; see `Index.push`.
             tags, values, field: as in `Index.push`.
         """
-        await self._run(plans.push(collection, bucket, object, text, lang, vector, tags, values, field))
+        await self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values, field))
 
     async def tag(
         self,
@@ -108,7 +108,7 @@ class AsyncClient:
         values: Mapping[str, Any] | None = None,
     ) -> int:
         """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
-        return await self._run(plans.tag(collection, bucket, object, tags, values))
+        return await self._run(ingest_plans.tag(collection, bucket, object, tags, values))
 
     async def upsert(
         self,
@@ -126,7 +126,7 @@ class AsyncClient:
 
         Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
         """
-        await self._run(plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
+        await self._run(ingest_plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
     async def push_many(
         self,
@@ -182,7 +182,7 @@ class AsyncClient:
 
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
-        return await self._run(plans.pop(collection, bucket, object, text))
+        return await self._run(ingest_plans.pop(collection, bucket, object, text))
 
     async def flush(
         self,
@@ -193,19 +193,19 @@ class AsyncClient:
         filter: FilterLike = None,
     ) -> int:
         """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
-        return await self._run(plans.flush(collection, bucket, object, filter))
+        return await self._run(ingest_plans.flush(collection, bucket, object, filter))
 
     async def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""
-        return await self._run(plans.number("FLUSHC", collection, changes=True))
+        return await self._run(ingest_plans.number("FLUSHC", collection, changes=True))
 
     async def flush_bucket(self, collection: str, bucket: str) -> int:
         """Erase a bucket; return 1 if it existed, else 0."""
-        return await self._run(plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
+        return await self._run(ingest_plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
 
     async def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
-        return await self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
+        return await self._run(ingest_plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     async def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Take the vectors of a column from every object of a bucket; return how many columns went.
@@ -213,7 +213,7 @@ class AsyncClient:
         Args:
             column: its name; "": of all columns.
         """
-        return await self._run(plans.drop_vectors(collection, bucket, column))
+        return await self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
     def bucket(self, collection: str, bucket: str) -> AsyncBucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -279,19 +279,19 @@ class AsyncClient:
 
     async def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
-        return await self._run(plans.number("COUNT", collection))
+        return await self._run(ingest_plans.number("COUNT", collection))
 
     async def count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words the bucket holds."""
-        return await self._run(plans.number("COUNT", *plans.scope(collection, bucket)))
+        return await self._run(ingest_plans.number("COUNT", *plans.scope(collection, bucket)))
 
     async def count_objects(self, collection: str, bucket: str) -> int:
         """Return how many objects the bucket holds."""
-        return await self._run(plans.number("COUNTB", *plans.scope(collection, bucket)))
+        return await self._run(ingest_plans.number("COUNTB", *plans.scope(collection, bucket)))
 
     async def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return await self._run(plans.number("COUNT", *plans.names(collection, bucket, object)))
+        return await self._run(ingest_plans.number("COUNT", *plans.names(collection, bucket, object)))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

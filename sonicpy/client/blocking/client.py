@@ -16,10 +16,10 @@ from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, re
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
 from sonicpy.channel.commands import Mode
-from sonicpy.client import plans
+from sonicpy.client import ingest_plans, plans
 from sonicpy.client.blocking.pool import Pool
 from sonicpy.client.client_settings import ClientSettings
-from sonicpy.client.plans import CallPlan, Value
+from sonicpy.client.exchange import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
@@ -96,7 +96,7 @@ class Client:
             vector: a vector of the object, of which the signs are kept; see `Index.push`.
             tags, values, field: as in `Index.push`.
         """
-        self._run(plans.push(collection, bucket, object, text, lang, vector, tags, values, field))
+        self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values, field))
 
     def tag(
         self,
@@ -108,7 +108,7 @@ class Client:
         values: Mapping[str, Any] | None = None,
     ) -> int:
         """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
-        return self._run(plans.tag(collection, bucket, object, tags, values))
+        return self._run(ingest_plans.tag(collection, bucket, object, tags, values))
 
     def upsert(
         self,
@@ -126,7 +126,7 @@ class Client:
 
         Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
         """
-        self._run(plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
+        self._run(ingest_plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
     def push_many(
         self,
@@ -182,7 +182,7 @@ class Client:
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""
-        return self._run(plans.pop(collection, bucket, object, text))
+        return self._run(ingest_plans.pop(collection, bucket, object, text))
 
     def flush(
         self,
@@ -193,19 +193,19 @@ class Client:
         filter: FilterLike = None,
     ) -> int:
         """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
-        return self._run(plans.flush(collection, bucket, object, filter))
+        return self._run(ingest_plans.flush(collection, bucket, object, filter))
 
     def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""
-        return self._run(plans.number("FLUSHC", collection, changes=True))
+        return self._run(ingest_plans.number("FLUSHC", collection, changes=True))
 
     def flush_bucket(self, collection: str, bucket: str) -> int:
         """Erase a bucket; return 1 if it existed, else 0."""
-        return self._run(plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
+        return self._run(ingest_plans.number("FLUSHB", *plans.scope(collection, bucket), changes=True))
 
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
-        return self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
+        return self._run(ingest_plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Take the vectors of a column from every object of a bucket; return how many columns went.
@@ -213,7 +213,7 @@ class Client:
         Args:
             column: its name; "": of all columns.
         """
-        return self._run(plans.drop_vectors(collection, bucket, column))
+        return self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -279,19 +279,19 @@ class Client:
 
     def count_buckets(self, collection: str) -> int:
         """Return how many buckets of the collection hold words."""
-        return self._run(plans.number("COUNT", collection))
+        return self._run(ingest_plans.number("COUNT", collection))
 
     def count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words the bucket holds."""
-        return self._run(plans.number("COUNT", *plans.scope(collection, bucket)))
+        return self._run(ingest_plans.number("COUNT", *plans.scope(collection, bucket)))
 
     def count_objects(self, collection: str, bucket: str) -> int:
         """Return how many objects the bucket holds."""
-        return self._run(plans.number("COUNTB", *plans.scope(collection, bucket)))
+        return self._run(ingest_plans.number("COUNTB", *plans.scope(collection, bucket)))
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return self._run(plans.number("COUNT", *plans.names(collection, bucket, object)))
+        return self._run(ingest_plans.number("COUNT", *plans.names(collection, bucket, object)))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

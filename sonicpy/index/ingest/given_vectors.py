@@ -10,7 +10,7 @@ from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows.vector_columns import (
     UNNAMED,
     VECTOR_COLUMNS,
-    Column,
+    VectorColumn,
     column_for,
     live_columns,
     pack_vectors,
@@ -64,7 +64,7 @@ class ColumnCheck:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._columns: dict[Scoped, tuple[Column, ...]] = {}
+        self._columns: dict[Scoped, tuple[VectorColumn, ...]] = {}
 
     def refusal(self, push: AnyPush) -> str | None:
         """Return the reason why a bucket does not take the vectors of a PUSH; None: it takes them."""
@@ -81,7 +81,7 @@ class ColumnCheck:
             if isinstance(found, str):
                 return f"the vector is refused: {found}"
             if found is None:
-                columns = (*columns, Column(name or UNNAMED, 8 * len(bits), 0))
+                columns = (*columns, VectorColumn(name or UNNAMED, 8 * len(bits), 0))
         self._columns[scope] = columns
         return None
 
@@ -92,7 +92,7 @@ class ColumnCheck:
             if reason is not None:
                 raise InvalidArgument(reason, "invalid_meta_value", reason)
 
-    def _stored(self, scope: Scoped) -> tuple[Column, ...]:
+    def _stored(self, scope: Scoped) -> tuple[VectorColumn, ...]:
         state = self._view.bucket(*scope)
         return () if state is None else live_columns(self._view.fact(state.bucket, VECTOR_COLUMNS))
 

@@ -1,25 +1,27 @@
 """The named texts of an object, from arguments to the field of a record and the rest of a digest."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.digest import normal_text
-from sonicpy._native.terms import PART, Terms
+from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
-from sonicpy.api.rows import Row
 from sonicpy.arguments import not_unicode, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 from sonicpy.store.changing.mutations import Fields
 from sonicpy.store.fields.all_fields import TEXTS
 from sonicpy.store.fields.text_field import pack_texts
-from sonicpy.store.rows.named_words import whole_word
-from sonicpy.texts import name_of_text, texts_of
+from sonicpy.store.rows.named_words import whole_word, whole_words
+from sonicpy.text_names import name_of_text, texts_of
+
+if TYPE_CHECKING:
+    from sonicpy.api.rows import Row
 
 IN_COMPAT = "texts with names are given to an index in compat mode; Sonic has none"
 
 
-class Given(NamedTuple):
+class GivenTexts(NamedTuple):
     """The text of an UPSERT.
 
     Attributes:
@@ -36,16 +38,16 @@ class Given(NamedTuple):
         return digest_rest(self.named)
 
 
-def given_texts(text: str | Mapping[str, str], *, compat: bool = False) -> Given:
+def given_texts(text: str | Mapping[str, str], *, compat: bool = False) -> GivenTexts:
     """Return the text of an object, or its texts by name, as UPSERT takes them. Raises InvalidArgument."""
     if type(text) is str:
-        return Given(normal_text(text), {})
+        return GivenTexts(normal_text(text), {})
     if not isinstance(text, Mapping):
-        return Given(normal_text(text_of("text", text)), {})
+        return GivenTexts(normal_text(text_of("text", text)), {})
     if compat:
         raise InvalidArgument(IN_COMPAT)
     parts = {name: normal_text(part) for name, part in texts_of(text).items()}
-    return Given(joined_texts(parts), {name: part for name, part in parts.items() if name})
+    return GivenTexts(joined_texts(parts), {name: part for name, part in parts.items() if name})
 
 
 def joined_texts(texts: Mapping[str, str]) -> str:
@@ -59,7 +61,7 @@ def digest_rest(named: Mapping[str, str]) -> bytes:
     return b"".join(pack_varints((len(part),)) + part for part in parts)
 
 
-def normal_row(row: Row) -> Row:
+def normal_row(row: "Row") -> "Row":
     """Return a row with its texts in the form that digests are made of."""
     if row.texts is None:
         return row._replace(text=normal_text(row.text))
@@ -88,11 +90,6 @@ def words_of_text(terms: Terms) -> list[bytes]:
     """Return the words of a named text, and the one that stands for all of it."""
     whole = whole_word(whole_words(terms))
     return [*terms.words] if whole is None else [*terms.words, whole]
-
-
-def whole_words(terms: Terms) -> Iterable[bytes]:
-    """Return the words that decide whether two texts are the same, but for signs and order."""
-    return (word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART)
 
 
 def texts_of_export(held: object, *, compat: bool) -> Fields:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
-from sonicpy.index.search.fields import field_weights
+from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, deciding
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
+from sonicpy.text_names import weights_of
 
 COMBINATIONS_MAX = 64
 """Clauses that alternatives make, at most: each takes one term of every alternative."""
@@ -25,7 +25,11 @@ def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lex
     reader = _Reader(terms, code, lexer)
     demands = NONE if web is None or web.is_plain else reader.demands(web)
     edits = None if search.fuzzy == "auto" else int(search.fuzzy)
-    demands = demands._replace(match=search.match, edits=edits, fields=field_weights(search.fields))
+    demands = demands._replace(
+        match=search.match,
+        edits=edits,
+        fields=() if search.fields is None else tuple(weights_of(search.fields).items()),
+    )
     return terms if demands == NONE else AskedTerms(reader.terms(), demands)
 
 
@@ -128,24 +132,6 @@ def letters_of(part: str, lexer: Lexer) -> bytes:
 
 def _are_plain(items: list[WebItem]) -> bool:
     return len(items) == 1 and items[0].is_plain
-
-
-def deciding(terms: Terms) -> list[tuple[bytes, int]]:
-    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
-    otherwise, but it has its pairs of letters."""
-    found = list(zip(terms.words, terms.flags, strict=True))
-    pairs = [word for word, flags in found if flags & PART]
-    if not pairs:
-        return found
-    return [
-        (word, flags)
-        for word, flags in found
-        if flags & PART or not (flags & STOP or any(pair in word for pair in pairs) or _is_inside(word, pairs))
-    ]
-
-
-def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
-    return any(word in pair for pair in pairs)
 
 
 def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:

@@ -8,22 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, Clause, Plan, Slot
 from sonicpy._native.terms import Terms
-from sonicpy.index.ingest.named_texts import whole_words
 from sonicpy.index.search.demands import demands_of
-from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split_name, whole_word
-from sonicpy.texts import DEFAULT_WEIGHT, weights_of
+from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split_name, whole_word, whole_words
+from sonicpy.text_names import DEFAULT_WEIGHT
 
 WHOLE_SHARE = 6.0
 """The weight of a text that is the whole query, as a multiple of the weights of its words: such a text comes before
 those with more words, also if the rest of its object is long."""
-
-FieldWeights = tuple[tuple[str, float | None], ...]
-"""The name of each text with its weight; None: none was given."""
-
-
-def field_weights(fields: str | None) -> FieldWeights:
-    """Return the weights that the option FIELDS gives."""
-    return () if fields is None else tuple(weights_of(fields).items())
 
 
 def with_fields(plan: Plan, terms: Terms) -> Plan:

@@ -1,6 +1,6 @@
-"""SUGGEST of several words: words that complete the last one and stand together with those before it.
+"""SUGGEST of several words: words that complete the last one and come together with those before it.
 
-A completion counts by the objects that hold it together with the words before; each of these stands for its family,
+A completion counts by the objects that hold it together with the words before; each of these represents its family,
 too. If no object holds a completion together with all of these, the first of them is left out, and so on. Words that no
 object holds are left out at once.
 """

@@ -7,12 +7,11 @@ the others, so it moves them neither up nor down. Objects behind the first `dept
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy._native.vectors import likenesses, square_sum
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
@@ -22,6 +21,9 @@ from sonicpy.search import Search
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_numbers
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 Sums = Sequence[int | None]
 """The likeness of each of some objects to a query, as `likenesses` returns them."""
@@ -126,7 +128,7 @@ class Meant(NamedTuple):
 def find_meant(
     lexicon: Lexicon,
     terms: Terms,
-    config: Config,
+    config: "Config",
     search: Search,
     matching: Matching | None,
     *,
@@ -149,7 +151,7 @@ def find_meant(
     return Meant(plan, part, [part.found[place] for place in order.places], order)
 
 
-def check_ranking(config: Config) -> None:
+def check_ranking(config: "Config") -> None:
     """Raise InvalidArgument if the ranking has no scores that a vector can add to."""
     if config.search.ranking != "bm25":
         raise refused_vector(f"search.ranking is {config.search.ranking}, allowed is bm25")

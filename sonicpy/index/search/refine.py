@@ -4,7 +4,7 @@ A filter is a mask, through which the same plan is carried out. An order by a va
 that answer, as bits.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.column_mask import InRange
 from sonicpy._native.column_window import ColumnWindow
@@ -15,7 +15,6 @@ from sonicpy._native.term_mask import matching
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import nothing_behind
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN, Condition
 from sonicpy.filters.grammar import parse
@@ -30,8 +29,11 @@ from sonicpy.search import Search
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.values import pack_point
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
 NEWEST_IID = 1 << 32
-REFUSED = "search.ranking is sonic, which has no filters, orders and facets"
+REFUSED = "search.ranking is sonic, or the index is in compat mode: there are no filters, orders and facets"
 
 Place = tuple[int | None, int]
 """Where a page ended: the key of its last object, None if it has no value; and its IID."""
@@ -75,7 +77,7 @@ class Passing(NamedTuple):
 PASSING_ALL = Passing(None)
 
 
-def passing_of(reader: BucketReader, search: Search, config: Config) -> Passing:
+def passing_of(reader: BucketReader, search: Search, config: "Config") -> Passing:
     """Return the objects that pass the filter of a search."""
     condition = condition_of(search.filter)
     if condition is None:
@@ -95,7 +97,7 @@ def is_by_score(search: Search) -> bool:
 
 
 def wanted_of(
-    lexicon: Lexicon, search: Search, terms: Terms, config: Config, matching: Matching | None
+    lexicon: Lexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
 ) -> Wanted | None:
     """Return the objects that answer a search, without its filter; None: its text has no words, so none do."""
     check_ranking(config)
@@ -105,7 +107,7 @@ def wanted_of(
     return Wanted(lexicon.reader, plan_of(lexicon, terms, config, matching), window) if len(terms) else None
 
 
-def refined(lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None) -> Hits:
+def refined(lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return the answer to a search with a filter or an order of its own."""
     if not is_by_score(search):
         wanted = wanted_of(lexicon, search, terms, config, matching)
@@ -131,7 +133,7 @@ def refined(lexicon: Lexicon, terms: Terms, config: Config, search: Search, matc
 
 
 def _boosted(
-    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None, mask: Mask | None
+    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None, mask: Mask | None
 ) -> Hits:
     boost, window = parse_boost(search.boost or ""), config.store.kv.retain_word_objects
     check_boost(config)
@@ -142,14 +144,14 @@ def _boosted(
     return Hits(page.names, page.scores, page.total, count_whole(lexicon, plan, part, config, mask))
 
 
-def check_boost(config: Config) -> None:
+def check_boost(config: "Config") -> None:
     """Raise InvalidArgument if the ranking has no scores that a value could raise."""
     if config.search.ranking != "bm25":
         raise InvalidArgument(f"boost is given, but search.ranking is {config.search.ranking}; allowed is it with bm25")
 
 
-def check_spread(search: Search, config: Config) -> None:
-    """Raise InvalidArgument if a search by score asks for what a spread bucket does not offer."""
+def check_spread(search: Search, config: "Config") -> None:
+    """Raise InvalidArgument if a search by score needs more than a spread bucket offers."""
     check_after(search)
     if search.boost is None:
         return
@@ -160,9 +162,9 @@ def check_spread(search: Search, config: Config) -> None:
         )
 
 
-def check_ranking(config: Config) -> None:
-    """Raise InvalidArgument if the ranking has no filters."""
-    if config.search.ranking == "sonic":
+def check_ranking(config: "Config") -> None:
+    """Raise InvalidArgument if the ranking or the mode has no filters."""
+    if config.search.ranking == "sonic" or config.server.compat == "sonic":
         raise InvalidArgument(REFUSED)
 
 
@@ -259,8 +261,10 @@ def merge_sorted(parts: list[list[SortedRow]], limit: int, offset: int) -> list[
 
 def _windows(reader: BucketReader, sort: Sort) -> list[ColumnWindow | None] | None:
     """Return the values that order objects; None: no object has one."""
+    if sort.name in (NEWEST, SCORE):
+        return None
     columns = reader.columns
-    column = None if columns is None or sort.name in (NEWEST, SCORE) else columns.names.get(sort.name)
+    column = None if columns is None else columns.names.get(sort.name)
     if columns is None or column is None or (sort.point is not None and not columns.is_point(column)):
         return None
     return columns.windows(column)

@@ -1,6 +1,6 @@
-"""Places in long lists of words: where a list was read once, a page at any offset costs what the page costs.
+"""Places in long lists of words: where a list was read once, a page at any offset costs as much as the first one.
 
-The words of a bucket stand in the order of their bytes, and nothing counts those before a place. So a list notes every
+The words of a bucket are in the order of their bytes, and nothing counts those before a place. So a list notes every
 STEP-th word that it passes, as long as no word appears or vanishes.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 STEP = 256
-"""Words between two that are noted: at most so many are passed on the way to a page."""
+"""Words between two that are noted: at most this many are passed on the way to a page."""
 LISTS_MAX = 64
 """Lists whose words are noted, at most: a list of a million words notes 4,000."""
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
-from sonicpy.files import PRIVATE, Access, make_new
+from sonicpy.files import PRIVATE, Access, make_new, open_new
 from sonicpy.store.disk.boot_mark import read_mark
 from sonicpy.store.disk.data_file import META_BYTES, META_TAIL, newest_meta_page, write_meta_pages
 from sonicpy.store.disk.environment import DATA_FILE, LOCK_FILE, Environment
@@ -56,7 +56,7 @@ def compact(folder: Path, access: Access = PRIVATE, progress: OnCopied | None = 
     data, fresh = folder / DATA_FILE, folder / COPY_FILE
     lock = WriterLock(folder, access)
     try:
-        with _without_readers(folder):
+        with _without_readers(folder, access):
             mark = read_mark(folder)
             if mark is None or not mark.is_clean:
                 raise StoreError(
@@ -78,9 +78,9 @@ def compact(folder: Path, access: Access = PRIVATE, progress: OnCopied | None = 
 
 
 @contextmanager
-def _without_readers(folder: Path) -> Iterator[None]:
+def _without_readers(folder: Path, access: Access) -> Iterator[None]:
     """Keep LMDB from opening a store for the length of a `with` block. Raises StoreLocked if a process has it open."""
-    descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE.file)
+    descriptor = open_new(folder / LOCK_FILE, os.O_RDWR, access, follows=True, shared=True)
     try:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # LMDB takes a shared lock of the first byte

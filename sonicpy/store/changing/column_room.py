@@ -10,8 +10,8 @@ from sonicpy.store.fields.text_field import unpack_texts
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.named_words import TEXT_NAMES, split_name, unpack_names
-from sonicpy.texts import TEXTS_MAX
-from sonicpy.texts import too_many as too_many_texts
+from sonicpy.text_names import TEXTS_MAX
+from sonicpy.text_names import too_many as too_many_texts
 from sonicpy.values import VALUES_MAX, too_many
 
 if TYPE_CHECKING:

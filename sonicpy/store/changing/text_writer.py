@@ -7,7 +7,7 @@ from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.named_words import TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
 from sonicpy.store.rows.tag_counts import OF_TEXTS
-from sonicpy.texts import TEXTS_MAX
+from sonicpy.text_names import TEXTS_MAX
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.vectors import places_in_row, with_vector
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, Column, column_for, live_columns
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, VectorColumn, column_for, live_columns
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -15,7 +15,7 @@ class VectorSlot:
 
     __slots__ = ("_column", "_key", "_row", "_rows", "_view", "column_bytes", "per_row")
 
-    def __init__(self, view: "WriteView", bucket: int, column: Column) -> None:
+    def __init__(self, view: "WriteView", bucket: int, column: VectorColumn) -> None:
         self._view = view
         self._column = column
         self._rows = view.vectors_to_change(bucket)
@@ -62,7 +62,7 @@ class VectorSlots:
     def _read(self, head: bytes) -> VectorSlot | None:
         columns = live_columns(self._view.fact(self._state.bucket, VECTOR_COLUMNS))
         column = column_for(columns, head[1:-1].decode("ascii", "replace"), 8 * head[-1])
-        if not isinstance(column, Column):
+        if not isinstance(column, VectorColumn):
             return None
         slot = self._slots[head] = VectorSlot(self._view, self._state.bucket, column)
         return slot

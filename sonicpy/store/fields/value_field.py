@@ -13,7 +13,7 @@ from sonicpy.store.disk.transaction import COLUMNS, Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.values import Value
+from sonicpy.values import GivenValue
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
@@ -59,7 +59,7 @@ class Values:
         return {"values": held} if held else {}
 
 
-def pack_values(values: Mapping[str, Value]) -> bytes:
+def pack_values(values: Mapping[str, GivenValue]) -> bytes:
     """Return values, by names that `sonicpy.values` has checked, as a record holds them."""
     return b"".join(
         bytes((len(name),)) + name.encode() + (
@@ -69,9 +69,9 @@ def pack_values(values: Mapping[str, Value]) -> bytes:
     )  # fmt: skip
 
 
-def unpack_values(packed: bytes) -> dict[str, Value]:
+def unpack_values(packed: bytes) -> dict[str, GivenValue]:
     """Return the values that `pack_values` packed. Raises DamagedBytes."""
-    values: dict[str, Value] = {}
+    values: dict[str, GivenValue] = {}
     at = 0
     while at < len(packed):
         end = at + 1 + packed[at]
@@ -80,5 +80,5 @@ def unpack_values(packed: bytes) -> dict[str, Value]:
         if not name or not name.isascii() or at > len(packed) or kind not in (b"\0", b"\1", b"\2"):
             raise DamagedBytes("a list of values cannot be read")
         number = None if kind == bytes((GONE,)) else VALUE.unpack_from(packed, end + 1)[0]
-        values[name.decode()] = Value(number, kind == bytes((POINT,)))
+        values[name.decode()] = GivenValue(number, kind == bytes((POINT,)))
     return values

@@ -18,7 +18,7 @@ from sonicpy.store.rows.vector_columns import (
     NUMBERS,
     UNNAMED,
     VECTOR_COLUMNS,
-    Column,
+    VectorColumn,
     column_for,
     live_columns,
     pack_columns,
@@ -77,7 +77,7 @@ class Vectors:
         if fact is not None:
             self._take(writer.view, writer.state.bucket, unpack_columns(fact), iid)
 
-    def _take(self, view: "WriteView", bucket: int, columns: tuple[Column, ...], iid: int) -> None:
+    def _take(self, view: "WriteView", bucket: int, columns: tuple[VectorColumn, ...], iid: int) -> None:
         for column in columns:
             key, place = column.place(bucket, iid)
             rows = view.vectors_to_change(bucket)
@@ -120,21 +120,23 @@ class Vectors:
         return {"vectors": found} if found else {}
 
 
-def _is_live(column: Column) -> bool:
+def _is_live(column: VectorColumn) -> bool:
     return bool(column.name)
 
 
-def _new_column(view: "WriteView", bucket: int, columns: tuple[Column, ...], name: str, bits: int) -> Column:
+def _new_column(
+    view: "WriteView", bucket: int, columns: tuple[VectorColumn, ...], name: str, bits: int
+) -> VectorColumn:
     """Make a column with a number that no row has."""
     taken = {column.number for column in columns}
     number = next(number for number in range(NUMBERS) if number not in taken)
-    column = Column(name or UNNAMED, bits, number)
+    column = VectorColumn(name or UNNAMED, bits, number)
     view.require(uses.VECTORS)
     view.set_fact(bucket, VECTOR_COLUMNS, pack_columns((*columns, column)))
     return column
 
 
-def _drop(view: "WriteView", bucket: int, columns: tuple[Column, ...], name: str) -> None:
+def _drop(view: "WriteView", bucket: int, columns: tuple[VectorColumn, ...], name: str) -> None:
     """Forget a column, by its name, or all of them (""); the steps of removals take its rows away."""
     gone = [column for column in columns if column.name and name in ("", column.name)]
     for column in gone:
@@ -145,7 +147,7 @@ def _drop(view: "WriteView", bucket: int, columns: tuple[Column, ...], name: str
         view.set_fact(bucket, VECTOR_COLUMNS, pack_columns(left))
 
 
-def _row_faults(transaction: Transaction, bucket: int, column: Column, key: bytes, row: bytes) -> Iterator[str]:
+def _row_faults(transaction: Transaction, bucket: int, column: VectorColumn, key: bytes, row: bytes) -> Iterator[str]:
     number = int.from_bytes(key[5:], "big")
     try:
         places = held_places(row, column.size)

@@ -5,9 +5,9 @@ The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of 
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
 from sonicpy.store.disk.transaction import LENGTHS, Transaction
-from sonicpy.store.rows.keys import bucket_key, length_row_of
+from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
 
-__all__ = ["OBJECTS_PER_ROW", "Lengths", "read_lengths"]
+__all__ = ["OBJECTS_PER_ROW", "Lengths", "put_lengths", "read_lengths"]
 
 
 def read_lengths(transaction: Transaction, bucket: int) -> bytearray:
@@ -18,3 +18,17 @@ def read_lengths(transaction: Transaction, bucket: int) -> bytearray:
         packed.extend(bytes(start - len(packed)))
         packed += row
     return packed
+
+
+def put_lengths(transaction: Transaction, bucket: int, lengths: Lengths) -> set[int]:
+    """Write the rows of lengths that changed, and delete those whose objects are all gone; return their numbers."""
+    numbers, rows = set(), []
+    for number, packed in lengths.take_changed():
+        numbers.add(number)
+        key = length_key(bucket, number)
+        if packed.count(0) == len(packed):
+            transaction.delete(LENGTHS, key)
+        else:
+            rows.append((key, packed))
+    transaction.put_many(LENGTHS, rows)
+    return numbers

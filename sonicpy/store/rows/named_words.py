@@ -9,6 +9,8 @@ No text has a word with 0x01.
 from collections.abc import Iterable
 from typing import Final
 
+from sonicpy._native.terms import PART, Terms
+
 BETWEEN: Final = b"\1"
 WHOLE_MAX: Final = 16
 """The most words of a text that is also one term as a whole."""
@@ -25,6 +27,11 @@ def whole_word(words: Iterable[bytes]) -> bytes | None:
     """Return the word that stands for all of some words; None: there are none, or too many."""
     distinct = sorted(set(words))
     return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
+
+
+def whole_words(terms: Terms) -> Iterable[bytes]:
+    """Return the words that decide whether two texts are the same, but for signs and order."""
+    return (word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART)
 
 
 def is_whole(word: bytes) -> bool:

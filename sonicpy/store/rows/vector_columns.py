@@ -21,7 +21,7 @@ NUMBERS: Final = 256
 """A number of a column is a byte of its keys."""
 
 
-class Column(NamedTuple):
+class VectorColumn(NamedTuple):
     """A column of vectors.
 
     Attributes:
@@ -53,42 +53,42 @@ ColumnBits = tuple[tuple[str, bytes], ...]
 """Vectors of an object, as bits: the name of the column of each; "": the only one."""
 
 
-def pack_columns(columns: tuple[Column, ...]) -> bytes:
+def pack_columns(columns: tuple[VectorColumn, ...]) -> bytes:
     """Return the fact of some columns."""
     return json.dumps(columns, separators=(",", ":")).encode()
 
 
-def live_columns(fact: bytes | None) -> tuple[Column, ...]:
+def live_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
     """Return the columns of a fact that were not dropped; None: there are none. Raises DamagedBytes."""
     return tuple(column for column in unpack_columns(fact) if column.name)
 
 
 @lru_cache(maxsize=256)
-def unpack_columns(fact: bytes | None) -> tuple[Column, ...]:
+def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
     """Return the columns of a fact, dropped ones too; None: there are none. Raises DamagedBytes."""
     if fact is None:
         return ()
     try:
-        return tuple(Column(str(name), int(bits), int(number)) for name, bits, number in json.loads(fact))
+        return tuple(VectorColumn(str(name), int(bits), int(number)) for name, bits, number in json.loads(fact))
     except (ValueError, TypeError) as error:
         raise DamagedBytes(f"the columns of vectors cannot be read: {error}") from error
 
 
-def column_for(columns: tuple[Column, ...], name: str, bits: int) -> Column | None | str:
+def column_for(columns: tuple[VectorColumn, ...], name: str, bits: int) -> VectorColumn | None | str:
     """Return the column that takes a vector; None: a new one; or the reason why none does, as half a sentence.
 
     Args:
         name: "": the only column.
     """
     found = column_named(columns, name)
-    if isinstance(found, Column) and found.bits != bits:
+    if isinstance(found, VectorColumn) and found.bits != bits:
         return f"it has {bits} bits, those of {found.name} have {found.bits}"
     if isinstance(found, str) and name and len(columns) < COLUMNS_MAX:
         return None
     return found
 
 
-def column_named(columns: tuple[Column, ...], name: str) -> Column | None | str:
+def column_named(columns: tuple[VectorColumn, ...], name: str) -> VectorColumn | None | str:
     """Return a column by its name; None: there are no columns; or the reason why none is meant, as half a sentence.
 
     Args:

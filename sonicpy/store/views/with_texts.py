@@ -1,13 +1,19 @@
 """A reader of the words and the named texts of a bucket together, for plans that name both."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.rows.named_words import is_named
+from sonicpy.store.views.beside_words import TagRows
 
-if TYPE_CHECKING:
-    from sonicpy.store.views.bucket_reader import BucketReader
+
+class WordRows(Protocol):
+    """The reader of the words of a bucket; `BucketReader` documents it."""
+
+    @property
+    def texts(self) -> TagRows | None: ...
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...
 
 
 class WithTexts:
@@ -17,7 +23,7 @@ class WithTexts:
         reader: of the bucket.
     """
 
-    def __init__(self, reader: "BucketReader") -> None:
+    def __init__(self, reader: WordRows) -> None:
         self._reader = reader
         self._texts = reader.texts
         self._rows: dict[int, TermInfo] = {}

@@ -6,7 +6,7 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
@@ -20,7 +20,6 @@ from sonicpy.store.disk.transaction import (
     COMMON,
     DROPPED,
     FACTS,
-    LENGTHS,
     META,
     OBJECTS,
     PENDING,
@@ -33,10 +32,10 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, fact_key, length_key, object_key, scope_key
+from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, fact_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
-from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
@@ -48,19 +47,10 @@ from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
+from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
-
-
-class ReadRows(Protocol):
-    """The cache for queries in an open write transaction; `OpenCache` documents it."""
-
-    def reader(self, state: BucketState) -> CachedReader: ...
-    def pending_words(self, state: BucketState) -> list[bytes]: ...
-    def growing_pending_words(self, state: BucketState) -> KnownPending | None: ...
-    def tag_reader(self, owner: Owner, beside: Beside = ...) -> TagReader | None: ...
-    def column_reader(self, owner: Owner) -> ColumnReader | None: ...
 
 
 class WriteView(View):
@@ -456,7 +446,7 @@ class WriteView(View):
             self._fold_names(self._states[scope])
         self._flush_states()
         for bucket in changed:
-            self._put_lengths(bucket)
+            self.touched[bucket].length_rows |= put_lengths(self.transaction, bucket, self._lengths(bucket))
             self._put_facts(bucket)
             self.digests.flush(bucket)
             self._write_cache.of(bucket).vectors.write(self.transaction)
@@ -466,19 +456,6 @@ class WriteView(View):
     def note_changes(self) -> None:
         """Write the row of changes for the readers of this commit; the last step before it."""
         CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
-
-    def _put_lengths(self, bucket: int) -> None:
-        """Write the rows of lengths that changed; delete those whose objects are all gone."""
-        rows = []
-        touched = self.touched[bucket]
-        for number, packed in self._lengths(bucket).take_changed():
-            touched.length_rows.add(number)
-            key = length_key(bucket, number)
-            if packed.count(0) == len(packed):
-                self.transaction.delete(LENGTHS, key)
-            else:
-                rows.append((key, packed))
-        self.transaction.put_many(LENGTHS, rows)
 
     def _put_facts(self, bucket: int) -> None:
         self._note_languages(bucket)

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
-from sonicpy.config import SearchConfig
-from sonicpy.index.search.asked_terms import deciding
-from sonicpy.index.search.demands import Demands, Either, RefusedWord
+from sonicpy.index.search.demands import Demands, Either, RefusedWord, deciding
 from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import complete
@@ -18,6 +16,9 @@ from sonicpy.index.search.planners.forms import EXPANDED_WORDS
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.web_syntax import BEGUN, WORDS
 from sonicpy.index.search.web_syntax import PART as INNER
+
+if TYPE_CHECKING:
+    from sonicpy.config import SearchConfig
 
 CORRECTIONS_MAX = 16
 """Corrections of a word, at least, where FUZZY names a number of edits."""
@@ -62,7 +63,7 @@ def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Stati
     return cast(Statistics, Edited(statistics, edits, most))
 
 
-def as_demanded(demands: Demands | None, search: SearchConfig) -> SearchConfig:
+def as_demanded(demands: Demands | None, search: "SearchConfig") -> "SearchConfig":
     """Return the settings of a query: where an object has to hold every word, other words represent only those that no
     object holds."""
     if demands is None or demands.match != "all":
@@ -92,7 +93,7 @@ class Demanded:
         statistics: Statistics,
         terms: Terms,
         demands: Demands,
-        search: SearchConfig,
+        search: "SearchConfig",
         matching: Matching | None,
         *,
         has_weights: bool = True,

@@ -1,0 +1,114 @@
+"""The targets of `sonicpy mirror`: an index in a folder, or a server."""
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, Protocol
+
+from sonicpy.api.rows import OnProgress, Refused, Row, Shape, read_rows
+from sonicpy.client.blocking.client import Client
+from sonicpy.index.index import Index
+from sonicpy.index.mirrored import Mirror, MirrorReport
+
+NAMES_AT_ONCE = 1_000
+
+
+class Target(Protocol):
+    """A bucket that a table fills."""
+
+    @property
+    def watermark(self) -> Any:
+        """The greatest value of the watermark column so far; None: no pass has ended."""
+
+    def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
+        """Bring the objects in step with rows; see `Index.mirror`."""
+
+    def erase(self, names: Iterable[str]) -> int:
+        """Erase objects; return how many there were."""
+
+    def note_watermark(self, value: Any) -> None:
+        """Note the value with which the next pass begins."""
+
+
+class FolderTarget:
+    """A bucket of an index.
+
+    Args:
+        columns: the columns of rows, as `Index.mirror` takes them.
+        owner: the name of the source.
+    """
+
+    def __init__(self, index: Index, columns: Mapping[str, Any], owner: str) -> None:
+        self._index = index
+        self._columns = {**columns, "owner": owner}
+        self._mirror = Mirror(index, columns["collection"], columns["bucket"], owner, columns["prefix"])
+        self.watermark = self._mirror.watermark
+
+    def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
+        """Bring the objects in step with rows."""
+        return self._index.mirror(rows, **self._columns, whole=whole, progress=progress)
+
+    def erase(self, names: Iterable[str]) -> int:
+        """Erase objects; return how many there were."""
+        return self._mirror.erase(names)
+
+    def note_watermark(self, value: Any) -> None:
+        """Note the value in the index."""
+        self._mirror.note_watermark(value)
+        self.watermark = value
+
+
+class ServerTarget:
+    """A bucket of a server, which compares the digests of texts itself. The watermark lasts as long as this process.
+
+    Args:
+        columns: as in `FolderTarget`.
+    """
+
+    def __init__(self, client: Client, columns: Mapping[str, Any]) -> None:
+        self._client = client
+        self._columns = columns
+        self.watermark: Any = None
+
+    def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
+        """Bring the objects in step with rows. How many were unchanged is not known: the server answers OK to each."""
+        collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
+        shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})
+        before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
+        seen: set[str] = set()
+
+        def named() -> Iterable[Row]:
+            for row in read_rows(rows, shape):
+                seen.add(f"{prefix}{row.object}")
+                if isinstance(row, Refused):
+                    refused.append(row)
+                else:
+                    yield self._with_all(row._replace(object=f"{prefix}{row.object}"), shape)
+
+        refused: list[Refused] = []
+        pushed = self._client.push_many(named(), upsert=True, progress=progress)
+        refused += pushed.refused
+        report = MirrorReport(len(seen), pushed.indexed, 0, 0, refused, len(refused))
+        if whole:
+            report.gone = self.erase(before - seen)
+        return report
+
+    def erase(self, names: Iterable[str]) -> int:
+        """Erase objects; return how many there were."""
+        collection, bucket = self._columns["collection"], self._columns["bucket"]
+        gone, left = 0, iter(names)
+        while some := list(islice(left, NAMES_AT_ONCE)):
+            for name in some:
+                if self._client.exists(collection, bucket, name):
+                    self._client.flush_object(collection, bucket, name)
+                    gone += 1
+        return gone
+
+    def note_watermark(self, value: Any) -> None:
+        """Note the value until the process ends."""
+        self.watermark = value
+
+    def _with_all(self, row: Row, shape: Shape) -> Row:
+        """Return a row with all tags and values that its object must have."""
+        tags = (row.tags or []) if shape.tag_columns else None
+        given = row.values or {}
+        return row._replace(tags=tags, values={name: given.get(name) for name in shape.value_columns} or None)

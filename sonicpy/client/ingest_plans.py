@@ -1,0 +1,143 @@
+"""The plans of the methods of a client that change something; see `client.plans`."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sonicpy.api.counted import need_no
+from sonicpy.arguments import language_of, nothing_to_tag, text_of
+from sonicpy.channel.commands import Mode
+from sonicpy.client.conversation import AnswerKind
+from sonicpy.client.exchange import CallPlan, Exchange
+from sonicpy.client.lines import (
+    check_names,
+    check_scope,
+    meta,
+    object_word,
+    one_line,
+    push_lines,
+    tagging,
+    text_lines,
+    upsert_lines,
+)
+from sonicpy.errors import InvalidArgument
+from sonicpy.filters.grammar import filter_text
+from sonicpy.ids import ObjectName
+from sonicpy.search import FilterLike
+from sonicpy.text_names import name_of_text, texts_of
+from sonicpy.vectors import COLUMN, Vector, bits_of
+
+
+def push(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    text: str,
+    lang: str | None,
+    vector: Vector = None,
+    tags: Iterable[str] | None = None,
+    values: Mapping[str, Any] | None = None,
+    field: str | None = None,
+) -> CallPlan[None]:
+    """Plan PUSH, with as many lines as the text needs."""
+    check_scope(collection, bucket)
+    oid, given = object_word(object, new=True), text_of("text", text)
+    options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
+    if field is not None:
+        options["field"] = name_of_text(field)
+    yield Exchange(
+        Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, options)
+    )
+
+
+def tag(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    tags: Iterable[str] | None,
+    values: Mapping[str, Any] | None,
+) -> CallPlan[int]:
+    """Plan TAG; the result is whether the object exists."""
+    check_scope(collection, bucket)
+    if tags is None and values is None:
+        raise nothing_to_tag()
+    line = f"TAG {collection} {bucket} {object_word(object)}{meta('TAG', tagging(tags, values))}"
+    reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
+    return int(reply.answers[0])
+
+
+def upsert(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    text: str | Mapping[str, str],
+    lang: str | None,
+    vector: Vector = None,
+    tags: Iterable[str] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> CallPlan[None]:
+    """Plan UPSERT, with as many lines as the text needs."""
+    check_scope(collection, bucket)
+    oid = object_word(object, new=True)
+    given = texts_of(text) if isinstance(text, Mapping) else text_of("text", text)
+    options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
+    yield Exchange(
+        Mode.INGEST,
+        "UPSERT",
+        AnswerKind.OK,
+        lambda server: upsert_lines(server, collection, bucket, oid, given, options),
+    )
+
+
+def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:
+    """Plan POP; the result is the number of words that all its lines removed."""
+    check_scope(collection, bucket)
+    head, given = f"POP {collection} {bucket} {object_word(object)} ", text_of("text", text)
+    reply = yield Exchange(
+        Mode.INGEST, "POP", AnswerKind.RESULT, lambda server: text_lines(server, head, given, ""), changes=True
+    )
+    return sum(map(int, reply.answers))
+
+
+def flush(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike = None) -> CallPlan[int]:
+    """Plan FLUSHC, FLUSHB or FLUSHO, depending on the names given, or FLUSH with a filter."""
+    if filter is not None:
+        return _flush_passing(collection, bucket, object, filter)
+    if bucket is None:
+        need_no(object)
+        return number("FLUSHC", collection, changes=True)
+    if object is None:
+        return number("FLUSHB", collection, bucket, changes=True)
+    return number("FLUSHO", collection, bucket, object, changes=True)
+
+
+def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
+    """Plan FLUSHV."""
+    check_scope(collection, bucket)
+    name = text_of("column", column)
+    if name and not COLUMN.fullmatch(name):
+        raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
+    line = f"FLUSHV {collection} {bucket} {name}".rstrip()
+    reply = yield Exchange(Mode.INGEST, "FLUSHV", AnswerKind.RESULT, lambda server: [line], changes=True)
+    return int(reply.answers[0])
+
+
+def _flush_passing(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike) -> CallPlan[int]:
+    if bucket is None or object is not None:
+        raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+    check_scope(collection, bucket)
+    line = f"FLUSH {collection} {bucket}{meta('FLUSH', {'filter': filter_text(filter)})}"
+    reply = yield Exchange(
+        Mode.INGEST, "FLUSH", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True
+    )
+    return int(reply.answers[0])
+
+
+def number(
+    command: str, collection: str, bucket: str | None = None, object: ObjectName | None = None, *, changes: bool = False
+) -> CallPlan[int]:
+    """Plan a command of mode ingest that takes names and answers with a number."""
+    check_names(collection, bucket)
+    oid = None if object is None else object_word(object)
+    line = " ".join(name for name in (command, collection, bucket, oid) if name is not None)
+    reply = yield Exchange(Mode.INGEST, command, AnswerKind.RESULT, lambda server: [line], changes=changes)
+    return int(reply.answers[0])

@@ -1,0 +1,88 @@
+"""Mirroring: the methods of Index that keep a bucket in step with a table."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sonicpy.api.columns import TEXT_COLUMN
+from sonicpy.arguments import switch_of
+
+if TYPE_CHECKING:
+    from sonicpy.api.rows import OnProgress
+    from sonicpy.index.mirrored import Drift, MirroredIndex, MirrorReport
+
+
+class Mirroring:
+    """The methods of an index for mirrors."""
+
+    def mirror(
+        self: "MirroredIndex",
+        rows: Any,
+        *,
+        collection: str,
+        bucket: str,
+        object: str | None = None,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
+        lang: str | None = None,
+        owner: str = "mirror",
+        prefix: str = "",
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
+        whole: bool = True,
+        progress: "OnProgress | None" = None,
+    ) -> "MirrorReport":
+        """Bring a bucket in step with rows: replace the texts that differ, and erase the objects without a row.
+
+        Objects that are pushed while the pass runs are not erased by it.
+
+        Args:
+            rows, object, text, lang, tags, values, progress: as of `push_many`; tags and values that a row lacks go.
+            collection, bucket: of all rows.
+            owner: the name of the source; a bucket is in step with one source alone.
+            prefix: names of objects are those of the rows behind it, and only objects with it are erased: so several
+                sources can share a bucket.
+            whole: the rows are all there are; False: erase nothing.
+
+        Raises:
+            InvalidArgument: as of `push_many`; or the bucket is in step with another source.
+            StoreError: rows could not be stored.
+        """
+        from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
+
+        self._check_upsert()
+        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values)
+        mirror = Mirror(
+            self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
+        )
+        return mirror.take(read_rows(rows, shape), whole=switch_of("whole", whole), progress=progress)
+
+    def check_mirror(
+        self: "MirroredIndex",
+        rows: Any,
+        *,
+        collection: str,
+        bucket: str,
+        object: str | None = None,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
+        lang: str | None = None,
+        owner: str = "mirror",
+        prefix: str = "",
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
+    ) -> "Drift":
+        """Return the difference between rows and a bucket, by digests alone; change nothing.
+
+        Args:
+            rows, object, text, lang, tags, values: as in `push_many`.
+            collection, bucket, owner, prefix: as in `mirror`.
+
+        Raises like `mirror`.
+        """
+        from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
+
+        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values)
+        mirror = Mirror(
+            self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
+        )
+        return mirror.check(read_rows(rows, shape))
