@@ -26,6 +26,7 @@ from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
 from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.removals import removed_key
+from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
@@ -70,7 +71,8 @@ class BucketWriter:
     @cached_property
     def texts(self) -> TextWriter:
         """Of its objects."""
-        return TextWriter(self.view, self.state)
+        tables = BucketTables(self.view, BucketState(self.state.bucket | OF_TEXTS.mark))
+        return TextWriter(self.view, self.state, TagWriter(self.view, self.state, tables, OF_TEXTS))
 
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""

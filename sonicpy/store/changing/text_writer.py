@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from sonicpy.store.changing.bucket_tables import BucketTables
-from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.named_words import TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.text_names import TEXTS_MAX
 
 if TYPE_CHECKING:
+    from sonicpy.store.changing.tag_writer import TagWriter
     from sonicpy.store.views.write_view import WriteView
 
 
@@ -19,13 +18,14 @@ class TextWriter:
     Args:
         view: of the open write transaction.
         state: of the bucket.
+        terms: changes the terms of the texts.
     """
 
-    def __init__(self, view: "WriteView", state: BucketState) -> None:
+    def __init__(self, view: "WriteView", state: BucketState, terms: "TagWriter") -> None:
         self._view = view
         self._bucket = state.bucket
         self._number = state.bucket | OF_TEXTS.mark
-        self._terms = TagWriter(view, state, BucketTables(view, BucketState(self._number)), OF_TEXTS)
+        self._terms = terms
 
     def replace(self, iid: int, terms: list[bytes]) -> None:
         """Give an object the terms of named texts, see `rows.named_words`, and take all others away."""

@@ -29,6 +29,7 @@ The packers of the hot path are native (sonicpy._native.keys); the others are he
 from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, word_key
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
+from sonicpy.store.rows.marks import BESIDE_MARKS, TAGS_MARK, TEXTS_MARK, VALUES_MARK
 
 __all__ = [
     "BESIDE_MARKS",
@@ -64,14 +65,6 @@ __all__ = [
     "word_key",
 ]
 
-TAGS_MARK = 1 << 31
-"""The number of the rows of tags is that of their bucket and this bit."""
-VALUES_MARK = 1 << 30
-"""The bit of the number under which values are cached; no row has it."""
-TEXTS_MARK = TAGS_MARK | VALUES_MARK
-"""The number of the rows of named texts is that of their bucket and these bits."""
-BESIDE_MARKS = (TAGS_MARK, TEXTS_MARK)
-"""Of the rows beside those of words, which go and come with their bucket."""
 BUCKET_MAX = VALUES_MARK - 1
 TERM_KEY_BYTES = 9
 """Bytes of the bucket and the term in the keys of `postings` and `impacts`."""

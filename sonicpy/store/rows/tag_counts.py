@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.rows import uses
-from sonicpy.store.rows.keys import TAGS_MARK, TEXTS_MARK
+from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK
 
 TAG_COUNTS: Final = 41
 """The kind of the fact."""

@@ -1,14 +1,16 @@
 """The rows that queries in an open write transaction read through their cache."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.tag_counts import Beside
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
+
+if TYPE_CHECKING:
+    from sonicpy.store.rows.tag_counts import Beside
 
 
 class ReadRows(Protocol):
@@ -17,5 +19,5 @@ class ReadRows(Protocol):
     def reader(self, state: BucketState) -> CachedReader: ...
     def pending_words(self, state: BucketState) -> list[bytes]: ...
     def growing_pending_words(self, state: BucketState) -> KnownPending | None: ...
-    def tag_reader(self, owner: Owner, beside: Beside = ...) -> TagReader | None: ...
+    def tag_reader(self, owner: Owner, beside: "Beside" = ...) -> TagReader | None: ...
     def column_reader(self, owner: Owner) -> ColumnReader | None: ...

@@ -1,18 +1,20 @@
 """A reader of the words and the named texts of a bucket together, for plans that name both."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.rows.named_words import is_named
-from sonicpy.store.views.beside_words import TagRows
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.beside_words import TagRows
 
 
 class WordRows(Protocol):
     """The reader of the words of a bucket; `BucketReader` documents it."""
 
     @property
-    def texts(self) -> TagRows | None: ...
+    def texts(self) -> "TagRows | None": ...
     def words(self, terms: list[bytes]) -> list[TermInfo | None]: ...
 
 
