@@ -15,7 +15,6 @@ from sonicpy._native.name_rows import slice_start, unpack_names
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
-from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, shown_bytes, term_id_in
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
@@ -362,7 +361,7 @@ class TagsCheck(TermsCheck):
         bucket = owner_of(self._state.bucket)
         there = ObjectsThere(self._transaction, bucket)
         for key, packed in self._transaction.rows(TAGS, bucket_key(bucket | self._beside.row_mark)):
-            first, row = int.from_bytes(key[4:], "big") * OBJECTS_PER_TAG_ROW, TagRow(packed)
+            first, row = int.from_bytes(key[4:], "big") * self._beside.per_row, self._beside.row(packed)
             if row.pack() != packed:
                 yield f"the row of the objects from {first} on is not written as it is read"
             for place in row.places():

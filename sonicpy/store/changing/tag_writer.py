@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from sonicpy._native.add_terms import AddTerms
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
-from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
+from sonicpy._native.tag_rows import TagRow
 from sonicpy._native.terms import Terms
 from sonicpy.store.disk.transaction import TAGS
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.id_row import IdRow
 from sonicpy.store.rows.keys import tag_key
 from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside, TagCounts, pack_tag_counts, unpack_tag_counts
@@ -42,7 +43,7 @@ class TagWriter:
 
     def ids_of(self, iid: int) -> list[int]:
         """Return the ids of the tags of an object."""
-        return self._row(iid).of(iid % OBJECTS_PER_TAG_ROW)
+        return self._row(iid).of(iid % self._beside.per_row)
 
     def put(self, iid: int, tags: list[bytes]) -> None:
         """Give an object these tags, and take away all others.
@@ -50,7 +51,7 @@ class TagWriter:
         Args:
             tags: sorted, without duplicates.
         """
-        row, place = self._row(iid), iid % OBJECTS_PER_TAG_ROW
+        row, place = self._row(iid), iid % self._beside.per_row
         ids = row.of(place)
         held = self._view.terms_numbered(self._number, ids) if ids else {}
         wanted = set(tags)
@@ -71,12 +72,12 @@ class TagWriter:
         row.put(place, sorted(left))
         self._write(iid, row)
 
-    def _row(self, iid: int) -> TagRow:
-        key = tag_key(self._rows, iid // OBJECTS_PER_TAG_ROW)
-        return TagRow(self._view.transaction.get(TAGS, key) or b"")
+    def _row(self, iid: int) -> TagRow | IdRow:
+        key = tag_key(self._rows, iid // self._beside.per_row)
+        return self._beside.row(self._view.transaction.get(TAGS, key) or b"")
 
-    def _write(self, iid: int, row: TagRow) -> None:
-        key, packed = tag_key(self._rows, iid // OBJECTS_PER_TAG_ROW), row.pack()
+    def _write(self, iid: int, row: TagRow | IdRow) -> None:
+        key, packed = tag_key(self._rows, iid // self._beside.per_row), row.pack()
         if packed:
             self._view.transaction.put(TAGS, key, packed)
         else:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.named_words import TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
+from sonicpy.store.rows.named_words import BETWEEN, TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.text_names import TEXTS_MAX
 
@@ -34,8 +34,10 @@ class TextWriter:
     def add(self, iid: int, terms: list[bytes]) -> None:
         """Add the terms of named texts to those of an object; a text that grows is no longer one term as a whole."""
         ids = self._terms.ids_of(iid)
-        held = self._named(ids)
-        new = set(self._fitting(terms))
+        if not ids:
+            self._put(iid, ids, self._fitting(terms))
+            return
+        held, new = self._named(ids), set(self._fitting(terms))
         grown = _names_with_more(held, new)
         self._put(iid, ids, [term for term in held | new if not _is_whole_of(term, grown)])
 
@@ -66,7 +68,7 @@ class TextWriter:
         """Note the names of texts, and return the terms of those that the bucket has room for: writers refuse others
         before, and in a cluster the first ones decide."""
         known = unpack_names(self._view.fact(self._bucket, TEXT_NAMES))
-        names = dict.fromkeys(split_name(term)[0] for term in terms)
+        names = dict.fromkeys(term.partition(BETWEEN)[0] for term in terms)
         new = [name for name in names if name not in known][: TEXTS_MAX - len(known)]
         if new:
             self._view.set_fact(self._bucket, TEXT_NAMES, pack_names([*known, *new]))

@@ -1,5 +1,6 @@
 """The named texts of an object. A record gives their terms, see `rows.named_words`, packed as the terms of a PUSH."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from sonicpy.store.rows.named_words import named_word, split_name
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
+
+OF_TEXT = re.compile(rb"[^\x01]+\x01.", re.DOTALL).match
 
 
 class Texts:
@@ -62,6 +65,6 @@ def pack_texts(texts: Mapping[str, Iterable[bytes]]) -> bytes:
 def unpack_texts(packed: bytes) -> list[bytes]:
     """Return the terms that `pack_texts` packed. Raises DamagedBytes."""
     terms = unpack_terms(packed).words
-    if terms != sorted(set(terms)) or not all(all(split_name(term)) for term in terms):
+    if terms != sorted(set(terms)) or not all(map(OF_TEXT, terms)):
         raise DamagedBytes("the terms of named texts do not rise, or lack a name")
     return terms

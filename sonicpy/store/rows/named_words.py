@@ -1,7 +1,7 @@
 """The terms of named texts: each word behind the name of its text, and short texts as a whole; and the fact of names.
 
     word     name | 0x01 | word
-    whole    name | 0x01 | 0x01 | its distinct words, sorted, with 0x01 between two     (of at most WHOLE_MAX words)
+    whole    name | 0x01 | 0x01 | its distinct words, in their order, with 0x01 between two, if at most WHOLE_MAX
 
 No text has a word with 0x01.
 """
@@ -25,12 +25,12 @@ def named_word(name: bytes, word: bytes) -> bytes:
 
 def whole_word(words: Iterable[bytes]) -> bytes | None:
     """Return the word that stands for all of some words; None: there are none, or too many."""
-    distinct = sorted(set(words))
+    distinct = list(dict.fromkeys(words))
     return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
 
 
 def whole_words(terms: Terms) -> Iterable[bytes]:
-    """Return the words that decide whether two texts are the same, but for signs and order."""
+    """Return the words that decide whether two texts are the same, but for signs."""
     return (word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART)
 
 

@@ -14,7 +14,6 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.term_rows import TermInfo, shown_bytes
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -299,10 +298,12 @@ class TagReader(BucketReader):
 
     def tag_ids_of(self, iids: list[int]) -> list[list[int]]:
         """Return the ids of the tags of some objects, rising."""
-        bucket, held = owner_of(self.state.bucket) | self._beside.row_mark, dict[int, TagRow]()
-        for number in {iid // OBJECTS_PER_TAG_ROW for iid in iids}:
-            held[number] = TagRow(self._transaction.get(TAGS, tag_key(bucket, number)) or b"")
-        return [held[iid // OBJECTS_PER_TAG_ROW].of(iid % OBJECTS_PER_TAG_ROW) for iid in iids]
+        bucket, per_row = owner_of(self.state.bucket) | self._beside.row_mark, self._beside.per_row
+        held = {
+            number: self._beside.row(self._transaction.get(TAGS, tag_key(bucket, number)) or b"")
+            for number in {iid // per_row for iid in iids}
+        }
+        return [held[iid // per_row].of(iid % per_row) for iid in iids]
 
     def tags_of(self, iids: list[int]) -> list[list[str]]:
         """Return the tags of some objects, in byte order."""
