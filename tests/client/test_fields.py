@@ -83,5 +83,6 @@ def test_compat_mode_does_not_offer_them(connect_apart: Connect, tmp_path: Path)
             index.push("c", "b", "o", "text", field="title")
         with pytest.raises(InvalidArgument):
             index.upsert("c", "b", "o", {"title": "text"})
+        index.push("c", "b", "o", "text")
         with pytest.raises(InvalidArgument):
             index.query("c", "b", "text", fields="title")

@@ -53,7 +53,7 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
         mask: the objects that pass a filter; None: all.
     """
     cdef list words = words_of(plan), rows, lists
-    if has_named(words):
+    if has_named(plan):
         reader = reader.with_texts
     rows = reader.words(words)
     lists = [None] * len(rows)
@@ -68,9 +68,16 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
     return query
 
 
-cdef bint has_named(list words) except -1:
-    """Return whether terms of named texts are among words: these come last, or are all there are."""
-    return len(words) > 0 and IN_NAMED in <bytes> words[len(words) - 1]
+cdef bint has_named(Plan plan) except -1:
+    """Return whether a plan has terms of named texts: its last clause has some then."""
+    cdef Slot slot
+    cdef bytes word
+    if plan.clauses:
+        for slot in (<Clause> plan.clauses[len(plan.clauses) - 1]).slots:
+            for word in slot.words:
+                if IN_NAMED in word:
+                    return True
+    return False
 
 
 cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:

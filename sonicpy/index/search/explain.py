@@ -66,6 +66,7 @@ class Analysed(NamedTuple):
         stops: the terms that are on a list of stop words.
         matching: the matching of families; None: no word has one.
         rules: by which the text was cut, and the texts of the bucket are.
+        fields: the names of texts that signs may name.
     """
 
     search: Search
@@ -75,6 +76,7 @@ class Analysed(NamedTuple):
     stops: frozenset[bytes]
     matching: Matching | None = None
     rules: int = FIRST
+    fields: frozenset[str] = frozenset()
 
 
 def explain(analysed: Analysed, lexicon: Lexicon | None, config: "Config") -> Explanation:
@@ -119,7 +121,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: "Config") -> Ex
         hits=hits,
         total=total,
         whole=whole,
-        notes=notes_of(analysed.search.text, analysed.search.syntax),
+        notes=notes_of(analysed.search.text, analysed.search.syntax, analysed.fields),
         filter=analysed.search.filter,
         unfiltered=unfiltered,
         unmet=passing.unmet,

@@ -20,11 +20,15 @@ those with more words, also if the rest of its object is long."""
 def with_fields(plan: Plan, terms: Terms) -> Plan:
     """Return the plan of a query as the fields that it names change it."""
     demands = demands_of(terms)
-    if demands is None or not demands.fields:
+    if demands is None or not (demands.fields or demands.inside):
+        return plan
+    if demands.inside:
+        plan = _looked_up_inside(plan, terms, dict(demands.inside))
+    if not demands.fields:
         return plan
     if all(weight is None for _, weight in demands.fields):
         names = [name.encode() for name, _ in demands.fields]
-        return _with_clauses(plan, [*(_inside(clause, names) for clause in plan.clauses), *_whole(plan, terms, names)])
+        return _with_clauses(plan, [*(_inside(one, names) for one in plan.clauses), *_whole(plan, terms, names)])
     added = [
         clause
         for name, weight in demands.fields
@@ -74,6 +78,26 @@ def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
     )
 
 
+def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
+    """Return a plan in which some terms look in one named text alone; their clauses come last."""
+    words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
+    plain, named = [], []
+    for clause in plan.clauses:
+        own = inside.get(clause.term)
+        starts = {slot.words[0] for slot in clause.slots if slot.how == "exact"} & words.keys()
+        if own is not None and len(starts) < 2:  # alternatives have one clause together
+            named.append(_inside(clause, [own.encode()]))
+        elif starts and clause.role:
+            slots = [
+                _slot(slot, _named(slot.words, [words[slot.words[0]]])) if slot.words[0] in words else slot
+                for slot in clause.slots
+            ]
+            named.append(Clause(clause.term, clause.role, clause.weight, slots, holders=clause.holders))
+        else:
+            plain.append(clause)
+    return _with_clauses(plan, [*plain, *named])
+
+
 def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clause]:
     """Yield the clauses that a named text adds to a plan."""
     for clause in plan.clauses:
@@ -93,6 +117,10 @@ def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0)
 
 
 def _named(words: Iterable[bytes], names: Sequence[bytes]) -> list[bytes]:
+    """Return words as terms of named texts; those that are such terms stay."""
+    words = list(words)
+    if any(map(is_named, words)):
+        return words
     return [named_word(name, word) for word in words for name in names]
 
 
