@@ -76,6 +76,8 @@ class Syntax:
     has_text: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
     """The options by META key. Without options, nothing may follow the words and the text."""
+    has_texts: bool = False
+    """Any number of quoted texts follow the words."""
     is_ours: bool = False
     """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
 
@@ -93,6 +95,11 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
         text, offset = take_text(line, offset)
         if text is None and _is_about_all(syntax, line, offset):
             text, offset = "", offset + len(EMPTY)
+        if text is None:
+            raise CommandError("invalid_format", syntax.usage)
+        words.append(text)
+    while syntax.has_texts and offset < len(line):
+        text, offset = take_text(line, offset)
         if text is None:
             raise CommandError("invalid_format", syntax.usage)
         words.append(text)
@@ -196,6 +203,19 @@ def _trigger(words: list[str], values: Mapping[str, Any], rules: LineRules) -> C
     return commands.Trigger(action, arguments[0] if arguments else None)
 
 
+SYNONYMS = 'SYNONYMS <collection> [LIST [<position>]? | SET ["<rule>"]* | ADD ["<rule>"]*]?'
+
+
+def _synonyms(words: list[str], values: Mapping[str, Any], rules: LineRules) -> Command | SessionCommand:
+    collection, *rest = words
+    action, given = (rest[0].upper(), rest[1:]) if rest else ("LIST", [])
+    if action == "LIST" and len(given) <= 1 and all(each.isascii() and each.isdigit() for each in given):
+        return commands.Synonyms(collection, *map(int, given))
+    if action not in ("SET", "ADD"):
+        raise CommandError("invalid_format", SYNONYMS)
+    return commands.SetSynonyms(collection, tuple(given), action == "ADD")
+
+
 def _always(command: Command | SessionCommand) -> Build:
     return lambda words, values, rules: command
 
@@ -258,6 +278,7 @@ ROWS = (
     _row("FLUSHO", INGEST, OBJECT, commands.FlushO),
     _row("FLUSHV", INGEST, f"{BUCKET} [<column>]?", commands.FlushV, optional_words=1, is_ours=True),
     _row("FLUSH", INGEST, BUCKET, commands.FlushPassing, is_ours=True),
+    Syntax("SYNONYMS", INGEST, SYNONYMS, _synonyms, 1, 2, has_texts=True, is_ours=True),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
     _row("STATS", CONTROL, "[<collection> [<bucket>]?]?", commands.Stats, optional_words=2, is_ours=True),

@@ -371,7 +371,7 @@ def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
 
 def _moment(lexicon: Lexicon) -> Moment:
     """Return the moment of a bucket: its answers are valid until it changes."""
-    return lexicon.reader.serial, lexicon.reader.state.lexicon_version
+    return lexicon.reader.serial, lexicon.reader.state.lexicon_version, lexicon.known_synonyms
 
 
 def _encoded(argument: str, text: str) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import SPECIAL, STOP, Terms
+from sonicpy._native.varint import pack_varints
 from sonicpy.api.explanation import (
     DROPPED,
     Alternate,
@@ -29,7 +30,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
-from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, bind, find, share_of
+from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, bind, find, named_together, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
@@ -140,9 +141,15 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 
 
 def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
-    """Return the rows of the words of a plan."""
+    """Return the rows of the words of a plan; several words that stand for a term together have one as a text."""
     words = plan.words()
-    return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
+    rows = {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
+    for slot in {slot.words: slot for clause in plan.clauses for slot in clause.slots if slot.together}.values():
+        alone = Plan([Clause(0, BRINGS, 0.0, [slot])], 1.0, 0.0, full_first=False, left_out={}, enough=None)
+        if holders := find(bind(alone, lexicon.reader), 0, total=True).total:
+            text = named_together(slot)[0]
+            rows[text] = TermInfo(pack_varints((0, holders, 0, 0)), len(text))
+    return rows
 
 
 def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: "Config") -> tuple[Term, ...]:
@@ -260,7 +267,7 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
 
 def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_scored: bool) -> Iterator[Alternate]:
     """Yield the other words of a slot that objects hold."""
-    for word in slot.words:
+    for word in named_together(slot)[:1] if slot.together else slot.words:
         row = rows.get(word)
         if row is not None and word != typed:
             how = slot.how if slot.how != "exact" else "form" if word != slot.words[0] else "spelling"
@@ -324,7 +331,9 @@ def _hit(
         return score if ceiling is None else share_of(score, ceiling)
 
     if ceiling is None:
-        kind = min((EXACT if one.how == "form" else HOWS.index(one.how) for one, _, _ in named), default=EXACT)
+        kind = min(
+            (EXACT if one.how in ("form", "synonym") else HOWS.index(one.how) for one, _, _ in named), default=EXACT
+        )
     base = 0.0 if ceiling is None else float(WHOLLY - kind)
     score_shown = shown(score)
     return ExplainedHit(

@@ -15,10 +15,12 @@ from sonicpy.store.changing.mutations import (
     PopTerms,
     PushTerms,
     PushWith,
+    SetSynonyms,
     UpsertTerms,
     names_of,
 )
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
+from sonicpy.store.changing.synonym_writer import set_synonyms
 from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, TAGS, VALUES, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.digests import NO_DIGEST
@@ -178,6 +180,7 @@ APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     FlushCollection: _flush_collection,
     ChangeFields: _change_fields,
     UpsertTerms: _upsert,
+    SetSynonyms: set_synonyms,
 }
 """The function that carries out each mutation but a PUSH, the most frequent one."""
 
