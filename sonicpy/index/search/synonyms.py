@@ -58,8 +58,8 @@ class Synonyms:
         return tuple(islice(dict.fromkeys(self._found(terms)), MATCHES_MAX))
 
     def _found(self, terms: Terms) -> Iterator[Match]:
-        numbers = {word: number for number, word in enumerate(terms.words)}
-        places = {word.decode(): (place, numbers[word]) for place, (word, _) in enumerate(deciding(terms))}
+        numbered = {word: number for number, word in enumerate(terms.words)}
+        places = {word.decode(): (place, numbered[word]) for place, (word, _) in enumerate(deciding(terms))}
         for word in terms.words:
             for phrase, others in self._by_first.get(word, ()):
                 numbers = _numbers(phrase, places, terms)
