@@ -8,7 +8,7 @@ from pathlib import Path
 from sonicpy.cli.arguments import Verbs, collection_name
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 from sonicpy.errors import ConfigError
-from sonicpy.index.ingest.synonym_texts import rule_lines
+from sonicpy.index.synonym_texts import rule_lines
 
 SYNONYMS = f"""\
 Print the synonyms of a collection, one rule a line, or change them. "ny, new york" means that each is looked for in the

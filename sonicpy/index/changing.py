@@ -20,13 +20,14 @@ from sonicpy.index.ingest.given_vectors import (
     vector_fields,
     vectors_of_export,
 )
-from sonicpy.index.ingest.synonym_texts import NOT_IN_COMPAT, TOO_MANY_RULES, read_rules
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
+from sonicpy.index.synonym_texts import NOT_IN_COMPAT, TOO_MANY_RULES, read_rules
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (
     ChangeFields,
+    ChangeSynonyms,
     Fields,
     FlushBucket,
     FlushCollection,
@@ -34,13 +35,12 @@ from sonicpy.store.changing.mutations import (
     PopTerms,
     PushWith,
     RulesDiffer,
-    SetSynonyms,
     UpsertTerms,
 )
 from sonicpy.store.changing.synonym_writer import ADD, REPLACE, TOO_MANY
 from sonicpy.store.fields.all_fields import DIGESTS, VECTORS
 from sonicpy.store.fields.field import FieldMode
-from sonicpy.store.rows.synonyms import pack_synonyms
+from sonicpy.store.rows.synonym_rules import pack_synonyms
 from sonicpy.store.rows.uses import check_known
 from sonicpy.vectors import COLUMN, Vector
 
@@ -274,7 +274,7 @@ class Changing:
         if engine.is_compat:
             raise InvalidArgument(NOT_IN_COMPAT)
         packed = pack_synonyms(read_rules(rules, engine.lexer))
-        count = engine.apply(SetSynonyms(collection, ADD if add else REPLACE, packed))
+        count = engine.apply(ChangeSynonyms(collection, ADD if add else REPLACE, packed))
         if count == TOO_MANY:
             raise InvalidArgument(TOO_MANY_RULES)
         return count

@@ -14,7 +14,7 @@ from sonicpy.index.index import Index
 from sonicpy.index.search.plan import of_plain, to_plain
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.store.disk.transaction import META
-from sonicpy.store.rows.synonyms import RULES, STAMPS
+from sonicpy.store.rows.synonym_rules import RULES, STAMPS
 from tests.reference.synonyms import answers, holders
 
 C, B = "c", "b"
@@ -267,6 +267,6 @@ def test_verify_finds_damage(index: Index) -> None:
 
 
 def test_compat_mode_refuses_them(tmp_path: Path) -> None:
-    with Index(tmp_path / "compat", Config(server={"compat": "sonic"})) as index:
-        with pytest.raises(InvalidArgument, match="compat mode"):
-            index.set_synonyms(C, ["a, b"])
+    index = Index(tmp_path / "compat", Config(server={"compat": "sonic"}))
+    with index, pytest.raises(InvalidArgument, match="compat mode"):
+        index.set_synonyms(C, ["a, b"])

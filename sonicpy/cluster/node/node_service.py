@@ -53,7 +53,7 @@ from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.filters.sorting import NEWEST
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
-from sonicpy.index.ingest.synonym_texts import TOO_MANY_RULES
+from sonicpy.index.synonym_texts import TOO_MANY_RULES
 from sonicpy.server.connections.dispatch import CALLS, SYNONYMS_PAGE, Postponed
 from sonicpy.server.connections.dispatch import CHANGES as CHANGING
 from sonicpy.server.jobs.readers import ReaderWatch

@@ -23,7 +23,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.language_counts import LANGUAGES, counted_texts
-from sonicpy.store.rows.synonyms import collections_with
+from sonicpy.store.rows.synonym_rules import collections_with
 from sonicpy.store.rows.tag_counts import TAG_COUNTS
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 from sonicpy.store.views.bucket_reader import BucketReader

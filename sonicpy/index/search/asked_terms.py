@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
@@ -127,24 +128,6 @@ def letters_of(part: str, lexer: Lexer) -> bytes:
 
 def _are_plain(items: list[WebItem]) -> bool:
     return len(items) == 1 and items[0].is_plain
-
-
-def deciding(terms: Terms) -> list[tuple[bytes, int]]:
-    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
-    otherwise, but it has its pairs of letters."""
-    found = list(zip(terms.words, terms.flags, strict=True))
-    pairs = [word for word, flags in found if flags & PART]
-    if not pairs:
-        return found
-    return [
-        (word, flags)
-        for word, flags in found
-        if flags & PART or not (flags & STOP or any(pair in word for pair in pairs) or _is_inside(word, pairs))
-    ]
-
-
-def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
-    return any(word in pair for pair in pairs)
 
 
 def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:

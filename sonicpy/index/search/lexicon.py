@@ -21,9 +21,10 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
+from sonicpy.index.search.known_synonyms import UNREAD, KnownSynonyms, SynonymLookup
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
-from sonicpy.index.search.synonyms import NO_MATCHES, UNREAD, KnownSynonyms, Matches, Synonyms
+from sonicpy.index.search.synonym_matches import NO_MATCHES, Matches
 from sonicpy.index.search.word_places import WordPlaces
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
@@ -136,14 +137,14 @@ class Lexicon(Statistics):
     def __init__(self, lexicons: Lexicons, view: "ReadableView", reader: CachedReader, collection: str) -> None:
         self.reader = reader
         self._collection = collection
-        self._synonyms: Synonyms | None = UNREAD
+        self._synonyms: SynonymLookup | None = UNREAD
         self.live = lexicons.live
         """Whether words are found as soon as they are pushed."""
         self._lexicons = lexicons
         self._view = view
 
     @property
-    def known_synonyms(self) -> Synonyms | None:
+    def known_synonyms(self) -> SynonymLookup | None:
         """The synonyms of the collection; None: it has none. The same rules, the same object."""
         found = self._synonyms
         if found is UNREAD:

@@ -21,7 +21,7 @@ from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled, without
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
-from sonicpy.index.search.synonyms import Matches, has_family
+from sonicpy.index.search.synonym_matches import Matches, has_family
 from sonicpy.index.search.web_syntax import BEGUN
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in

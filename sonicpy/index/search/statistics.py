@@ -14,7 +14,7 @@ from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.synonyms import NO_MATCHES, Match, Matches
+from sonicpy.index.search.synonym_matches import NO_MATCHES, Match, Matches
 
 CORRECTIONS_EXAMINED = 512
 """Maximum of corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""

@@ -23,7 +23,7 @@ from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import STAGING, TAGS_MARK, collection_prefix, is_staged, scope_of
-from sonicpy.store.rows.synonyms import collections_with, put_rules
+from sonicpy.store.rows.synonym_rules import collections_with, put_rules
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 

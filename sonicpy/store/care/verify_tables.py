@@ -32,7 +32,7 @@ from sonicpy.store.rows.keys import (
     scope_of,
 )
 from sonicpy.store.rows.meta import ANALYZER, FORMAT, KEYS, LISTED_FORMAT, NEXT_BUCKET, POSITION, uses_of
-from sonicpy.store.rows.synonyms import synonym_faults
+from sonicpy.store.rows.synonym_rules import synonym_faults
 from sonicpy.store.rows.table_checks import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.views.view import View
 

@@ -8,6 +8,7 @@ from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.mutations import (
     ChangeFields,
+    ChangeSynonyms,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -15,7 +16,6 @@ from sonicpy.store.changing.mutations import (
     PopTerms,
     PushTerms,
     PushWith,
-    SetSynonyms,
     UpsertTerms,
     names_of,
 )
@@ -180,7 +180,7 @@ APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     FlushCollection: _flush_collection,
     ChangeFields: _change_fields,
     UpsertTerms: _upsert,
-    SetSynonyms: set_synonyms,
+    ChangeSynonyms: set_synonyms,
 }
 """The function that carries out each mutation but a PUSH, the most frequent one."""
 

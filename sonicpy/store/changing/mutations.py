@@ -131,7 +131,7 @@ class PushWith(NamedTuple):
     rules: int = FIRST
 
 
-class SetSynonyms(NamedTuple):
+class ChangeSynonyms(NamedTuple):
     """Change the synonyms of a collection.
 
     Attributes:
@@ -154,7 +154,7 @@ Mutation = (
     | ChangeFields
     | UpsertTerms
     | PushWith
-    | SetSynonyms
+    | ChangeSynonyms
 )
 
 FIELD_KIND = 6
@@ -172,14 +172,14 @@ SYNONYM_BYTE = bytes((SYNONYM_KIND,))
 SYNONYM_USES = frozenset((uses.SYNONYMS,))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields,
-    UPSERT_KIND: UpsertTerms, WITH_KIND: PushWith, SYNONYM_KIND: SetSynonyms,
+    UPSERT_KIND: UpsertTerms, WITH_KIND: PushWith, SYNONYM_KIND: ChangeSynonyms,
 }  # fmt: skip
 """First byte of a log record -> its kind of mutation. A number is never reused."""
 
 
 def names_of(mutation: Mutation) -> tuple[str, ...]:
     """Return the names that a mutation begins with: collection, bucket, OID, or the first ones of them."""
-    if isinstance(mutation, SetSynonyms):
+    if isinstance(mutation, ChangeSynonyms):
         return (mutation.collection,)
     return tuple(name for name in mutation[:3] if isinstance(name, str))
 

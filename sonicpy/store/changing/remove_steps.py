@@ -19,7 +19,7 @@ from sonicpy.store.disk.transaction import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
-from sonicpy.store.rows.synonyms import put_rules
+from sonicpy.store.rows.synonym_rules import put_rules
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns, vector_prefix
 
 if TYPE_CHECKING:

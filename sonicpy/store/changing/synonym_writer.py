@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from sonicpy.store.rows import uses
-from sonicpy.store.rows.synonyms import RULES_MAX, put_rules, rules_of, unpack_synonyms
+from sonicpy.store.rows.synonym_rules import RULES_MAX, put_rules, rules_of, unpack_synonyms
 
 if TYPE_CHECKING:
-    from sonicpy.store.changing.mutations import SetSynonyms
+    from sonicpy.store.changing.mutations import ChangeSynonyms
     from sonicpy.store.views.write_view import WriteView
 
 REPLACE, ADD = "set", "add"
@@ -15,7 +15,7 @@ TOO_MANY = -1
 """The answer to a change that would give a collection too many rules: nothing was changed."""
 
 
-def set_synonyms(view: "WriteView", mutation: "SetSynonyms", in_steps: bool) -> int:
+def set_synonyms(view: "WriteView", mutation: "ChangeSynonyms", in_steps: bool) -> int:
     """Change the rules of a collection; return how many it has now, or TOO_MANY."""
     collection, mode, packed = mutation
     given = unpack_synonyms(packed)

@@ -23,8 +23,8 @@ from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, fa
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
+from sonicpy.index.search.planners.stand_ins import note_holders, stand_ins, with_stand_ins
 from sonicpy.index.search.planners.steps import complete_last, expand
-from sonicpy.index.search.planners.synonyms import note_holders, stand_ins, with_stand_ins
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import SearchConfig
-from sonicpy.index.search.asked_terms import deciding
+from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.index.search.demands import Demands, Either, RefusedWord
 from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching

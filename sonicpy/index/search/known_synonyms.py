@@ -5,11 +5,12 @@ One step alone is taken: what stands for a word that stands for a term does not 
 
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sonicpy._native.terms import Terms
-from sonicpy.index.search.asked_terms import deciding
-from sonicpy.store.rows.synonyms import Phrase, SynonymRule
+from sonicpy.index.search.deciding_terms import deciding
+from sonicpy.index.search.synonym_matches import NO_MATCHES, Match, Matches
+from sonicpy.store.rows.synonym_rules import Phrase, SynonymRule
 
 if TYPE_CHECKING:
     from sonicpy.store.views.view import View
@@ -20,23 +21,7 @@ KNOWN_MAX = 100
 """Collections whose synonyms are kept ready, at most."""
 
 
-class Match(NamedTuple):
-    """What stands for some terms of a query together.
-
-    Attributes:
-        numbers: of the terms.
-        words: an object that holds all of them counts as one with these terms.
-    """
-
-    numbers: tuple[int, ...]
-    words: Phrase
-
-
-Matches = tuple[Match, ...]
-NO_MATCHES: Final[Matches] = ()
-
-
-class Synonyms:
+class SynonymLookup:
     """The rules of a collection, by the first word of what they stand for.
 
     Args:
@@ -87,9 +72,9 @@ class KnownSynonyms:
     """The synonyms of collections, made ready once for each change of them."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[bytes, Synonyms]] = {}
+        self._known: dict[str, tuple[bytes, SynonymLookup]] = {}
 
-    def of(self, view: "View", collection: str) -> Synonyms | None:
+    def of(self, view: "View", collection: str) -> SynonymLookup | None:
         """Return the synonyms of a collection; None: it has none."""
         stamp = view.synonym_stamp(collection)
         if stamp is None:
@@ -98,14 +83,9 @@ class KnownSynonyms:
         if known is None or known[0] != stamp:
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
-            known = self._known[collection] = stamp, Synonyms(view.synonym_rules(collection))
+            known = self._known[collection] = stamp, SynonymLookup(view.synonym_rules(collection))
         return known[1]
 
 
-UNREAD: Final = Synonyms([])
+UNREAD: Final = SynonymLookup([])
 """Stands for synonyms that were not looked up yet."""
-
-
-def has_family(word: str) -> bool:
-    """Return whether other forms of a word are looked for: not of an identifier."""
-    return word.isalpha()

@@ -12,7 +12,7 @@ from sonicpy._native.plan import FORBIDDEN, Clause, Slot
 from sonicpy._native.terms import Terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
-from sonicpy.index.search.synonyms import Match, has_family
+from sonicpy.index.search.synonym_matches import Match, has_family
 
 SHARE = 0.9
 """The share of a term's weight that the words have which stand for it."""

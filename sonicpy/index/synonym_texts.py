@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from sonicpy._native.terms import Terms
 from sonicpy.arguments import not_unicode, text_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.index.search.asked_terms import deciding
+from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.rows.synonyms import RULE_WORDS_MAX, RULES_MAX, Phrase, SynonymRule
+from sonicpy.store.rows.synonym_rules import RULE_WORDS_MAX, RULES_MAX, Phrase, SynonymRule
 
 ARROW = "=>"
 BETWEEN = ","
@@ -30,8 +30,8 @@ def read_rules(texts: object, lexer: Lexer) -> list[SynonymRule]:
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise InvalidArgument(f"rules is a {type(texts).__name__}; allowed is a list of texts")
     rules: dict[str, SynonymRule] = {}
-    for place, text in enumerate(texts, start=1):
-        rule = read_rule(text_of(f"rule {place}", text), lexer)
+    for text in texts:
+        rule = read_rule(text_of("rule", text), lexer)
         rules[rule.text] = rule
         if len(rules) > RULES_MAX:
             raise InvalidArgument(TOO_MANY_RULES)
