@@ -50,7 +50,7 @@ ingest
   tag          change the tags or values of an object
   upsert       give an object just one text
   pop          remove the words of a text from an object
-  synonyms     show or change which words stand for others in queries
+  synonyms     show or change the words that replace others in queries
   flush        erase a collection, a bucket or an object
   import       push the rows of a JSON, JSONL, CSV, TSV or Parquet file
   mirror       keep a bucket in step with a table of a database, or with the rows of a file

@@ -1,4 +1,4 @@
-"""The verb `sonicpy synonyms`: the rules of a collection by which other words stand for those of queries."""
+"""The verb `sonicpy synonyms`: the rules of a collection by which other words replace those of queries."""
 
 import argparse
 import json

@@ -260,9 +260,9 @@ class Changing:
         Queries of all its buckets look for them from now on, also among the objects that are there already.
 
         Args:
-            rules: `"ny, new york"`: each is looked for in the place of the others; `"tv, telly => television"`: what
-                stands behind `=>` is looked for in the place of what stands before it. Several words count as all of
-                them. A rule has at most 16 words, a collection 10,000 rules; []: none any more.
+            rules: `"ny, new york"`: each is looked for in the place of the others; `"tv, telly => television"`: the
+                words behind `=>` are looked for in the place of those before it. Several words without a comma count
+                as all of them. A rule has at most 16 words, a collection 10,000 rules; []: none any more.
             add: the rules are added to those that are there.
 
         Raises:

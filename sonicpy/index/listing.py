@@ -60,10 +60,6 @@ class Listing:
         with self._engine.read() as view:
             return [rule.text for rule in view.synonym_rules(collection)]
 
-    def synonyms_from(self, collection: str, position: int, limit: int) -> list[str]:
-        """Return some of the rules of `synonyms`, from a position on."""
-        return self.synonyms(collection)[position : position + limit]
-
     def objects(
         self,
         collection: str,

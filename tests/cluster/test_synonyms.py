@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,10 +62,10 @@ def test_a_cluster_answers_as_one_index(cluster: list[Client]) -> None:
             until(lambda client=client: client.synonyms(SPREAD) == RULES)
             for query in ("cat", "zebra", "kiwi mango", "fjord vortex", "cat zebra"):
                 for match in ("auto", "all"):
-                    options = {"match": match, "limit": 100, "total": True, "how": True, "fuzzy": 0}
+                    options: dict[str, Any] = {"lang": "none", "match": match, "limit": 100, "total": True, "how": True, "fuzzy": 0}
                     for collection in (PLAIN, SPREAD):
-                        here = one.query(collection, "b", query, "none", **options)
-                        there = client.query(collection, "b", query, "none", **options)
+                        here = one.query(collection, "b", query, **options)
+                        there = client.query(collection, "b", query, **options)
                         assert (sorted(there), there.total) == (sorted(here), here.total), (collection, query, match)
                         assert {hit.object: hit.how for hit in there} == {hit.object: hit.how for hit in here}
         with pytest.raises(sonicpy.CommandError):

@@ -1,7 +1,9 @@
 """Synonyms of a collection: what queries find by them, and that they last, beside an obvious twin."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +21,7 @@ from tests.reference.synonyms import answers, holders
 
 C, B = "c", "b"
 WORDS = "zebra kiwi mango quokka fjord lynx vortex".split()
-EXACTLY = {"lang": "none", "complete": False, "fuzzy": 0, "stem": False, "limit": 1000}
+EXACTLY: dict[str, Any] = {"lang": "none", "complete": False, "fuzzy": 0, "stem": False, "limit": 1000}
 TOWNS = {
     "o1": "ny pizza",
     "o2": "new york pizza",
@@ -33,7 +35,7 @@ TOWNS = {
 
 
 @pytest.fixture
-def index(tmp_path: Path):
+def index(tmp_path: Path) -> Iterator[Index]:
     with sonicpy.open(tmp_path / "towns") as made:
         for name, text in TOWNS.items():
             made.push(C, B, name, text, "eng")

@@ -141,7 +141,7 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 
 
 def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
-    """Return the rows of the words of a plan; several words that stand for a term together have one as a text."""
+    """Return the rows of the words of a plan; several words that replace a term together have one as a text."""
     words = plan.words()
     rows = {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
     for slot in {slot.words: slot for clause in plan.clauses for slot in clause.slots if slot.together}.values():

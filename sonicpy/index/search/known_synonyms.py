@@ -1,6 +1,6 @@
-"""The synonyms of a collection, as queries look them up: what stands for some of their terms.
+"""The synonyms of a collection, as queries look them up: the substitutes of some of their terms.
 
-One step alone is taken: what stands for a word that stands for a term does not count. So cycles of rules are harmless.
+One step alone is taken: the substitute of a substitute does not count. So cycles of rules are harmless.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from sonicpy.store.views.view import View
 
 MATCHES_MAX = 64
-"""What stands for the terms of one query, at most, in the order of its terms and of the rules."""
+"""Substitutes in one query, at most, in the order of its terms and of the rules."""
 KNOWN_MAX = 100
 """Collections whose synonyms are kept ready, at most."""
 
 
 class SynonymLookup:
-    """The rules of a collection, by the first word of what they stand for.
+    """The rules of a collection, by the first word of each left side.
 
     Args:
         rules: in the order in which they were given.
@@ -36,7 +36,7 @@ class SynonymLookup:
                 self._by_first.setdefault(phrase[0].encode(), []).append((phrase, others))
 
     def matches(self, terms: Terms) -> Matches:
-        """Return what stands for the terms of a query."""
+        """Return the substitutes of the terms of a query."""
         by_first, words = self._by_first, terms.words
         if not any(word in by_first for word in words):
             return NO_MATCHES

@@ -152,7 +152,7 @@ class Lexicon(Statistics):
         return found
 
     def synonyms(self, terms: Terms) -> Matches:
-        """Return what stands for terms of a query, by the synonyms of the collection."""
+        """Return the substitutes of terms of a query, by the synonyms of the collection."""
         known = self.known_synonyms
         return NO_MATCHES if known is None else known.matches(terms)
 

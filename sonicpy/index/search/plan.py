@@ -17,7 +17,7 @@ __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
 WHOLE_WORDS = ("exact", "synonym")
-"""How the words of slots stand for a word of a query that are neither completions nor corrections."""
+"""The relations of the words of a slot to the typed word which are neither completions nor corrections."""
 SPELLED_OTHERWISE = 1
 """In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a
 slot for a clause of its own."""

@@ -176,7 +176,7 @@ class _Sketcher:
                 self._add_holding(word.encode())
 
     def add_synonyms(self, matches: Matches, matching: Matching | None) -> None:
-        """Add what stands for terms of the query, and its words."""
+        """Add the substitutes of terms of the query."""
         self.sketch["synonyms"] = [(match.numbers, match.words) for match in matches]
         for word in dict.fromkeys(word for match in matches for word in match.words):
             self.add(word.encode())

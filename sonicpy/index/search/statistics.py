@@ -136,7 +136,7 @@ class Statistics(Protocol):
         return held_words(asked, self.rows(asked), live=self.live)
 
     def synonyms(self, terms: Terms) -> Matches:
-        """Return what stands for terms of a query, by the synonyms of the collection."""
+        """Return the substitutes of terms of a query, by the synonyms of the collection."""
         return NO_MATCHES
 
     def nearest(
@@ -241,7 +241,7 @@ class SummedStatistics(Statistics):
         return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
 
     def synonyms(self, terms: Terms) -> Matches:
-        """Return what stands for terms of the query that the sketches are of."""
+        """Return the substitutes of terms of the query that the sketches are of."""
         return self._synonyms
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:

@@ -1,10 +1,10 @@
-"""What stands for terms of a query, by the synonyms of its collection."""
+"""The substitutes of terms of a query, by the synonyms of its collection."""
 
 from typing import Final, NamedTuple
 
 
 class Match(NamedTuple):
-    """What stands for some terms of a query together.
+    """A substitute of some terms of a query together.
 
     Attributes:
         numbers: of the terms.

@@ -138,7 +138,8 @@ def set_synonyms(index: "Changing", command: SetSynonyms) -> bytes:
 
 
 def synonyms(index: "Index", command: Synonyms) -> bytes:
-    return replies.json_result(index.synonyms_from(command.collection, command.position, SYNONYMS_PAGE))
+    rules = index.synonyms(command.collection)
+    return replies.json_result(rules[command.position : command.position + SYNONYMS_PAGE])
 
 
 def query(index: "Index", command: Query) -> bytes:

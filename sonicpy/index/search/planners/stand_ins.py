@@ -1,6 +1,6 @@
-"""Synonyms in plans: an object that holds a word which stands for a term holds the term, and scores a little less.
+"""Synonyms in plans: an object that holds the substitute of a term holds the term, and scores a little less.
 
-Several words that stand for a term are one slot, which an object holds that holds all of them. What stands for several
+Several words that replace a term are one slot, which an object holds that holds all of them. The substitute of several
 terms is added to the clauses of each.
 """
 
@@ -15,11 +15,11 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.synonym_matches import Match, has_family
 
 SHARE = 0.9
-"""The share of a term's weight that the words have which stand for it."""
+"""The share of a term's weight that its substitute has."""
 
 
 class StandIn(NamedTuple):
-    """Words that stand for terms together, and that objects hold.
+    """Words that replace terms together, and that objects hold.
 
     Attributes:
         numbers: of the terms.
@@ -33,7 +33,7 @@ class StandIn(NamedTuple):
 
 
 def stand_ins(statistics: Statistics, terms: Terms, matching: Matching | None) -> list[StandIn]:
-    """Return what stands for the terms of a query, as far as objects hold it.
+    """Return the substitutes of the terms of a query, as far as objects hold them.
 
     Args:
         matching: the matching of families; None: no word has one.
@@ -45,7 +45,7 @@ def stand_ins(statistics: Statistics, terms: Terms, matching: Matching | None) -
 def with_stand_ins(
     clauses: list[Clause], found: Sequence[StandIn], objects: int, *, has_weights: bool = True
 ) -> list[Clause]:
-    """Return the clauses of a plan, which also take what stands for their terms.
+    """Return the clauses of a plan with the substitutes of their terms.
 
     Args:
         objects: how many there are.
@@ -61,7 +61,7 @@ def with_stand_ins(
 
 
 def note_holders(clauses: list[Clause], found: Sequence[StandIn]) -> None:
-    """Note that objects hold what stands for a term, so that fewer other words are looked for in its place."""
+    """Note that objects hold the substitute of a term, so that fewer other words are looked for in its place."""
     for clause in clauses:
         clause.holders = max([clause.holders, *(each.holders for each in found if clause.term in each.numbers)])
 
@@ -86,7 +86,7 @@ def _is_of_term(clause: Clause) -> bool:
 
 
 def _with_slots(clause: Clause, found: Sequence[StandIn], objects: int, *, has_weights: bool) -> Clause:
-    """Return a clause with what stands for its term behind the words as typed, and before completions."""
+    """Return a clause with the substitutes of its term behind the words as typed, and before completions."""
     place = next((place for place, slot in enumerate(clause.slots) if slot.how != "exact"), len(clause.slots))
     taken = {word for slot in clause.slots[:place] for word in slot.words}
     slots = []
