@@ -59,10 +59,17 @@ def test_a_cluster_answers_as_one_index(cluster: list[Client]) -> None:
         for collection in (PLAIN, SPREAD):
             assert cluster[0].set_synonyms(collection, RULES) == one.set_synonyms(collection, RULES) == 3
         for client in cluster:
-            until(lambda client=client: client.synonyms(SPREAD) == RULES)
+            assert client.synonyms(SPREAD) == client.synonyms(PLAIN) == RULES
             for query in ("cat", "zebra", "kiwi mango", "fjord vortex", "cat zebra"):
                 for match in ("auto", "all"):
-                    options: dict[str, Any] = {"lang": "none", "match": match, "limit": 100, "total": True, "how": True, "fuzzy": 0}
+                    options: dict[str, Any] = {
+                        "lang": "none",
+                        "match": match,
+                        "limit": 100,
+                        "total": True,
+                        "how": True,
+                        "fuzzy": 0,
+                    }
                     for collection in (PLAIN, SPREAD):
                         here = one.query(collection, "b", query, **options)
                         there = client.query(collection, "b", query, **options)

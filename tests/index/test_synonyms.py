@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonicpy
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.index import Index
 from sonicpy.index.search.plan import of_plain, to_plain
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.store.disk.transaction import META
 from sonicpy.store.rows.synonym_rules import RULES, STAMPS
+from sonicpy.store.store import Store
 from tests.reference.synonyms import answers, holders
 
 C, B = "c", "b"
@@ -136,7 +136,7 @@ def test_a_refused_or_required_word_is_meant_itself(index: Index) -> None:
 
 def test_answers_name_synonyms(index: Index) -> None:
     index.set_synonyms(C, ["ny, new york"])
-    how = {hit.object: hit.how for hit in index.query(C, B, "ny", how=True)}
+    how = {hit.object: hit.how or () for hit in index.query(C, B, "ny", how=True)}
     assert [tuple(one) for one in how["o1"]] == [("word", "ny", "ny")]
     assert [tuple(one) for one in how["o2"]] == [("synonym", "ny", "new york")]
     explained = index.explain(C, B, "ny")
@@ -149,6 +149,7 @@ def test_answers_name_synonyms(index: Index) -> None:
 def test_other_nodes_read_the_plan(index: Index) -> None:
     index.set_synonyms(C, ["ny, new york", "ny => town"])
     with index._engine.read_words(C, B) as lexicon:
+        assert lexicon is not None
         terms = index._engine.lexer.lex_query("ny pizza", None)[0]
         plan = plan_bm25(lexicon, terms, index._config.search)
     again = of_plain(to_plain(plan))
@@ -241,13 +242,13 @@ def test_synonyms_last(tmp_path: Path) -> None:
 
 
 def test_an_uncommitted_change_is_replayed(tmp_path: Path) -> None:
-    engine = sonicpy.open(tmp_path / "left")._engine
-    engine.close()
     with Index(tmp_path / "left", autocommit=False) as index:
         index.push(C, B, "o", "television")
         index.set_synonyms(C, ["tv => television"])
-        index._engine.store.seal()
-        index._engine.store._recover(None)
+        store = index._engine.store
+        assert isinstance(store, Store)
+        store.seal()
+        store._recover(None)
         assert list(index.query(C, B, "tv")) == ["o"]
 
 
@@ -268,7 +269,9 @@ def test_verify_finds_damage(index: Index) -> None:
     assert any("synonyms of c" in fault for fault in index.verify())
 
 
-def test_compat_mode_refuses_them(tmp_path: Path) -> None:
-    index = Index(tmp_path / "compat", Config(server={"compat": "sonic"}))
-    with index, pytest.raises(InvalidArgument, match="compat mode"):
+def test_compat_mode_refuses_them() -> None:
+    with (
+        sonicpy.open(":memory:", config={"server": {"compat": "sonic"}}) as index,
+        pytest.raises(InvalidArgument, match="compat mode"),
+    ):
         index.set_synonyms(C, ["a, b"])
