@@ -21,9 +21,7 @@ INTERNAL = {
     "objects_from": "what the server sends",
     "open": "connect calls it",
     "position_after": "what the server sends",
-    **dict.fromkeys(
-        ("find_facets", "names_passing", "find_hits", "find_ids", "find_reasons", "query_ids"), "what the server sends"
-    ),
+    **dict.fromkeys(("find_facets", "names_passing", "find_hits", "find_ids", "find_reasons", "query_ids"), "what the server sends"),
     "words_of_objects": "what the page shows",
 }
 """Public methods that the reference leaves out, and why."""

@@ -49,13 +49,13 @@ def pack_synonyms(rules: Iterable[SynonymRule]) -> str:
 def unpack_synonyms(packed: str | bytes) -> list[SynonymRule]:
     """Return the rules that `pack_synonyms` packed. Raises DamagedBytes."""
     try:
-        return [SynonymRule(str(text), _side(left), _side(right)) for text, left, right in json.loads(packed)]
+        return [SynonymRule(text, _side(left), _side(right)) for text, left, right in json.loads(packed)]
     except (ValueError, TypeError) as error:
         raise DamagedBytes(f"rules of synonyms cannot be read: {error}") from error
 
 
 def _side(phrases: Sequence[Sequence[str]]) -> tuple[Phrase, ...]:
-    return tuple(tuple(map(str, phrase)) for phrase in phrases)
+    return tuple(map(tuple, phrases))
 
 
 def stamp_of(transaction: Transaction, collection: str) -> bytes | None:

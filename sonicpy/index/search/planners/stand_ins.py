@@ -38,7 +38,10 @@ def stand_ins(statistics: Statistics, terms: Terms, matching: Matching | None) -
     Args:
         matching: the matching of families; None: no word has one.
     """
-    found = (_stand_in(statistics, match, matching) for match in statistics.synonyms(terms))
+    matches = statistics.synonyms(terms)
+    if not matches:
+        return []
+    found = (_stand_in(statistics, match, matching) for match in matches)
     return [each for each in found if each is not None]
 
 
@@ -62,7 +65,7 @@ def with_stand_ins(
 
 def note_holders(clauses: list[Clause], found: Sequence[StandIn]) -> None:
     """Note that objects hold the substitute of a term, so that fewer other words are looked for in its place."""
-    for clause in clauses:
+    for clause in clauses if found else ():
         clause.holders = max([clause.holders, *(each.holders for each in found if clause.term in each.numbers)])
 
 
