@@ -160,6 +160,24 @@ def test_other_nodes_read_the_plan(index: Index) -> None:
     assert ((b"new", b"york"), "synonym", (1, 1)) in [(words, how, groups) for words, how, _, groups in slots]
 
 
+def test_runs_without_blanks_and_words_with_signs() -> None:
+    with sonicpy.open(":memory:") as index:
+        for name, text in (("o1", "東京タワーに行った"), ("o2", "the tower of tokyo"), ("o3", "C++"), ("o4", "cpp")):
+            index.push(C, B, name, text)
+        index.set_synonyms(C, ["東京タワー, tower of tokyo", "C++, cpp"])
+        for query in ("東京タワー", "tower of tokyo"):
+            assert set(index.query(C, B, query, match="all", how=True)) == {"o1", "o2"}
+        for query in ("C++", "cpp"):
+            assert set(index.query(C, B, query, match="all", fuzzy=0)) == {"o3", "o4"}
+
+
+def test_hits_of_runs_without_blanks_say_by_which_words() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o1", "東京タワーに行った")
+        (hit,) = index.query(C, B, "東京タワー", how=True)
+        assert ("completion", "東京タワー", "東京タワーに行った") in [tuple(one) for one in hit.how or ()]
+
+
 def test_an_answer_that_was_kept_is_forgotten(index: Index) -> None:
     assert index.query_ids(C, B, "tv") == index.query_ids(C, B, "tv") == ["o5"]
     index.set_synonyms(C, ["tv => television"])

@@ -25,6 +25,7 @@ class HowFound:
 
     def __init__(self, plan: Plan, terms: Terms) -> None:
         self._words = words_of(plan)
+        self._typed = terms.words
         self._asked = {word: number for number, word in enumerate(terms.words)}
         self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
 
@@ -45,6 +46,8 @@ class HowFound:
         """Return the word of the query that a word of the plan represents: a clause of alternatives has several."""
         clause = self._clauses[id(one.slot)]
         first = clause.slots[0].words[0]
+        if first not in self._asked and clause.term < len(self._typed):
+            first = self._typed[clause.term]  # the clause has only words that begin with a run without blanks
         if one.slot.how == "exact" and one.slot.words[0] in self._asked:
             return one.slot.words[0]
         among = [each for slot in clause.slots[1:] if slot.how == "exact" and (each := slot.words[0]) in self._asked]

@@ -76,11 +76,13 @@ def _stand_in(statistics: Statistics, match: Match, matching: Matching | None) -
         family: tuple[bytes, ...] = ()
         if matching is not None and has_family(word):
             family = statistics.family(word.encode(), matching).words
-        held = statistics.held([word.encode(), *(each for each in family if each != word.encode())])
+        words = list(dict.fromkeys([word.encode(), *family]))
+        rows = zip(words, statistics.rows(words), strict=True)  # parts of runs without blanks, too
+        held = [(each, row.df) for each, row in rows if row is not None and row.df]
         if not held:
             return None
         groups.append(tuple(each for each, _ in held))
-        holders.append(sum(row.df for _, row in held))
+        holders.append(sum(df for _, df in held))
     return StandIn(match.numbers, tuple(groups), min(holders))
 
 
