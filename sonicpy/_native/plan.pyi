@@ -15,8 +15,15 @@ class Slot:
     weight: float
     exact_weight: float
     edits: int
+    together: tuple[int, ...]
     def __init__(
-        self, words: tuple[bytes, ...], weight: float, exact_weight: float = 0.0, how: str = "exact", edits: int = 0
+        self,
+        words: tuple[bytes, ...],
+        weight: float,
+        exact_weight: float = 0.0,
+        how: str = "exact",
+        edits: int = 0,
+        together: tuple[int, ...] = (),
     ) -> None: ...
     @property
     def how(self) -> str: ...

@@ -59,7 +59,8 @@ class Alternate:
 
     Attributes:
         how: "form": it has the same stem, or differs only in accents; "completion": it begins with the query's word;
-            "correction": it is some edits away; "spelling": it is the same word in another normal form.
+            "correction": it is some edits away; "spelling": it is the same word in another normal form; "synonym": it
+            replaces it, by the synonyms of the collection.
         objects: how many objects hold it.
         kept: how many of them the query reads, see `Term.kept`.
         weight: its weight in a score; None: there are no scores.

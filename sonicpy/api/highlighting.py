@@ -95,8 +95,11 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
             wanted.setdefault(term.word, set())
             is_run = is_unspaced(term.word.encode()) or is_unspaced_letter(term.word.encode())
             for other in term.alternates:
-                if not (is_run and other.word.startswith(term.word)):
-                    wanted.setdefault(other.word, set()).add("" if other.how == "spelling" else term.word)
+                if is_run and other.word.startswith(term.word):
+                    continue
+                is_whole = other.how in ("spelling", "synonym")
+                for word in other.word.split():  # synonyms may be several words
+                    wanted.setdefault(word, set()).add("" if is_whole else term.word)
     letters = {word for word in wanted if is_unspaced_letter(word.encode())}
     for letter in letters:  # a pair of letters shows where they are
         if any(letter in word for word in wanted if word not in letters):

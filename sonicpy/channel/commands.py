@@ -267,6 +267,25 @@ def filter_of(command: FlushPassing) -> str:
     return command.filter
 
 
+class Synonyms(NamedTuple):
+    """List rules of synonyms of a collection, from a position on, at most SYNONYMS_PAGE."""
+
+    collection: str
+    position: int = 0
+
+
+class SetSynonyms(NamedTuple):
+    """Change the synonyms of a collection.
+
+    Attributes:
+        add: the rules are added to those that are there.
+    """
+
+    collection: str
+    rules: tuple[str, ...]
+    add: bool = False
+
+
 class Trigger(NamedTuple):
     """Start maintenance: `action` is a key of ACTIONS, `argument` the path that backup and restore take."""
 
@@ -335,6 +354,8 @@ Command = (
     | CountFacets
     | FlushPassing
     | Similar
+    | Synonyms
+    | SetSynonyms
 )
 """The commands that a session leaves to the server."""
 

@@ -79,6 +79,8 @@ class Syntax:
     """The options by META key. Without options, nothing may follow the words and the text."""
     is_ours: bool = False
     """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
+    has_texts: bool = False
+    """Any number of quoted texts, or one word, follow."""
 
     @property
     def is_bare(self) -> bool:
@@ -102,6 +104,9 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
         if text is None:
             raise CommandError("invalid_format", syntax.usage)
         words.append(text)
+    if syntax.has_texts:
+        more, offset = _texts(line, offset)
+        words += more
     if offset == len(line):
         return syntax.build(words, NO_META, rules)
     if not syntax.options or (syntax.is_bare and not _begins_option(syntax, line, offset)):
@@ -169,6 +174,18 @@ EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for
 """The value of each option that a line does not give, except LIMIT."""
 
 
+def _texts(line: bytes, offset: int) -> tuple[list[str], int]:
+    """Return the quoted texts from `offset` on, or one word, and the offset behind them."""
+    if not line.startswith(b'"', offset):
+        return take_words(line, offset, 1)
+    texts: list[str] = []
+    while True:
+        text, offset = take_text(line, offset)
+        if text is None:
+            return texts, offset
+        texts.append(text)
+
+
 def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
     """Return whether an empty text means all objects: a filter, an order or facets follow."""
     behind = line[offset + len(EMPTY) :]
@@ -229,6 +246,19 @@ def _trigger(words: list[str], values: Mapping[str, Any], rules: LineRules) -> C
     if len(arguments) != takes:
         raise CommandError("invalid_format", f"TRIGGER {action}{ACTIONS[action]}")
     return commands.Trigger(action, arguments[0] if arguments else None)
+
+
+SYNONYMS = "SYNONYMS <collection> [LIST [<position>]? | SET [<rule>]* | ADD [<rule>]*]?"
+
+
+def _synonyms(words: list[str], values: Mapping[str, Any], rules: LineRules) -> Command | SessionCommand:
+    collection, *rest = words
+    action, given = (rest[0].upper(), rest[1:]) if rest else ("LIST", [])
+    if action == "LIST" and len(given) <= 1 and all(each.isascii() and each.isdigit() for each in given):
+        return commands.Synonyms(collection, *map(int, given))
+    if action not in ("SET", "ADD"):
+        raise CommandError("invalid_format", SYNONYMS)
+    return commands.SetSynonyms(collection, tuple(given), action == "ADD")
 
 
 def _always(command: Command | SessionCommand) -> Build:
@@ -295,6 +325,7 @@ ROWS = (
     _row("FLUSHO", INGEST, OBJECT, commands.FlushO),
     _row("FLUSHV", INGEST, f"{BUCKET} [<column>]?", commands.FlushV, optional_words=1, is_ours=True),
     _row("FLUSH", INGEST, BUCKET, commands.FlushPassing, is_ours=True),
+    Syntax("SYNONYMS", INGEST, SYNONYMS, _synonyms, 1, 1, has_texts=True, is_ours=True),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
     _row("STATS", CONTROL, "[<collection> [<bucket>]?]?", commands.Stats, optional_words=2, is_ours=True),

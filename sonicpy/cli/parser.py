@@ -19,6 +19,7 @@ MODULES = {
     "consolidate": "maintenance", "compact": "maintenance",
     "cluster": "cluster",
     "keys": "keys",
+    "synonyms": "synonyms",
     "shell": "shell", "help": "help", "completion": "completion",
     "mcp": "mcp.verb",
 }  # fmt: skip
@@ -53,6 +54,7 @@ ingest
   tag          change the tags or values of an object
   upsert       give an object just one text
   pop          remove the words of a text from an object
+  synonyms     show or change the words that replace others in queries
   flush        erase a collection, a bucket or an object
   import       push the rows of a JSON, JSONL, CSV, TSV or Parquet file
   mirror       keep a bucket in step with a table of a database, or with the rows of a file

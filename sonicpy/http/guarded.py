@@ -49,6 +49,8 @@ METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], list[KeyScope]]]] = {
     "drop_vectors": ("flush", _named),
     "pop": ("pop", _named),
     "flush": ("flush", _named),
+    "synonyms": ("synonyms", _named),
+    "set_synonyms": ("synonyms", _named),
     "consolidate": ("trigger", _all),
     "backup": ("trigger", _all),
     "restore": ("trigger", _all),

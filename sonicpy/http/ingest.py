@@ -8,11 +8,15 @@ from sonicpy.http.backend import Backend
 from sonicpy.http.bulk import push_stream
 from sonicpy.http.models import (
     BulkJson,
+    CountedRulesJson,
     DoneJson,
+    FieldOfName,
     FlushBody,
     PopBody,
     PushBody,
     RemovedJson,
+    SynonymsBody,
+    SynonymsJson,
     TagBody,
     TaggedJson,
     TextBody,
@@ -42,6 +46,8 @@ def ingest_operations(backend: Backend) -> list[Operation]:
         Operation("POST", "/v1/upsert", operations.upsert),
         Operation("POST", "/v1/pop", operations.pop),
         Operation("POST", "/v1/flush", operations.flush),
+        Operation("GET", "/v1/synonyms", operations.synonyms),
+        Operation("POST", "/v1/synonyms", operations.set_synonyms),
         Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
     ]
 
@@ -79,6 +85,16 @@ class IngestOperations:
         """Erase a collection, a bucket, an object, or the objects of a bucket that pass a filter."""
         names = body.collection, body.bucket, body.object
         return RemovedJson(removed=await self._backend.call("flush", *names, filter=body.filter))
+
+    async def synonyms(self, collection: FieldOfName) -> SynonymsJson:
+        """Return the rules of synonyms of a collection."""
+        return SynonymsJson(rules=await self._backend.call("synonyms", collection))
+
+    async def set_synonyms(self, body: SynonymsBody) -> CountedRulesJson:
+        """Replace the rules of synonyms of a collection, or add some."""
+        return CountedRulesJson(
+            rules=await self._backend.call("set_synonyms", body.collection, body.rules, add=body.add)
+        )
 
     async def bulk(self, request: Request, upsert: bool = False) -> BulkJson:  # noqa: FBT001, FBT002 - of the address
         """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length.

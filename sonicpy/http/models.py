@@ -376,6 +376,26 @@ class FlushBody(Strict):
     filter: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description="of the objects of a bucket")
 
 
+class SynonymsBody(Strict):
+    """Rules of synonyms for a collection."""
+
+    collection: FieldOfName
+    rules: list[str] = Field(max_length=10_000, description="`ny, new york` or `tv => television`")
+    add: bool = Field(default=False, description="to the rules that are there")
+
+
+class SynonymsJson(BaseModel):
+    """The rules of synonyms of a collection."""
+
+    rules: list[str]
+
+
+class CountedRulesJson(BaseModel):
+    """How many rules of synonyms a collection has now."""
+
+    rules: int
+
+
 class FolderBody(Strict):
     """A folder on the machine of the index."""
 

@@ -467,7 +467,7 @@ def _moment(lexicon: Lexicon | UnitedLexicon) -> Moment:
     """Return the moment of a bucket, or of several: answers are valid until it changes."""
     if isinstance(lexicon, UnitedLexicon):
         return lexicon.moment
-    return lexicon.reader.serial, lexicon.reader.state.lexicon_version
+    return lexicon.reader.serial, lexicon.reader.state.lexicon_version, lexicon.known_synonyms
 
 
 def _encoded(argument: str, text: str) -> bytes:

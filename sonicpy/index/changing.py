@@ -32,10 +32,12 @@ from sonicpy.index.ingest.named_texts import (
 )
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
+from sonicpy.index.synonym_texts import NOT_IN_COMPAT, TOO_MANY_RULES, read_rules
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (
     ChangeFields,
+    ChangeSynonyms,
     Fields,
     FlushBucket,
     FlushCollection,
@@ -45,8 +47,10 @@ from sonicpy.store.changing.mutations import (
     RulesDiffer,
     UpsertTerms,
 )
+from sonicpy.store.changing.synonym_writer import ADD, REPLACE, TOO_MANY
 from sonicpy.store.fields.all_fields import DIGESTS, VECTORS
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.synonym_rules import pack_synonyms
 from sonicpy.store.rows.uses import check_known
 from sonicpy.vectors import COLUMN, Vector
 
@@ -273,6 +277,31 @@ class Changing:
         return self._engine.apply(
             ChangeFields(collection, bucket, oid, FieldMode.ADD, self._fields("", tags, values, None))
         )
+
+    def set_synonyms(self, collection: str, rules: Iterable[str], *, add: bool = False) -> int:
+        """Change the synonyms of a collection, in one change; return how many rules it has now.
+
+        Queries of all its buckets look for them from now on, also among the objects that are there already.
+
+        Args:
+            rules: `"ny, new york"`: each is looked for in the place of the others; `"tv, telly => television"`: the
+                words behind `=>` are looked for in the place of those before it. Several words without a comma count
+                as all of them. A rule has at most 16 words, a collection 10,000 rules; []: none any more.
+            add: the rules are added to those that are there.
+
+        Raises:
+            InvalidArgument: a rule has another form, or there are too many; or in compat mode. Nothing was changed.
+            StoreError: the rules were not stored.
+        """
+        check_collection(collection)
+        engine = self._engine
+        if engine.is_compat:
+            raise InvalidArgument(NOT_IN_COMPAT)
+        packed = pack_synonyms(read_rules(rules, engine.lexer))
+        count = engine.apply(ChangeSynonyms(collection, ADD if add else REPLACE, packed))
+        if count == TOO_MANY:
+            raise InvalidArgument(TOO_MANY_RULES)
+        return count
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""

@@ -54,6 +54,12 @@ class Listing:
             names += more
         return names
 
+    def synonyms(self, collection: str) -> list[str]:
+        """Return the rules that `set_synonyms` gave a collection, in their order. Raises like `push`."""
+        check_collection(collection)
+        with self._engine.read() as view:
+            return [rule.text for rule in view.synonym_rules(collection)]
+
     def objects(
         self,
         collection: str,

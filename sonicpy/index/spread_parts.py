@@ -65,6 +65,11 @@ class SpreadParts(Answers):
             part = self._found(lexicon, plan, limit, filter, total=total)
             return part.rows(), part.total, part.held([iid for iid, _, _ in part.found], WORDS_SHOWN)
 
+    def synonyms_from(self, collection: str, position: int, limit: int) -> list[str]:
+        """Return some of the rules of synonyms of a collection, from a position on."""
+        with self._engine.read() as view:
+            return [rule.text for rule in view.synonym_rules(collection)[position : position + limit]]
+
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
         """Return the completions that this part holds, packed, in base 64; None: only `spread_word` returns them."""
         with self._engine.read_words(collection, bucket) as lexicon:

@@ -19,7 +19,7 @@ from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import Access
 from sonicpy.store.changing.apply import apply_all, take_step
-from sonicpy.store.changing.mutations import unpack_mutation
+from sonicpy.store.changing.mutations import ChangeSynonyms, unpack_mutation
 from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
@@ -178,7 +178,7 @@ class RecoveringStore(StoreReader):
         view = self.view
         assert view is not None
         number = view.transaction.number
-        if len(names) > 1:
+        if len(names) > 1 and not isinstance(names, ChangeSynonyms):
             board.mark(names[0], names[1], number)
         else:  # of a collection
             board.mark_all(number)

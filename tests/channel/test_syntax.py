@@ -100,6 +100,15 @@ READ = [
     ("FLUSHB c b", commands.FlushB("c", "b"), ""),
     ("FLUSHO c b o", commands.FlushO("c", "b", "o"), ""),
     ("FLUSHV c b", commands.FlushV("c", "b"), "all columns"),
+    ("SYNONYMS c", commands.Synonyms("c"), "its rules"),
+    ("SYNONYMS c LIST 500", commands.Synonyms("c", 500), "from a position on"),
+    ("SYNONYMS c set", commands.SetSynonyms("c", ()), "none any more"),
+    (
+        'SYNONYMS c SET "ny, new york" "tv => television"',
+        commands.SetSynonyms("c", ("ny, new york", "tv => television")),
+        "rules",
+    ),
+    ('SYNONYMS c ADD "a, b"', commands.SetSynonyms("c", ("a, b",), True), "one more"),
     ("FLUSHV c b m/1", commands.FlushV("c", "b", "m/1"), "one column"),
     (
         'PUSH c b o "x" VECTOR(m/1:/w==,n:AAA=)',

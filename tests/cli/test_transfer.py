@@ -478,6 +478,39 @@ def test_facts_are_exported_and_imported(run: Run) -> None:
     assert held("other", bucket="b") == {"o1": {"amber"}}
 
 
+def test_synonyms_are_exported_and_imported(run: Run) -> None:
+    with Index("d") as index:
+        index.push("c", "b", "o1", "amber", "none")
+        index.set_synonyms("c", ["resin => amber", "a, b"])
+        index.set_synonyms("empty", ["c, d"])
+    run("export", "-o", "all.jsonl", "--data", "d")
+    lines = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
+    assert lines == [
+        {"uses": ["facts", "rules 8", "synonyms"]},
+        {"collection": "c", "synonyms": ["resin => amber", "a, b"]},
+        {"collection": "c", "bucket": "b", "object": "o1", "rules": 8, "terms": {"amber": 1}},
+        {"collection": "empty", "synonyms": ["c, d"]},
+    ]
+    assert run("import", "all.jsonl", "--data", "other").endswith("; 1 indexed, 0 refused in all\n")
+    with Index("other") as index:
+        assert list(index.query("c", "b", "resin", fuzzy=0)) == ["o1"]
+        assert index.synonyms("empty") == ["c, d"]
+
+
+def test_the_verb_of_synonyms(run: Run) -> None:
+    Path("rules.txt").write_text("# towns\n\nny, new york\n")
+    assert run("synonyms", "c", "tv => television", "--data", "d") == "1 rules\n"
+    assert run("synonyms", "c", "--add", "rules.txt", "--data", "d") == "2 rules\n"
+    assert run("synonyms", "c", "--data", "d") == "tv => television\nny, new york\n"
+    assert run("synonyms", "c", "--data", "d", "--json") == '["tv => television", "ny, new york"]\n'
+    assert run("synonyms", "c", "--set", "rules.txt", "--data", "d") == "1 rules\n"
+    run("synonyms", "c", "alone", "--data", "d", status=1, said="one word alone")
+    run("synonyms", "c", "a, b", "--clear", "--data", "d", status=2, said="allowed is one of them")
+    run("synonyms", "c", "--set", "missing", "--data", "d", status=2, said="cannot be read")
+    assert run("synonyms", "c", "--clear", "--data", "d") == "0 rules\n"
+    assert run("synonyms", "c", "--data", "d") == ""
+
+
 @pytest.mark.parametrize(
     ("lines", "says"),
     [

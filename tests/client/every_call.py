@@ -41,6 +41,8 @@ OF_A_CLIENT: dict[str, Call] = {
     "restore": lambda client, folder: client.restore(folder / "kept"),
     "stats": lambda client, folder: client.stats(),
     "suggest": lambda client, folder: client.suggest(COLLECTION, BUCKET, "w"),
+    "set_synonyms": lambda client, folder: client.set_synonyms("other", [f"w{n}, v{n}" for n in range(3_000)]),
+    "synonyms": lambda client, folder: client.synonyms("other"),
     "tag": lambda client, folder: client.tag("other", BUCKET, "o", ["red", "Ben & Jerry's"], values={"price": 5}),
     "facets": lambda client, folder: client.facets(COLLECTION, BUCKET, of="*"),
     "upsert": lambda client, folder: client.upsert("other", BUCKET, "o", "some text " * 9_000, lang="none"),

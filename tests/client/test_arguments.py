@@ -128,6 +128,10 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
     ("count_object_words", lambda i: i.count_object_words("c", "b", None), "object", OBJECT),
     ("flush_object", lambda i: i.flush_object("c", "b", None), "object", OBJECT),
     ("drop_vectors", lambda i: i.drop_vectors("c", "b", "a b"), "column", "the name of a column of vectors"),
+    ("synonyms", lambda i: i.synonyms(None), "collection", SCOPE),
+    ("set_synonyms", lambda i: i.set_synonyms(None, []), "collection", SCOPE),
+    ("set_synonyms", lambda i: i.set_synonyms("c", "a, b"), "rules", "a list of texts"),
+    ("set_synonyms", lambda i: i.set_synonyms("c", [5]), "rule", STR),
     ("backup", lambda i: i.backup(5), "folder", "the path of a folder"),
     ("restore", lambda i: i.restore(None), "folder", "the path of a folder"),
 ]  # fmt: skip

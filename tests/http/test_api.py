@@ -478,3 +478,18 @@ def test_a_text_replaces(index: sonicpy.Index, client: TestClient) -> None:
     assert sorted(index.query("messages", "default", "snow")) == ["message:1", "message:2", "message:3"]
     assert client.post("/v1/bulk", content=lines.replace("Snow", "Ice")).json()["pushed"] == 3
     assert len(index.query("messages", "default", "snow ice")) == 3
+
+
+def test_synonyms(index: sonicpy.Index, client: TestClient) -> None:
+    rules = ["climate => weather", "lisboa, lisbon"]
+    assert client.post("/v1/synonyms", json={"collection": "messages", "rules": rules[:1]}).json() == {"rules": 1}
+    more = {"collection": "messages", "rules": rules[1:], "add": True}
+    assert client.post("/v1/synonyms", json=more).json() == {"rules": 2}
+    assert client.get("/v1/synonyms", params={"collection": "messages"}).json() == {"rules": rules}
+    found = client.get("/v1/query", params={**SCOPE, "text": "climate lisboa", "limit": 1, "how": True}).json()
+    assert [(word["how"], word["word"]) for word in found["hits"][0]["how"]] == [
+        ("synonym", "weather"),
+        ("synonym", "lisbon"),
+    ]
+    assert client.post("/v1/synonyms", json={"collection": "messages", "rules": ["alone"]}).status_code == 400
+    assert index.synonyms("messages") == rules

@@ -14,6 +14,7 @@ from sonicpy._native.varint import DamagedBytes, pack_varints
 from sonicpy.store.changing.mutations import (
     KINDS,
     ChangeFields,
+    ChangeSynonyms,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -52,6 +53,7 @@ changes = st.one_of(
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
     st.builds(FlushCollection, names),
+    st.builds(ChangeSynonyms, names, st.sampled_from(["set", "add"]), names),
     st.builds(ChangeFields, names, names, names | st.just(""), st.integers(0, 255), fields),
 )
 codec = RecordCodec(KINDS)
@@ -66,6 +68,9 @@ def twin(mutation: Mutation) -> bytes:
     if isinstance(mutation, PushWith):
         push = twin(PushTerms(*mutation[:4], rules=mutation.rules))
         return b"\x0c" + pack_varints([len(push)]) + push + fields_of(mutation.fields)
+    if isinstance(mutation, ChangeSynonyms):
+        packed = [pack_varints([len(text.encode())]) + text.encode() for text in mutation]
+        return b"\x0a" + b"".join(packed)
     kinds = [PushTerms, PopTerms, FlushObject, FlushBucket, FlushCollection, ChangeFields, None, UpsertTerms]
     kind = kinds.index(type(mutation)) + 1
     if isinstance(mutation, PushTerms) and mutation.rules > 1:

@@ -164,6 +164,19 @@ def test_totals_are_of_what_was_acknowledged(server: Server, process: int) -> No
             assert peer.results('QUERY messages totals "counted" TOTAL(1) LIMIT(1)') == [str(number), f"o:{number}"]
 
 
+def test_changed_synonyms_are_seen_at_once(server: Server, process: int) -> None:
+    with moved(server, process) as peer, Peer(server, "ingest") as ingest:
+        assert ingest.ask('PUSH synonyms b o:1 "television" LANG(none)') == "OK"
+        for word in ("tv", "telly", "box"):
+            assert ingest.ask(f'SYNONYMS synonyms SET "{word} => television"') == "RESULT 1"
+            assert peer.results(f'QUERY synonyms b "{word}" FUZZY(0)') == ["o:1"]
+        assert peer.results('QUERY synonyms b "tv" FUZZY(0)') == []
+        assert ingest.ask("SYNONYMS synonyms") == 'RESULT ["box => television"]'
+        assert ingest.ask("SYNONYMS synonyms LIST 1") == "RESULT []"
+        assert ingest.ask("SYNONYMS synonyms SET") == "RESULT 0"
+        assert peer.results('QUERY synonyms b "box" FUZZY(0)') == []
+
+
 def test_the_limit_of_connections_counts_all_processes(server: Server, process: int) -> None:
     peers = [Peer(server, "search") for _ in range(MOST)]
     assert sockets(process) >= 3 + 2, "some of them went there"

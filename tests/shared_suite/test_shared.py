@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import CommandError, InvalidArgument, NotOffered
+from sonicpy.errors import CommandError, InvalidArgument, NotOffered, SonicError
 from tests.shared_suite.places import NAMES, Place, opened
 
 WORDS = "zebra kiwi mango quokka fjord lynx gnu vortex jumbo pixel".split()
@@ -476,3 +476,31 @@ def test_changes_in_any_order_agree_with_a_model(place: Place, collection: str) 
         assert set(found) == {name for name, held in model.items() if word in held}, word
     for name, held in model.items():
         assert index.count_object_words(collection, "b", name) == len(held)
+
+
+def test_synonyms(place: Place, collection: str) -> None:
+    index = place.index
+    if place.kind == "cluster":  # it is not upgraded; tests/cluster/test_synonyms.py has the rest
+        with pytest.raises(SonicError):
+            index.set_synonyms(collection, ["tv => television"])
+        return
+    if not place.is_default:
+        with pytest.raises((InvalidArgument, NotOffered)):
+            index.set_synonyms(collection, ["tv => television"])
+        return
+    index.push(collection, "b", "o:1", "television show", "none")
+    index.push(collection, "b", "o:2", "new york", "none")
+    assert list(index.query(collection, "b", "tv", fuzzy=0)) == []
+    assert index.set_synonyms(collection, ["tv => television", "ny, new york"]) == 2
+    assert index.query(collection, "b", "tv", fuzzy=0) == ["o:1"]
+    (hit,) = index.query(collection, "b", "ny", fuzzy=0, how=True)
+    assert tuple(hit.how[0]) == ("synonym", "ny", "new york")
+    more = [f"word{number} => television, {'x' * 30}" for number in range(1_200)]
+    assert index.set_synonyms(collection, more, add=True) == 1_202
+    assert index.synonyms(collection) == ["tv => television", "ny, new york", *more]
+    assert index.query(collection, "b", "word1199", fuzzy=0) == ["o:1"]
+    with pytest.raises(CommandError):
+        index.set_synonyms(collection, ["alone"])
+    assert index.set_synonyms(collection, more[:700]) == 700
+    assert index.flush(collection) == 1
+    assert index.synonyms(collection) == []

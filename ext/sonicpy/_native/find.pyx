@@ -9,6 +9,7 @@ from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
 from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
 from sonicpy._native.bm25 cimport B, K1
 from sonicpy._native.explained cimport parts_of_all
+from sonicpy._native.held_together cimport held_together
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, Clause, Plan, Slot, words_of
 from sonicpy._native.postings cimport BLOCK_POSTINGS
@@ -65,6 +66,7 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
     if not apart and (window == 0 or window >= BLOCK_POSTINGS):
         unite_rare(plan, reader, rows, lists)
     find_lists(reader, rows, lists, window)
+    put_together(plan, reader, rows, lists)
     put_plan(query, plan, lists)
     return query
 
@@ -114,6 +116,30 @@ cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
     cdef Py_ssize_t number
     for number in range(len(places)):
         lists[<Py_ssize_t> places[number]] = found[number]
+    return 0
+
+
+cdef int put_together(Plan plan, reader, list rows, list lists) except -1:
+    """Put the postings of the objects that hold several words in the place of the first of these; the others have no
+    rows any more."""
+    cdef Clause clause
+    cdef Slot slot
+    cdef Py_ssize_t at = 0, place, word
+    cdef list groups
+    for clause in plan.clauses:
+        for slot in clause.slots:
+            if slot.together:
+                groups, place = [], at
+                for size in slot.together:
+                    groups.append([lists[word] for word in range(place, place + size) if lists[word] is not None])
+                    place += size
+                row = next((row for row in rows[at:place] if row is not None), None)
+                common = held_together(reader, groups)
+                for word in range(at, place):
+                    rows[word] = lists[word] = None
+                if common is not None:
+                    rows[at], lists[at] = row, common
+            at += len(slot.words)
     return 0
 
 

@@ -15,7 +15,8 @@ cdef class Slot:
     cdef readonly tuple words
     cdef readonly double weight, exact_weight
     cdef readonly int edits
-    cdef bint is_form
+    cdef readonly tuple together
+    cdef bint is_form, is_synonym
     cdef Kind kind
 
 

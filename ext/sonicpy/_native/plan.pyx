@@ -51,29 +51,37 @@ cdef class Slot:
         words: the typed word and its family, or one expansion.
         weight: of the frequencies of all words together.
         exact_weight: of the frequency of the first word, in addition.
-        how: "exact", "completion", "form" (of another language perhaps: it ranks as completions do) or "correction".
+        how: "exact", "completion", "form" (of another language perhaps: it ranks as completions do), "correction", or
+            "synonym" (it ranks as the typed word does).
         edits: the number of edits between a correction and the term.
+        together: an object holds the slot that holds a word of each group: how many of `words` are in each; (): any
+            word is enough.
 
     Raises:
-        ValueError: there is no word, or `how` is another one.
+        ValueError: there is no word, `how` is another one, or the groups have another number of words.
     """
 
     def __init__(
-        self, tuple words not None, double weight, double exact_weight=0.0, str how="exact", int edits=0
+        self, tuple words not None, double weight, double exact_weight=0.0, str how="exact", int edits=0,
+        tuple together=(),
     ):  # fmt: skip
         self.is_form = how == "form"
-        if not words or how not in HOWS[EXACT:] and not self.is_form:
+        self.is_synonym = how == "synonym"
+        if not words or how not in HOWS[EXACT:] and not (self.is_form or self.is_synonym):
             raise ValueError(f"a slot of {len(words)} words is {how!r}; allowed are 1 or more words, and {HOWS[EXACT:]}")
+        if together and (sum(together) != len(words) or min(together) < 1):
+            raise ValueError(f"groups of {together} words of {len(words)}")
         self.words = words
+        self.together = together
         self.weight = weight
         self.exact_weight = exact_weight
-        self.kind = COMPLETED if self.is_form else <Kind> HOWS.index(how)
+        self.kind = COMPLETED if self.is_form else EXACT if self.is_synonym else <Kind> HOWS.index(how)
         self.edits = edits
 
     @property
     def how(self) -> str:
-        """The relation to the typed word: "exact", "completion", "form" or "correction"."""
-        return "form" if self.is_form else HOWS[self.kind]
+        """The relation to the typed word: "exact", "completion", "form", "correction" or "synonym"."""
+        return "form" if self.is_form else "synonym" if self.is_synonym else HOWS[self.kind]
 
 
 @cython.final
@@ -206,7 +214,8 @@ def content_size(list clauses not None, bytes flags not None) -> float:
 cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits):
     cdef Slot slot = Slot.__new__(Slot)
     slot.words, slot.weight, slot.exact_weight, slot.kind, slot.edits = words, weight, exact_weight, kind, edits
-    slot.is_form = False
+    slot.is_form = slot.is_synonym = False
+    slot.together = ()
     return slot
 
 

@@ -13,6 +13,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     fields   6: collection, bucket, oid, mode u8, then of each field id u8, v(size), bytes
     PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
     UPSERT   8: as 7 up to the languages, then v(size) of all fields, fields as in 6, terms
+    synonyms 10: collection, mode, rules, as three names
     PUSH     12: v(size of a record of kind 1 or 7), that record, then fields as in 6
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
@@ -67,6 +68,7 @@ LAYOUTS[5] = Layout(1, 1, False, False)
 LAYOUTS[FIELDS] = Layout(5, 3, False, False)
 LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
 LAYOUTS[UPSERT] = Layout(6, 3, True, True)
+LAYOUTS[10] = Layout(3, 3, False, False)
 LAYOUTS[PUSH_WITH] = Layout(6, 0, False, False)
 
 
@@ -169,7 +171,7 @@ cdef bytes packed(int kind, object fields):
     if layout.has_window:
         window = <object> PyTuple_GET_ITEM(fields, layout.names + 1 + (kind == RULED_PUSH))
         total += varint_bytes(window)
-    if kind >= RULED_PUSH and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
+    if kind >= RULED_PUSH and layout.has_terms and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
         languages = (<Terms> PyTuple_GET_ITEM(fields, layout.names)).languages
         total += varint_bytes(PyBytes_GET_SIZE(languages)) + PyBytes_GET_SIZE(languages)
     if kind == UPSERT:
@@ -191,7 +193,7 @@ cdef bytes packed(int kind, object fields):
         out += sizes[number]
     if layout.has_window:
         out = put_varint(out, window)
-    if kind >= RULED_PUSH:
+    if kind >= RULED_PUSH and layout.has_terms:
         out = put_varint(out, PyBytes_GET_SIZE(languages))
         memcpy(out, PyBytes_AS_STRING(languages), PyBytes_GET_SIZE(languages))
         out += PyBytes_GET_SIZE(languages)
@@ -329,7 +331,7 @@ cdef list fields_in(int kind, bytes record):
         at += size
     if layout.has_window and get_varint(&at, end, &window) < 0:
         raise DamagedBytes("its window is cut off")
-    if kind >= RULED_PUSH:
+    if kind >= RULED_PUSH and layout.has_terms:
         if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
             raise DamagedBytes("its languages are cut off")
         languages = PyBytes_FromStringAndSize(<const char *> at, size)

@@ -135,7 +135,7 @@ class ImportJob:
         refusals = self._sink.push([entry for _, entry in numbered])
         refused_places = {place for place, _ in refusals}
         kept = [entry for place, (_, entry) in enumerate(numbered) if place not in refused_places]
-        indexed = sum(entry.facts is None for entry in kept)
+        indexed = sum(entry.facts is None and entry.synonyms is None for entry in kept)
         self._pushed += indexed
         rows = dict(chunk)
         for place, reason in refusals:

@@ -13,7 +13,7 @@ from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
-from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, others_of, terms_of
+from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, is_of_synonyms, others_of, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
 from sonicpy.values import read_text
@@ -31,7 +31,7 @@ class InvalidRow(SonicError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry to push: a text, the terms of an exported object, or the facts of an exported bucket."""
+    """An entry to push: a text, the terms of an exported object, or the facts of a bucket, or synonyms."""
 
     collection: str
     bucket: str
@@ -47,6 +47,7 @@ class Entry:
     vector: str | None = None
     tags: list[str] | None = None
     values: dict[str, int | str | None] | None = None
+    synonyms: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,8 @@ class FieldMapping:
     def entry(self, row: SourceRow) -> Entry:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
+        if is_of_synonyms(row):
+            return Entry(collection, "", "", synonyms=row["synonyms"])
         bucket = self.bucket or self._bucket(row)
         if is_bucket(row):
             return self._facts(collection, bucket, row)

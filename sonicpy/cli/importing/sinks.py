@@ -1,6 +1,6 @@
 """Sinks: the targets of an import, a folder or a server."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
@@ -18,12 +18,14 @@ RefusedEntry = tuple[int, str]
 """The position of a refused entry among those that were pushed, from 0 on, and the reason."""
 
 
-TEXTS, TERMS, FACTS = range(3)
+TEXTS, TERMS, FACTS, SYNONYMS = range(4)
 
 NO_TEXT = "it has words of an export, not the text of its object: import it without --replace"
 
 
 def _kind(entry: Entry) -> int:
+    if entry.synonyms is not None:
+        return SYNONYMS
     if entry.facts is not None:
         return FACTS
     return TEXTS if entry.terms is None else TERMS
@@ -57,7 +59,7 @@ class FolderSink:
         """Push entries; return the refused ones."""
         refused: list[RefusedEntry] = []
         done = 0
-        takes = {TEXTS: self._texts, TERMS: self._terms, FACTS: self._facts}
+        takes = {TEXTS: self._texts, TERMS: self._terms, FACTS: self._facts, SYNONYMS: self._synonyms}
         for kind, group in groupby(entries, _kind):
             some = list(group)
             refused += ((done + place, reason) for place, reason in takes[kind](some))
@@ -96,6 +98,9 @@ class FolderSink:
                 except CommandError as error:
                     yield place, error.detail or error.code
 
+    def _synonyms(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
+        return _set_synonyms(self._index, enumerate(entries))
+
     def _facts(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
         for entry in entries:
             change = change_of_facts(entry.collection, entry.bucket, entry.facts or {})
@@ -118,8 +123,9 @@ class ServerSink:
         """Push entries; return the refused ones."""
         refused: list[RefusedEntry] = []
         places, rows = [], []
+        refused += _set_synonyms(self._client, enumerate(entries))
         for place, entry in enumerate(entries):
-            if entry.facts is not None:
+            if entry.facts is not None or entry.synonyms is not None:
                 continue
             if self._replace and entry.terms is not None:
                 refused.append((place, NO_TEXT))
@@ -142,6 +148,16 @@ class ServerSink:
             return self._client.count(collection, of="objects")
         except CommandError:
             return 0
+
+
+def _set_synonyms(index: Index | Client, entries: Iterable[tuple[int, Entry]]) -> Iterator[RefusedEntry]:
+    """Add the rules of the entries that hold synonyms to those of their collections; yield the refused entries."""
+    for place, entry in entries:
+        if entry.synonyms is not None:
+            try:
+                index.set_synonyms(entry.collection, entry.synonyms, add=True)
+            except CommandError as error:
+                yield place, error.detail or error.code
 
 
 def _row(entry: Entry) -> Row:

@@ -15,7 +15,7 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
 from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
-from sonicpy.client import ingest_plans, plans
+from sonicpy.client import ingest_plans, plans, synonym_plans
 from sonicpy.client.aio.bucket import AsyncBucket
 from sonicpy.client.aio.connection import AsyncConnection
 from sonicpy.client.aio.pool import AsyncPool
@@ -216,6 +216,20 @@ class AsyncClient:
             column: its name; "": of all columns.
         """
         return await self._run(ingest_plans.drop_vectors(collection, bucket, column))
+
+    async def synonyms(self, collection: str) -> list[str]:
+        """Return the rules that `set_synonyms` gave a collection, in their order."""
+        return await self._run(synonym_plans.synonyms(collection))
+
+    async def set_synonyms(self, collection: str, rules: Iterable[str], *, add: bool = False) -> int:
+        """Change the synonyms of a collection; return how many rules it has now.
+
+        Args:
+            rules: `"ny, new york"` or `"tv => television"`; []: none any more. More than fit a line become several
+                changes, of which the first one replaces the rules that are there.
+            add: the rules are added to those that are there.
+        """
+        return await self._run(synonym_plans.set_synonyms(collection, rules, add=add))
 
     def bucket(self, collection: str, bucket: str) -> AsyncBucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""

@@ -34,9 +34,11 @@ from sonicpy.channel.commands import (
     Pop,
     Push,
     Query,
+    SetSynonyms,
     Similar,
     Stats,
     Suggest,
+    Synonyms,
     Tag,
     Trigger,
     Upsert,
@@ -53,13 +55,15 @@ from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.filters.sorting import NEWEST
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
-from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.index.synonym_texts import TOO_MANY_RULES
+from sonicpy.server.connections.dispatch import CALLS, SYNONYMS_PAGE, Postponed
 from sonicpy.server.connections.dispatch import CHANGES as CHANGING
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.figures import LabelledFigures
 from sonicpy.server.watching.server_statistics import ServerStatistics
+from sonicpy.store.changing.synonym_writer import TOO_MANY
 
 if TYPE_CHECKING:
     from sonicpy.cluster.node.node import Node
@@ -137,7 +141,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO, Upsert, FlushV)
+CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO, Upsert, FlushV, SetSynonyms)
 
 
 def limit_of(command: Command) -> float:
@@ -239,6 +243,16 @@ class NodeService(BaseService):
             case FlushC(collection):
                 check_collection(collection)
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
+            case SetSynonyms(collection):
+                CHANGING[SetSynonyms](self.node.recorder, command)  # checks the rules before any partition has them
+                counts = await self._ask_all("SetSynonyms", *command)
+                if TOO_MANY in counts:
+                    raise InvalidArgument(TOO_MANY_RULES)
+                return replies.result(max(counts))
+            case Synonyms(collection, position):
+                check_collection(collection)
+                found = await self.node.desk.ask(0, Question("synonyms_from", (collection, position, SYNONYMS_PAGE)))
+                return replies.json_result(json.loads(found))
             case Tag() | Pop() | FlushB() | FlushO() | FlushV():
                 return replies.result(int(await self._ask(command)))
             case FlushPassing(collection, bucket):

@@ -28,6 +28,7 @@ from sonicpy.channel.commands import (
     Objects,
     Pop,
     Query,
+    SetSynonyms,
     Similar,
     Suggest,
     Tag,
@@ -59,6 +60,7 @@ COMMANDS: dict[str, Any] = {
             Pop,
             Query,
             Similar,
+            SetSynonyms,
             Suggest,
             Tag,
         )
@@ -71,7 +73,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of the fields of each command, the last one first."""
-CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO", "FlushV"})
+CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO", "FlushV", "SetSynonyms"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
@@ -80,7 +82,7 @@ METHODS = frozenset(
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
         *("spread_asked", "spread_how"),
         *("spread_together", "spread_typed"),
-        *("spread_meant", "vector_refusal"),
+        *("spread_meant", "vector_refusal", "synonyms_from"),
         *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )

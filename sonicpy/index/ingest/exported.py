@@ -1,4 +1,5 @@
-"""The lines of an export that are no objects: its head, and the facts of a bucket, which come before objects."""
+"""The lines of an export that are no objects: its head, the facts of a bucket, which come before objects, and the
+synonyms of a collection."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.uses import check_known
 
-USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
+USES, FACTS_KEY, FIELDS_KEY, SYNONYMS_KEY = "uses", "facts", "fields", "synonyms"
 TERMS_KEYS = frozenset({"terms", "hidden"})
 OTHER_KEYS = frozenset({"tags", "values", VECTORS.name, TEXTS.name})
 """Keys of an object beside those of its terms."""
@@ -33,6 +34,11 @@ def check_head(row: Mapping[str, Any], path: str) -> None:
 def is_bucket(row: Mapping[str, Any]) -> bool:
     """Return whether a row holds the facts of a bucket."""
     return row.keys() == {"collection", "bucket", FACTS_KEY} and isinstance(row[FACTS_KEY], Mapping)
+
+
+def is_of_synonyms(row: Mapping[str, Any]) -> bool:
+    """Return whether a row holds the synonyms of a collection."""
+    return row.keys() == {"collection", SYNONYMS_KEY} and isinstance(row[SYNONYMS_KEY], list)
 
 
 def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:

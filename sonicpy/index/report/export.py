@@ -17,12 +17,14 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.rules import FIRST
 from sonicpy.store.fields.all_fields import beside_terms
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_rules import RULES
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.language_counts import LANGUAGES, counted_texts
 from sonicpy.store.rows.named_words import TEXT_NAMES
+from sonicpy.store.rows.synonym_rules import collections_with
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TEXT_COUNTS
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -57,15 +59,34 @@ class ExportedObject:
 
 def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export: the names in use, if the store uses more than format 5 has; then of each bucket its
-    facts, if it has any, and its objects. An export of no bucket is empty."""
+    facts, if it has any, and its objects. The synonyms of a collection stand before its first bucket. An export of no
+    bucket is empty, but for synonyms."""
     scopes = scopes_of(view, collection, bucket)
-    if scopes and (names := view.uses()):
+    synonyms = synonyms_of(view, collection) if bucket is None else {}
+    if (scopes or synonyms) and (names := view.uses()):
         yield {"uses": sorted(names)}
     for scope, state in scopes:
+        if bucket is None and scope.collection in synonyms:
+            yield synonym_line(scope.collection, synonyms.pop(scope.collection))
         facts = {str(kind): fact.hex() for kind, fact in view.facts(state.bucket).items() if kind not in ON_OBJECTS}
         if facts:
             yield {**scope._asdict(), "facts": facts}
         yield from map(line_of, holdings(view, scope, state))
+    for name, rules in synonyms.items():  # collections without buckets
+        yield synonym_line(name, rules)
+
+
+def synonyms_of(view: View, collection: str | None) -> dict[str, list[str]]:
+    """Return the synonyms of a collection, or of all that have some, by its name."""
+    if uses.SYNONYMS not in view.uses():
+        return {}
+    names = collections_with(view.transaction)
+    return {name: [rule.text for rule in view.synonym_rules(name)] for name in names if collection in (None, name)}
+
+
+def synonym_line(collection: str, rules: list[str]) -> dict[str, Any]:
+    """Return the line with the synonyms of a collection."""
+    return {"collection": collection, "synonyms": rules}
 
 
 def line_of(exported: ExportedObject) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, Terms
-from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, deciding
+from sonicpy.index.search.deciding_terms import deciding
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer

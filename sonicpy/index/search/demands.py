@@ -7,7 +7,7 @@ a plan. All values are plain, for JSON: nodes of a cluster send them to each oth
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.terms import Terms
 
 Either = tuple[bool, tuple[tuple[int, ...], ...]]
 """Whether an object has to hold one of some alternatives, and the terms of each alternative: all of them count."""
@@ -83,24 +83,6 @@ def demands_of(terms: Terms) -> Demands | None:
 def asks_nothing(terms: Terms) -> bool:
     """Return whether no object can answer: there are no terms, and nothing is refused."""
     return not len(terms) and not (isinstance(terms, AskedTerms) and terms.demands.refused)
-
-
-def deciding(terms: Terms) -> list[tuple[bytes, int]]:
-    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
-    otherwise, but it has its pairs of letters."""
-    found = list(zip(terms.words, terms.flags, strict=True))
-    pairs = [word for word, flags in found if flags & PART]
-    if not pairs:
-        return found
-    return [
-        (word, flags)
-        for word, flags in found
-        if flags & PART or not (flags & STOP or any(pair in word for pair in pairs) or _is_inside(word, pairs))
-    ]
-
-
-def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
-    return any(word in pair for pair in pairs)
 
 
 def unpack_demands(packed: Sequence[Any]) -> Demands:

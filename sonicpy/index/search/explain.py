@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import SPECIAL, STOP, Terms
+from sonicpy._native.varint import pack_varints
 from sonicpy.api.explanation import (
     DROPPED,
     Alternate,
@@ -29,7 +30,7 @@ from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
-from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, share_of
+from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
@@ -142,7 +143,7 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 
 
 def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
-    """Return the rows of the words of a plan."""
+    """Return the rows of the words of a plan; several words that replace a term together have one as a text."""
     words = plan.words()
     has_named = any(map(is_named, words))
     rows = lexicon.reader.with_texts.words(words) if has_named else lexicon.rows(words)
@@ -150,6 +151,12 @@ def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
     for word, row in zip(words, rows, strict=True):
         if row is not None:
             found.setdefault(plain_word(word), row)
+    for slot in {slot.words: slot for clause in plan.clauses for slot in clause.slots if slot.together}.values():
+        alone = Plan([Clause(0, BRINGS, 0.0, [slot])], 1.0, 0.0, full_first=False, left_out={}, enough=None)
+        holders = sum(find(bind(alone, part.reader), 0, total=True).total or 0 for part in parts_of(lexicon))
+        if holders:
+            text = named_together(slot)[0]
+            found[text] = TermInfo(pack_varints((0, holders, 0, 0)), len(text))
     return found
 
 
@@ -268,7 +275,7 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
 
 def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_scored: bool) -> Iterator[Alternate]:
     """Yield the other words of a slot that objects hold."""
-    for word in slot.words:
+    for word in named_together(slot)[:1] if slot.together else slot.words:
         row = rows.get(word)
         if row is not None and word != typed:
             how = slot.how if slot.how != "exact" else "form" if word != slot.words[0] else "spelling"
@@ -349,7 +356,9 @@ def _hit(
         return score if ceiling is None else share_of(score, ceiling)
 
     if ceiling is None:
-        kind = min((EXACT if one.how == "form" else HOWS.index(one.how) for one, _, _ in named), default=EXACT)
+        kind = min(
+            (EXACT if one.how in ("form", "synonym") else HOWS.index(one.how) for one, _, _ in named), default=EXACT
+        )
     base = 0.0 if ceiling is None else float(WHOLLY - kind)
     score_shown = shown(score)
     return ExplainedHit(

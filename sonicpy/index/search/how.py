@@ -27,6 +27,7 @@ class HowFound:
 
     def __init__(self, plan: Plan, terms: Terms) -> None:
         self._words = words_of(plan)
+        self._typed = terms.words
         self._asked = {word: number for number, word in enumerate(terms.words)}
         self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
 
@@ -49,6 +50,8 @@ class HowFound:
         """Return the word of the query that a word of the plan represents: a clause of alternatives has several."""
         clause, word = self._clauses[id(one.slot)], plain_word(one.word)
         first, own = plain_word(clause.slots[0].words[0]), plain_word(one.slot.words[0])
+        if first not in self._asked and clause.term < len(self._typed):
+            first = self._typed[clause.term]  # the clause has only words that begin with a run without blanks
         if one.slot.how == "exact" and own in self._asked:
             return own
         firsts = [plain_word(slot.words[0]) for slot in clause.slots[1:] if slot.how == "exact"]

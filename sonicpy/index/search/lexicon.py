@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
+from sonicpy._native.terms import Terms
 from sonicpy._native.word_source import SortedWords, WordSource, words_in
 from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_walks import find_words
@@ -20,8 +21,10 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
+from sonicpy.index.search.known_synonyms import UNREAD, KnownSynonyms, SynonymLookup
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
+from sonicpy.index.search.synonym_matches import NO_MATCHES, Matches
 from sonicpy.index.search.word_places import WordPlaces
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
@@ -82,6 +85,7 @@ class Lexicons:
         self.joined_words = 0
         """How many they are, at most."""
         self.places = WordPlaces()
+        self.synonyms = KnownSynonyms()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: "ReadableView", collection: str, bucket: str) -> "Lexicon | None":
@@ -93,7 +97,7 @@ class Lexicons:
         state = view.bucket(collection, bucket)
         if state is None:
             return None
-        lexicon = Lexicon(self, view, view.reader(state))
+        lexicon = Lexicon(self, view, view.reader(state), collection)
         view.cache.put(scope, lexicon)
         return lexicon
 
@@ -140,12 +144,27 @@ def only_grew(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
 
-    def __init__(self, lexicons: Lexicons, view: "ReadableView", reader: CachedReader) -> None:
+    def __init__(self, lexicons: Lexicons, view: "ReadableView", reader: CachedReader, collection: str) -> None:
         self.reader = reader
+        self._collection = collection
+        self._synonyms: SynonymLookup | None = UNREAD
         self.live = lexicons.live
         """Whether words are found as soon as they are pushed."""
         self._lexicons = lexicons
         self._view = view
+
+    @property
+    def known_synonyms(self) -> SynonymLookup | None:
+        """The synonyms of the collection; None: it has none. The same rules, the same object."""
+        found = self._synonyms
+        if found is UNREAD:
+            found = self._synonyms = self._lexicons.synonyms.of(self._view, self._collection)
+        return found
+
+    def synonyms(self, terms: Terms) -> Matches:
+        """Return the substitutes of terms of a query, by the synonyms of the collection."""
+        known = self.known_synonyms
+        return NO_MATCHES if known is None else known.matches(terms)
 
     def _is_too_long(self, word: bytes) -> bool:
         return is_too_long(self.reader, word)

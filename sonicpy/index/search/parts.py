@@ -211,4 +211,16 @@ def share_of(score: float, ceiling: float) -> float:
 
 def words_of(plan: Plan) -> list[Word]:
     """Return the words of a plan, in the order in which `bind` reads them."""
-    return [Word(clause.term, slot, word) for clause in plan.clauses for slot in clause.slots for word in slot.words]
+    return [
+        Word(clause.term, slot, word)
+        for clause in plan.clauses
+        for slot in clause.slots
+        for word in (slot.words if not slot.together else named_together(slot))
+    ]
+
+
+def named_together(slot: Slot) -> list[bytes]:
+    """Return the words of a slot which an object holds together, with the first word of each group in the place of the
+    first one: the slot has one list, in its place."""
+    firsts = [slot.words[sum(slot.together[:group])] for group in range(len(slot.together))]
+    return [b" ".join(firsts), *slot.words[1:]]

@@ -16,6 +16,8 @@ __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
+WHOLE_WORDS = ("exact", "synonym")
+"""The relations of the words of a slot to the typed word which are neither completions nor corrections."""
 SPELLED_OTHERWISE = 1
 """In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a
 slot for a clause of its own."""
@@ -65,12 +67,12 @@ def without_last(terms: Terms) -> Terms:
 
 def only_whole(plan: Plan) -> Plan | None:
     """Return a plan for the words of a query and their forms alone; None: it is no other one."""
-    if all(slot.how == "exact" or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
+    if all(slot.how in WHOLE_WORDS or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
         return None
     clauses = [
         clause
         if clause.role & FORBIDDEN
-        else Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        else Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how in WHOLE_WORDS])
         for clause in plan.clauses
     ]
     return Plan(
@@ -110,7 +112,7 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
         how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
-        edits = SPELLED_OTHERWISE if place and how == "exact" else slot.edits
+        edits = SPELLED_OTHERWISE if place and how == "exact" else list(slot.together) or slot.edits
         yield [clause.term, typed, weight, how, edits, *(role if not place else (False, True)), *own]
         for form in forms:
             yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
@@ -134,6 +136,9 @@ def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
             role = more | (REQUIRED if required else 0) | (BRINGS if brings else 0)
             clause = Clause(term, role, weight, [slot])
         elif how != "form" and clause is not None:
-            clause.slots.append(Slot(tuple(words), weight, how=how, edits=0 if how == "exact" else edits))
+            if isinstance(edits, list):  # sizes of groups of words that stand for a term together
+                clause.slots.append(Slot(tuple(words), weight, how=how, together=tuple(edits)))
+            else:
+                clause.slots.append(Slot(tuple(words), weight, how=how, edits=0 if how == "exact" else edits))
     if clause is not None:
         yield clause

@@ -21,6 +21,7 @@ from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled, without
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
+from sonicpy.index.search.synonym_matches import Matches, has_family
 from sonicpy.index.search.web_syntax import BEGUN
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
@@ -54,6 +55,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     for word in other_spellings(terms):
         sketch.add(word)
+    if synonyms := lexicon.synonyms(terms):
+        sketch.add_synonyms(synonyms, matching)
     if demands is not None:
         sketch.add_demands(terms, demands, matching)
     if matching is not None:
@@ -171,6 +174,14 @@ class _Sketcher:
                 self.add_beginnings(word.encode(), 0)
             elif kind == INNER:
                 self._add_holding(word.encode())
+
+    def add_synonyms(self, matches: Matches, matching: Matching | None) -> None:
+        """Add the substitutes of terms of the query."""
+        self.sketch["synonyms"] = [(match.numbers, match.words) for match in matches]
+        for word in dict.fromkeys(word for match in matches for word in match.words):
+            self.add(word.encode())
+            if matching is not None and has_family(word):
+                self.add_family(word.encode(), matching)
 
     def _add_holding(self, letters: bytes) -> None:
         """Add the words that hold some letters."""

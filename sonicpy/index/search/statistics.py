@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from sonicpy._native.nearest import most_frequent, nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
+from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.synonym_matches import NO_MATCHES, Match, Matches
 
 CORRECTIONS_EXAMINED = 512
 """Maximum of corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""
@@ -137,6 +139,10 @@ class Statistics(Protocol):
             return []
         return held_words(asked, self.rows(asked), live=self.live)
 
+    def synonyms(self, terms: Terms) -> Matches:
+        """Return the substitutes of terms of a query, by the synonyms of the collection."""
+        return NO_MATCHES
+
     def nearest(
         self, typed: bytes, matches: list[tuple[bytes, int]], wanted: int, besides: Container[bytes] = ()
     ) -> list[tuple[bytes, TermInfo, int]]:
@@ -176,6 +182,7 @@ class SummedStatistics(Statistics):
         self._begun = _distances(sketches, "begun")
         self._holding = _united(sketches, "holding")
         self._rows = _counted(sketches)
+        self._synonyms = _matched(sketches)
 
     @property
     def objects(self) -> int:
@@ -237,6 +244,10 @@ class SummedStatistics(Statistics):
         """Return the words that are known to have a part that begins so."""
         return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
 
+    def synonyms(self, terms: Terms) -> Matches:
+        """Return the substitutes of terms of the query that the sketches are of."""
+        return self._synonyms
+
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to hold some letters."""
         return most_held(self.held(sorted(self._holding.get(letters, []))))
@@ -271,6 +282,12 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
         word.encode(): TermInfo(pack_varints((0, *both, 0)), min(len(word), SONIC_BYTES_MAX))
         for word, both in counts.items()
     }
+
+
+def _matched(sketches: Sequence[Sketch]) -> Matches:
+    """Return the matches of all sketches, each once: parts may not have the same rules for a moment."""
+    found = (match for sketch in sketches for match in sketch.get("synonyms", ()))
+    return tuple(dict.fromkeys(Match(tuple(numbers), tuple(words)) for numbers, words in found))
 
 
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:

@@ -25,8 +25,10 @@ from sonicpy.channel.commands import (
     Pop,
     Push,
     Query,
+    SetSynonyms,
     Similar,
     Suggest,
+    Synonyms,
     Tag,
     Upsert,
 )
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 Take = Callable[[bytes | SonicError | None], None]
 """A function that takes a reply, or the error of a refused command; None: no answer came, and `Service.execute` has to
 carry it out."""
+
+
+SYNONYMS_PAGE = 500
+"""Rules of synonyms that one answer has, at most."""
 
 
 class Postponed(Exception):
@@ -130,6 +136,15 @@ def flush_vectors(index: "Changing", command: FlushV) -> bytes:
     return replies.result(index.drop_vectors(*command))
 
 
+def set_synonyms(index: "Changing", command: SetSynonyms) -> bytes:
+    return replies.result(index.set_synonyms(command.collection, command.rules, add=command.add))
+
+
+def synonyms(index: "Index", command: Synonyms) -> bytes:
+    rules = index.synonyms(command.collection)
+    return replies.json_result(rules[command.position : command.position + SYNONYMS_PAGE])
+
+
 def query(index: "Index", command: Query) -> bytes:
     if command.scores or command.total or command.how:
         hits = index.find_hits(command)
@@ -200,6 +215,7 @@ CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     FlushO: flush_object,
     Upsert: upsert,
     FlushV: flush_vectors,
+    SetSynonyms: set_synonyms,
 }
 """Commands that change the index: their reply leaves only once the log holds the change."""
 CALLS: dict[type, Callable[["Index", Any], bytes]] = {
@@ -218,6 +234,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Objects: list_objects,
     Exists: exists,
     Similar: similar,
+    Synonyms: synonyms,
 }
 
 REMOVES = frozenset({FlushC, FlushO, FlushV})

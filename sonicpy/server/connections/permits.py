@@ -35,6 +35,8 @@ VERB_OF: Mapping[type, str] = {
     commands.CountFacets: "facets",
     commands.FlushV: "flush",
     commands.FlushPassing: "flush",
+    commands.Synonyms: "synonyms",
+    commands.SetSynonyms: "synonyms",
     commands.Pop: "pop",
     commands.Count: "count",
     commands.CountC: "count",

@@ -23,6 +23,7 @@ from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import BESIDE_MARKS, STAGING, collection_prefix, is_staged, scope_of
+from sonicpy.store.rows.synonym_rules import collections_with, put_rules
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
@@ -59,6 +60,7 @@ class Restoration:
         self._commit = commit
         self._steps: list[RestoreStep] = []  # since the last commit that passed
         self._recoveries = store.recoveries
+        self._synonyms = {name: source.synonym_rules(name) for name in collections_with(source.transaction)}
         scopes = ((scope_of(key), BucketState.unpack(row)) for key, row in source.transaction.rows(SCOPES, b""))
         self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
 
@@ -107,6 +109,8 @@ class Restoration:
         apply_all(view, map(FlushCollection, dict.fromkeys(scope.collection for scope, _ in self._scopes)))
         for number, (scope, _) in enumerate(self._scopes):
             view.rename_bucket(_staged(number), scope)
+        for collection, rules in self._synonyms.items():
+            put_rules(view.transaction, collection, rules)
         view.read_removals()  # the backup may have been made while something was half gone
 
     def _do(self, step: RestoreStep) -> None:

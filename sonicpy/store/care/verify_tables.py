@@ -32,6 +32,7 @@ from sonicpy.store.rows.keys import (
     scope_of,
 )
 from sonicpy.store.rows.meta import ANALYZER, FORMAT, KEYS, LISTED_FORMAT, NEXT_BUCKET, POSITION, uses_of
+from sonicpy.store.rows.synonym_rules import synonym_faults
 from sonicpy.store.rows.table_checks import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.views.view import View
 
@@ -110,6 +111,7 @@ def _meta_faults(transaction: Transaction) -> Iterator[str]:
             if key is not NEXT_BUCKET:  # the numbers of buckets are compared with it
                 yield str(error)
     yield from _uses_faults(transaction)
+    yield from synonym_faults(transaction)
 
 
 def _uses_faults(transaction: Transaction) -> Iterator[str]:

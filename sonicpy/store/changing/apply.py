@@ -8,6 +8,7 @@ from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.mutations import (
     ChangeFields,
+    ChangeSynonyms,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -19,6 +20,7 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
+from sonicpy.store.changing.synonym_writer import set_synonyms
 from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, TAGS, TEXTS, VALUES, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows import uses
@@ -181,6 +183,7 @@ APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     FlushCollection: _flush_collection,
     ChangeFields: _change_fields,
     UpsertTerms: _upsert,
+    ChangeSynonyms: set_synonyms,
 }
 """The function that carries out each mutation but a PUSH, the most frequent one."""
 

@@ -131,8 +131,31 @@ class PushWith(NamedTuple):
     rules: int = FIRST
 
 
+class ChangeSynonyms(NamedTuple):
+    """Change the synonyms of a collection.
+
+    Attributes:
+        mode: "set" replaces the rules, "add" adds some.
+        rules: as `pack_synonyms` packs them.
+    """
+
+    collection: str
+    mode: str
+    rules: str
+
+
 AnyPush = PushTerms | PushWith | UpsertTerms
-Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | UpsertTerms | PushWith
+Mutation = (
+    PushTerms
+    | PopTerms
+    | FlushObject
+    | FlushBucket
+    | FlushCollection
+    | ChangeFields
+    | UpsertTerms
+    | PushWith
+    | ChangeSynonyms
+)
 
 FIELD_KIND = 6
 FIELD_BYTE = bytes((FIELD_KIND,))
@@ -144,15 +167,20 @@ WITH_BYTE = bytes((WITH_KIND,))
 RULED_USES = frozenset((uses.FACTS, uses.RULES_8))
 UPSERT_KIND = 8
 UPSERT_BYTE = bytes((UPSERT_KIND,))
+SYNONYM_KIND = 10
+SYNONYM_BYTE = bytes((SYNONYM_KIND,))
+SYNONYM_USES = frozenset((uses.SYNONYMS,))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields,
-    UPSERT_KIND: UpsertTerms, WITH_KIND: PushWith,
+    UPSERT_KIND: UpsertTerms, WITH_KIND: PushWith, SYNONYM_KIND: ChangeSynonyms,
 }  # fmt: skip
 """First byte of a log record -> its kind of mutation. A number is never reused."""
 
 
 def names_of(mutation: Mutation) -> tuple[str, ...]:
     """Return the names that a mutation begins with: collection, bucket, OID, or the first ones of them."""
+    if isinstance(mutation, ChangeSynonyms):
+        return (mutation.collection,)
     return tuple(name for name in mutation[:3] if isinstance(name, str))
 
 
@@ -195,6 +223,8 @@ def uses_of_record(record: bytes) -> frozenset[str]:
     """Return the names, of `uses.KNOWN`, that a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
     if record[:1] == RULED_BYTE:
         return RULED_USES
+    if record[:1] == SYNONYM_BYTE:
+        return SYNONYM_USES
     if record[:1] not in (FIELD_BYTE, UPSERT_BYTE, WITH_BYTE):
         return frozenset()
     mutation = unpack_mutation(record)

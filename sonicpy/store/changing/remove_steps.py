@@ -19,6 +19,7 @@ from sonicpy.store.disk.transaction import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
+from sonicpy.store.rows.synonym_rules import put_rules
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns, vector_prefix
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, i
 
 
 def flush_collection(view: "WriteView", collection: str, *, in_steps: bool) -> int:
-    """Delete a collection, or begin to; return whether it existed.
+    """Delete a collection, or begin to; return whether it existed. Its synonyms go, too.
 
     Args:
         in_steps: leave all but the beginning to `step`, if there are many buckets.
     """
     keys = view.transaction.keys(SCOPES, collection_prefix(collection))
+    if view.synonym_stamp(collection) is not None:
+        put_rules(view.transaction, collection, ())
     if in_steps and len(keys) > BUCKETS_PER_STEP:
         limit = NEXT_BUCKET.read(view.transaction) or 0
         flushing(collection).write(view.transaction, limit)

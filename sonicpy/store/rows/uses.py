@@ -17,6 +17,7 @@ VECTORS: Final = "vectors"
 TAGS: Final = "tags"
 VALUES: Final = "values"
 TEXTS: Final = "texts"
+SYNONYMS: Final = "synonyms"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
@@ -27,6 +28,7 @@ KNOWN: Final[dict[str, str]] = {
     TAGS: "tags of objects: the table `tags`, and rows of words and postings under numbers of buckets from 2**31 on",
     VALUES: "named values of objects: the table `columns`",
     TEXTS: "named texts of objects: rows of words, postings and tags under numbers of buckets from 3 * 2**30 on",
+    SYNONYMS: "synonyms of collections: two rows of `meta` for each; records of kind 10",
 }
 """Each name with its meaning."""
 

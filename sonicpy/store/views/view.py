@@ -43,6 +43,7 @@ from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
+from sonicpy.store.rows.synonym_rules import SynonymRule, rules_of, stamp_of
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 from sonicpy.store.views.beside_words import Owner
@@ -157,6 +158,14 @@ class View:
     def uses(self) -> frozenset[str]:
         """Return the names, of `uses.KNOWN`, that the store uses beyond format 5."""
         return uses_of(self.transaction)
+
+    def synonym_stamp(self, collection: str) -> bytes | None:
+        """Return the stamp of the synonyms of a collection, which another rule changes; None: it has none."""
+        return stamp_of(self.transaction, collection)
+
+    def synonym_rules(self, collection: str) -> list[SynonymRule]:
+        """Return the synonyms of a collection, in the order in which they were given."""
+        return rules_of(self.transaction, collection)
 
     def digest(self, bucket: int, iid: int) -> bytes:
         """Return the digest of the text of an object; NO_DIGEST: it has none."""

@@ -251,6 +251,10 @@ class WriteView(View):
             self._used = self.uses()
         return name in self._required or name in self._used
 
+    def synonym_stamp(self, collection: str) -> bytes | None:
+        """Return the stamp of the synonyms of a collection; None: it has none."""
+        return super().synonym_stamp(collection) if self.is_used(uses.SYNONYMS) else None
+
     def touch(self, number: int) -> None:
         """Note that rows of a bucket change, or those under the number of its tags: readers look at them again."""
         self.touched.setdefault(number, Touched())

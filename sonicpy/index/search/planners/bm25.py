@@ -23,6 +23,7 @@ from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, fa
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
+from sonicpy.index.search.planners.stand_ins import note_holders, stand_ins, with_stand_ins
 from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
@@ -61,16 +62,20 @@ def plan_bm25(
     pieces = find_pieces(statistics, clauses, terms)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
     add_doubtful(clauses, families.doubtful, statistics.objects)
+    others = stand_ins(statistics, terms, matching)
+    note_holders(clauses, others)
     last = last_of(clauses, terms)
     for clause in clauses:
         if clause.is_expandable and clause is not last:
             expand(statistics, clause, clause.holders, search)
-    plan = _plan(statistics, [*write_apart(statistics, clauses, pieces, last), *begun], size, enough)
+    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
+    plan = _plan(statistics, [*apart, *begun], size, enough)
     if fills(plan):
         return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search)
-    clauses = [*write_apart(statistics, clauses, pieces, last), *begun]
+    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
+    clauses = [*apart, *begun]
     require_held(clauses)
     let_stop_words_search(clauses)
     if demands is None:

@@ -8,7 +8,8 @@ from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
-from sonicpy.index.search.demands import Demands, Either, RefusedWord, deciding
+from sonicpy.index.search.deciding_terms import deciding
+from sonicpy.index.search.demands import Demands, Either, RefusedWord
 from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import complete

@@ -14,6 +14,7 @@ from sonicpy.index.search.planners.demanded import Demanded, edited
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, Families, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
+from sonicpy.index.search.planners.stand_ins import stand_ins, with_stand_ins
 from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
@@ -43,12 +44,15 @@ def plan_newest(
     last = last_of(clauses, terms)
     if last is not None and is_letter(terms.words[last.term], terms.flags[last.term]):
         last = None
+    others = stand_ins(statistics, terms, matching)
+    taken = {number for other in others for number in other.numbers}
     for clause in clauses:
-        if clause.is_expandable and clause is not last:
+        if clause.is_expandable and clause is not last and clause.term not in taken:
             expand(statistics, clause, 0, search)
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search)
     clauses = write_apart(statistics, clauses, pieces, last)
+    clauses = with_stand_ins(clauses, others, statistics.objects, has_weights=False)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
     left_out.update(dict.fromkeys(unheld, IS_UNHELD))
     clauses = [clause for clause in clauses if clause.term not in unheld]

@@ -1,0 +1,21 @@
+"""The terms of a text that an object has to hold which holds the text."""
+
+from sonicpy._native.terms import PART, STOP, Terms
+
+
+def deciding(terms: Terms) -> list[tuple[bytes, int]]:
+    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
+    otherwise, but it has its pairs of letters."""
+    found = list(zip(terms.words, terms.flags, strict=True))
+    pairs = [word for word, flags in found if flags & PART]
+    if not pairs:
+        return found
+    return [
+        (word, flags)
+        for word, flags in found
+        if flags & PART or not (flags & STOP or any(pair in word for pair in pairs) or _is_inside(word, pairs))
+    ]
+
+
+def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
+    return any(word in pair for pair in pairs)
