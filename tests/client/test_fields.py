@@ -75,11 +75,11 @@ def test_compat_mode_does_not_offer_them(connect_apart: Connect, tmp_path: Path)
     with (
         Server(tmp_path, {"server.compat": "sonic"}) as server,
         connect_apart(f"sonic://{server.host}:{server.port}") as client,
-        pytest.raises(SonicError),
     ):
-        client.push("c", "b", "o", "text", field="title")
-            with pytest.raises(SonicError):
-                client.query("c", "b", "text", fields="title")
+        with pytest.raises(SonicError):
+            client.push("c", "b", "o", "text", field="title")
+        with pytest.raises(SonicError):
+            client.query("c", "b", "text", fields="title")
     with sonicpy.open(tmp_path / "library", {"server.compat": "sonic"}) as index:
         with pytest.raises(InvalidArgument):
             index.push("c", "b", "o", "text", field="title")
