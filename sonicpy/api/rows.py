@@ -213,7 +213,7 @@ def _named_texts(texts: Mapping[Any, Any], *, compat: bool) -> dict[str, str]:
 
 
 def _wrong_text(text: object) -> str:
-    if is_missing(text) or text == {}:
+    if isinstance(text, Mapping) or is_missing(text):
         return "the text is missing"
     return f"the text is of type {type(text).__name__}; allowed is a str"
 

@@ -72,10 +72,8 @@ def test_the_digest_is_that_of_the_library(connect_apart: Connect, tmp_path: Pat
 
 
 def test_compat_mode_does_not_offer_them(connect_apart: Connect, tmp_path: Path) -> None:
-    with (
-        Server(tmp_path, {"server.compat": "sonic"}) as server,
-        connect_apart(f"sonic://{server.host}:{server.port}") as client,
-    ):
+    server = Server(tmp_path, {"server.compat": "sonic"})
+    with server, connect_apart(f"sonic://{server.host}:{server.port}") as client:
         with pytest.raises(SonicError):
             client.push("c", "b", "o", "text", field="title")
         with pytest.raises(SonicError):

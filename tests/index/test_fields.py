@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonicpy
+from sonicpy.errors import InvalidArgument
 from tests.support.examples import examples
 
 WORDS = [*(f"wort{letter}" for letter in "abcdefgh"), "Java", "tools", "été"]
@@ -113,3 +114,99 @@ def test_random_changes_as_by_the_twin(tmp_path_factory: pytest.TempPathFactory,
         assert index.flush(*SCOPE) == 1
         assert index.query(*SCOPE, "Java", fields="title") == []
         assert list(index.verify()) == []
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=examples(12), deadline=None)
+def test_weight_0_changes_nothing(seed: int) -> None:
+    chance, twin = random.Random(seed), Twin()
+    with sonicpy.open(":memory:") as index:
+        for _ in range(25):
+            change(chance, index, twin)
+        text = some_text(chance, 3)
+        plain = index.query(*SCOPE, text, total=True)
+        found = index.query(*SCOPE, text, total=True, fields=dict.fromkeys(NAMES, 0))
+        assert (list(found), found.scores, found.total) == (list(plain), plain.scores, plain.total)
+        weighted = index.query(*SCOPE, text, total=True, limit=100, fields=dict.fromkeys(NAMES, 3))
+        assert (set(weighted), weighted.total) == (set(index.query(*SCOPE, text, limit=100)), plain.total)
+
+
+def test_scores_are_those_of_a_slow_scorer(index: sonicpy.Index) -> None:
+    """A field adds its weight times idf * tf / (tf + norm) to the score of a query of one word."""
+    chance = random.Random(5)
+    texts = {f"o{number}": {"title": some_text(chance, 2), "body": some_text(chance, 30)} for number in range(40)}
+    for oid, parts in texts.items():
+        index.upsert(*SCOPE, oid, parts)
+    lengths = {oid: len(f"{parts['title']} {parts['body']}".split()) for oid, parts in texts.items()}
+    average = sum(lengths.values()) / len(lengths)
+
+    def part(tf: int, oid: str) -> float:
+        return tf / (tf + 1.2 * (0.25 + 0.75 * lengths[oid] / average)) if tf else 0.0
+
+    for word in ("worta", "wortb", "Java"):
+        expected = {}
+        for oid, parts in texts.items():
+            title, whole = (parts[name].casefold().split() for name in ("title", "body"))
+            held = (title + whole).count(word.casefold())
+            in_title = word.casefold() in title
+            is_whole = set(title) == {word.casefold()}
+            if held:
+                expected[oid] = part(held, oid) + 4 * part(in_title, oid) + 24 * part(255 * is_whole, oid)
+        found = index.query(*SCOPE, word, fields={"title": 4}, limit=100, complete=False, stem=False, fuzzy=0)
+        best = max(expected.values())
+        assert set(found) == expected.keys()
+        shares = [expected[oid] / best for oid in found]
+        assert shares == pytest.approx(sorted(shares, reverse=True), rel=0.02), "lengths are rounded in the store"
+
+
+def test_titles_come_first(index: sonicpy.Index) -> None:
+    chance = random.Random(3)
+    names = list(dict.fromkeys("-".join(chance.sample(WORDS[:8], chance.randint(1, 3))) for _ in range(400)))
+    rows = [
+        {"id": name, "name": name, "summary": f"{some_text(chance, 40)} {chance.choice(names)}"}
+        for name in chance.sample(names, len(names))
+    ]
+    columns = {"name": "name", "summary": "summary"}
+    assert index.push_many(rows, collection="c", bucket="b", text=columns).indexed == len(names)
+    asked = chance.sample(names, 100)
+    for fields in ({"name": 2}, "name"):
+        places = [list(index.query(*SCOPE, name, fields=fields, limit=50)) for name in asked]
+        ranks = [
+            1 / (found.index(name) + 1) if name in found else 0.0 for name, found in zip(asked, places, strict=True)
+        ]
+        assert sum(ranks) / len(ranks) >= 0.98
+    again = index.push_many(rows, collection="c", bucket="b", text=columns, upsert=True)
+    assert again.indexed == len(names)
+    assert index.push_many(rows, collection="c", bucket="b", text=columns, upsert=True).unchanged == len(names)
+    index.upsert(*SCOPE, "island", {"name": "Java", "summary": " ".join(WORDS * 300)})
+    index.upsert(*SCOPE, "tools", {"name": "Java tools", "summary": "java"})
+    assert next(iter(index.query(*SCOPE, "java", fields="name^2"))) == "island"
+
+
+def test_signs_name_a_field(index: sonicpy.Index) -> None:
+    for oid, title, body in (("1", "Java", "an island"), ("2", "tools", "java"), ("3", "java tools", "good")):
+        index.upsert(*SCOPE, oid, {"title": title, "body": body})
+
+    def found(text: str) -> list[str]:
+        return sorted(index.query(*SCOPE, text, syntax="web", complete=False))
+
+    assert found("title:java") == ["1", "3"]
+    assert found("title:ja*") == ["1", "3"]
+    assert found("java -title:java") == ["2"]
+    assert found("title:java body:island") == ["1"]
+    assert found("body:java OR body:good") == ["2", "3"]
+    assert found("http:java") == [], "no field of the bucket: the words count as typed"
+    explained = index.explain(*SCOPE, "title:java", syntax="web")
+    assert explained.notes == ()
+    assert "title:java" in str(explained)
+
+
+def test_a_bucket_has_eight_names(index: sonicpy.Index) -> None:
+    for number in range(8):
+        index.push(*SCOPE, "o", "text", field=f"f{number}")
+    with pytest.raises(InvalidArgument, match="allowed are 8"):
+        index.push(*SCOPE, "o", "more", field="f8")
+    assert index.query(*SCOPE, "more") == []
+    assert index.flush(*SCOPE) == 1
+    index.push(*SCOPE, "o", "more", field="f8")
+    assert list(index.query(*SCOPE, "more", fields="f8")) == ["o"]

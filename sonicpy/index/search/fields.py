@@ -81,13 +81,13 @@ def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
 def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
     """Return a plan in which some terms look in one named text alone; their clauses come last."""
     words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
-    plain, named = [], []
+    asked, plain, named = set(terms.words), [], []
     for clause in plan.clauses:
         own = inside.get(clause.term)
-        starts = {slot.words[0] for slot in clause.slots if slot.how == "exact"} & words.keys()
+        starts = {slot.words[0] for slot in clause.slots if slot.how == "exact"} & asked
         if own is not None and len(starts) < 2:  # alternatives have one clause together
             named.append(_inside(clause, [own.encode()]))
-        elif starts and clause.role:
+        elif starts & words.keys() and clause.role:
             slots = [
                 _slot(slot, _named(slot.words, [words[slot.words[0]]])) if slot.words[0] in words else slot
                 for slot in clause.slots
@@ -113,7 +113,7 @@ def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0)
     bringing = [clause for clause in plan.clauses if clause.role & BRINGS and not clause.role & FORBIDDEN]
     weight = WHOLE_SHARE * times * sum(clause.weight for clause in bringing)
     if whole is not None and weight:
-        yield Clause(bringing[0].term, ADDS, weight, [Slot(tuple(_named([whole], names)), weight)])
+        yield Clause(bringing[0].term, ADDS, weight, [Slot(tuple(named_word(name, whole) for name in names), weight)])
 
 
 def _named(words: Iterable[bytes], names: Sequence[bytes]) -> list[bytes]:

@@ -360,6 +360,8 @@ class TagsCheck(TermsCheck):
     def _row_faults(self) -> Iterator[str]:
         bucket = owner_of(self._state.bucket)
         there = ObjectsThere(self._transaction, bucket)
+        terms = all_terms(self._transaction, self._state.bucket)
+        times = {id: tf for id, term in terms if (tf := self._beside.frequency_of(term)) > 1}
         for key, packed in self._transaction.rows(TAGS, bucket_key(bucket | self._beside.row_mark)):
             first, row = int.from_bytes(key[4:], "big") * self._beside.per_row, self._beside.row(packed)
             if row.pack() != packed:
@@ -369,7 +371,9 @@ class TagsCheck(TermsCheck):
                 self._held += len(ids)
                 if iid not in there:
                     yield f"object {iid} has {self._beside.use}, but does not exist"
-                yield from self._record_faults(iid, ObjectRecord.of(NO_NAME, [(id, 1, False, 0) for id in ids]))
+                yield from self._record_faults(
+                    iid, ObjectRecord.of(NO_NAME, [(id, times.get(id, 1), False, 0) for id in ids])
+                )
 
     def _count_faults(self) -> Iterator[str]:
         counted = self._counts._replace(live=len(self._words), held=self._held)

@@ -86,7 +86,7 @@ class TagWriter:
     def _add(self, iid: int, tags: list[bytes], counts: TagCounts) -> tuple[list[int], TagCounts]:
         """Add an object to the postings of tags that it does not have; return their ids, and the counters."""
         view, tables = self._view, self._tables
-        terms = Terms(tags, b"\1" * len(tags), bytes(len(tags)))
+        terms = Terms(tags, bytes(map(self._beside.frequency_of, tags)), bytes(len(tags)))
         change = AddTerms(self._number, iid, terms, ObjectRecord.empty(NO_NAME), counts.next_id, view.terms)
         needed = change.take_rows(stored_words(view.transaction, change.word_keys))
         change.take_blocks(tables.read_blocks(needed) if needed else [])

@@ -12,6 +12,8 @@ from typing import Final
 from sonicpy._native.terms import PART, Terms
 
 BETWEEN: Final = b"\1"
+WHOLE_TF: Final = 255
+"""The frequency of a text as a whole: with the highest one, the length of the object hardly counts."""
 WHOLE_MAX: Final = 16
 """The most words of a text that is also one term as a whole."""
 TEXT_NAMES: Final = 45
@@ -37,6 +39,11 @@ def whole_words(terms: Terms) -> Iterable[bytes]:
 def is_whole(word: bytes) -> bool:
     """Return whether a word, without the name, stands for a text as a whole."""
     return word.startswith(BETWEEN)
+
+
+def frequency_of(term: bytes) -> int:
+    """Return the frequency that postings of a term have."""
+    return WHOLE_TF if is_whole(split_name(term)[1]) else 1
 
 
 def is_named(term: bytes) -> bool:

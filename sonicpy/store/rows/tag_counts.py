@@ -1,5 +1,6 @@
 """The counters of the tags of a bucket: a fact of it."""
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
@@ -8,6 +9,7 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.id_row import IdRow
 from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK
+from sonicpy.store.rows.named_words import frequency_of
 
 TAG_COUNTS: Final = 41
 """The kind of the fact."""
@@ -25,6 +27,7 @@ class Beside(NamedTuple):
         use: the name in `uses.KNOWN`.
         row: reads and changes a row of ids.
         per_row: the objects of a row.
+        frequency_of: returns the frequency that the postings of a term have.
     """
 
     mark: int
@@ -33,10 +36,15 @@ class Beside(NamedTuple):
     use: str
     row: type[TagRow] | type[IdRow]
     per_row: int
+    frequency_of: Callable[[bytes], int]
 
 
-OF_TAGS: Final = Beside(TAGS_MARK, 0, TAG_COUNTS, uses.TAGS, TagRow, OBJECTS_PER_TAG_ROW)
-OF_TEXTS: Final = Beside(TEXTS_MARK, TEXTS_MARK, TEXT_COUNTS, uses.TEXTS, IdRow, 1)
+def _once(term: bytes) -> int:
+    return 1
+
+
+OF_TAGS: Final = Beside(TAGS_MARK, 0, TAG_COUNTS, uses.TAGS, TagRow, OBJECTS_PER_TAG_ROW, _once)
+OF_TEXTS: Final = Beside(TEXTS_MARK, TEXTS_MARK, TEXT_COUNTS, uses.TEXTS, IdRow, 1, frequency_of)
 
 
 class TagCounts(NamedTuple):
