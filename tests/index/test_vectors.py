@@ -329,3 +329,26 @@ def test_a_column_goes_in_steps_also_after_a_kill(tmp_path: Path, monkeypatch: p
             assert view.transaction.count(VECTORS) == 1
         assert opened.verify() == []
         opened.close()
+
+
+def test_a_filter_and_a_boost_hold_for_a_query_with_a_vector() -> None:
+    chance = random.Random(5)
+    with sonicpy.open(":memory:") as index:
+        for number in range(60):
+            text = " ".join(chance.sample(["weather", "report", "hotel", "lisbon"], 2))
+            vector = [chance.choice((-1.0, 1.0)) for _ in range(16)]
+            index.push("c", "b", str(number), text, "eng", vector=vector, values={"v": number % 7})
+        asked = [chance.choice((-1.0, 1.0)) for _ in range(16)]
+        options: dict[str, Any] = {"vector": asked, "limit": 100, "lang": "eng", "how": True, "total": True}
+        every = index.query("c", "b", "weather hotel", **options)
+        some = index.query("c", "b", "weather hotel", filter="v > 2", **options)
+        assert some.objects == [name for name in every if int(name) % 7 > 2] != []
+        assert some.total == len(some)
+        words = index.query("c", "b", "weather hotel", filter="v > 2", **{**options, "vector": None})
+        assert dict(zip(some, some.hows or [], strict=True)) == dict(zip(words, words.hows or [], strict=True))
+        assert [
+            hit.object for hit in index.explain("c", "b", "weather hotel", filter="v > 2", vector=asked).hits
+        ] == some[:10]
+        boosted = index.query("c", "b", "weather hotel", boost="v", **{**options, "meaning": 0})
+        assert boosted.scores == index.query("c", "b", "weather hotel", boost="v", **{**options, "vector": None}).scores
+        assert index.query("c", "b", "weather", sort="v", vector=asked) == index.query("c", "b", "weather", sort="v")

@@ -96,7 +96,7 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
                 lexicon, analysed.terms, config, analysed.matching, limit, total=True, masks=passing.masks
             )
         else:
-            meant = find_meant(lexicon, analysed.terms, config, search, analysed.matching, total=True)
+            meant = find_meant(lexicon, analysed.terms, config, search._replace(total=True), analysed.matching)
             plan, part = meant.plan, meant.part
         hits, total = _hits(analysed, plan, part, config.search.ranking, meant), part.total or 0
         whole = count_whole(lexicon, plan, part, config, passing.masks)

@@ -1,9 +1,11 @@
 """Objects that were found, as hits."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
+from sonicpy.api.held_word import HeldWord
 from sonicpy.api.hits import Hits
 from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
 from sonicpy.index.search.parts import Page, Part
@@ -42,6 +44,14 @@ def hits_of(
     buckets = part.buckets(found) if isinstance(part, SeveralParts) else None
     if not search.how:
         return Hits(names, scores, page.total, whole, buckets=buckets)
-    how, places = HowFound(plan, terms), [place for place, _, _ in found]
-    hows = list(map(how.of, part.held(places, WORDS_SHOWN)))
-    return Hits(names, scores, page.total, whole, hows, corrected_text(search.text, plan, statistics), buckets)
+    hows, corrected = hows_of(statistics, plan, part, terms, search, [place for place, _, _ in found])
+    return Hits(names, scores, page.total, whole, hows, corrected, buckets)
+
+
+def hows_of(
+    statistics: Statistics, plan: Plan, part: Part | SeveralParts, terms: Terms, search: Search, places: Sequence[Any]
+) -> tuple[list[tuple[HeldWord, ...]], str | None]:
+    """Return the words by which each of some objects answers, and the text that the query may have meant."""
+    how = HowFound(plan, terms)
+    hows = list(map(how.of, part.held(places, WORDS_SHOWN)))  # type: ignore[arg-type]  # places of its own
+    return hows, corrected_text(search.text, plan, statistics)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy._native.vectors import likenesses, square_sum
@@ -16,7 +17,8 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
-from sonicpy.index.search.ranking import AnyLexicon, carry_out
+from sonicpy.index.search.ranking import AnyLexicon
+from sonicpy.index.search.refine import best_by_score
 from sonicpy.search import Search
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -110,12 +112,14 @@ class Meant(NamedTuple):
 
     Attributes:
         part: by words.
+        masks: the objects that pass the filter; None: there is none.
         found: its objects in the new order.
         order: how they came there.
     """
 
     plan: Plan
     part: Part
+    masks: Sequence[Mask] | None
     found: list[Found]
     order: Reordered
 
@@ -131,8 +135,6 @@ def find_meant(
     config: "Config",
     search: Search,
     matching: Matching | None,
-    *,
-    total: bool = False,
 ) -> Meant:
     """Return the objects that answer a search with a vector, in the order of words and meaning.
 
@@ -144,14 +146,15 @@ def find_meant(
     if not isinstance(lexicon, Lexicon):
         raise refused_vector("several buckets are named; allowed is one bucket, or a search without a vector")
     wanted = max(search.depth, search.offset + search.limit)
-    plan, part = carry_out(lexicon, terms, config, matching, wanted, total=total)
+    best = best_by_score(lexicon, terms, config, search, matching, wanted)
+    plan, part = best.plan, best.part
     assert isinstance(part, Part)
-    scores = merge([part], plan, len(part.found), 0).scores
+    scores = merge([part], plan, len(part.found), 0, best.most).scores
     sums = sums_of(lexicon.reader, str(search.vector), [iid for iid, _, _ in part.found[: search.depth]])
     if isinstance(sums, str):
         raise refused_vector(sums)
     order = reordered(scores, sums, search)
-    return Meant(plan, part, [part.found[place] for place in order.places], order)
+    return Meant(plan, part, best.masks, [part.found[place] for place in order.places], order)
 
 
 def check_ranking(config: "Config") -> None:

@@ -22,6 +22,7 @@ from sonicpy.filters.conditions import INT_MAX, INT_MIN, Condition
 from sonicpy.filters.grammar import parse
 from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
+from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.masks import everybody, mask_of, unmet, window_count
 from sonicpy.index.search.matching import Matching
@@ -115,7 +116,7 @@ def wanted_of(
     check_together(lexicon, config)
     plan = None
     if search.text.strip():
-        if not len(terms):
+        if not len(terms) and asks_nothing(terms):
             return []
         plan = plan_of(lexicon, terms, config, matching)
     return [Wanted(part.reader, plan, config.store.kv.retain_word_objects) for part in parts_of(lexicon)]
@@ -128,31 +129,42 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search,
         if not wanted:
             return Hits(total=0 if search.total else None)
         return _hits_in_order(lexicon, wanted, search)
-    check_ranking(config)
-    check_after(search)
-    if not len(terms):
+    if not len(terms) and asks_nothing(terms):
+        check_by_score(search, config)
         return Hits(total=0, whole=0) if search.total else Hits()
+    best = best_by_score(lexicon, terms, config, search, matching, search.offset + search.limit)
+    whole = count_whole(lexicon, best.plan, best.part, config, best.masks)
+    return hits_of(lexicon, best.plan, best.part, terms, config, search, whole, best.most)
+
+
+class Best(NamedTuple):
+    """The best objects by score that pass a filter.
+
+    Attributes:
+        masks: of each bucket; None: there is no filter.
+        most: no factor of a score is larger.
+    """
+
+    plan: Plan
+    part: "FoundPart"
+    masks: Sequence[Mask] | None
+    most: float = 1.0
+
+
+def best_by_score(
+    lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None, count: int
+) -> Best:
+    """Return the best `count` objects of a search by score, with its filter and its boost."""
+    check_by_score(search, config)
     masks = masks_of(lexicon, condition_of(search.filter))
-    if search.boost is not None:
-        return _boosted(lexicon, terms, config, search, matching, masks)
-    count = search.offset + search.limit
-    plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, masks=masks)
-    return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config, masks))
-
-
-def _boosted(
-    lexicon: AnyLexicon,
-    terms: Terms,
-    config: "Config",
-    search: Search,
-    matching: Matching | None,
-    masks: Sequence[Mask] | None,
-) -> Hits:
-    boost, window = parse_boost(search.boost or ""), config.store.kv.retain_word_objects
+    if search.boost is None:
+        plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, masks=masks)
+        return Best(plan, part, masks)
+    boost, window = parse_boost(search.boost), config.store.kv.retain_word_objects
     check_boost(config)
     check_together(lexicon, config)
-    plan, count = plan_of(lexicon, terms, config, matching), search.offset + search.limit
-    readers = [part.reader for part in parts_of(lexicon)]
+    plan = plan_of(lexicon, terms, config, matching)
+    readers = [each.reader for each in parts_of(lexicon)]
     highest = highest_of(readers, boost)
     passing: Sequence[Mask | None] = masks or [None] * len(readers)
     parts = [
@@ -162,8 +174,13 @@ def _boosted(
     found: FoundPart = parts[0]
     if isinstance(lexicon, UnitedLexicon):
         found = SeveralParts(lexicon.names, dict(enumerate(parts)), count, total=search.total)
-    whole = count_whole(lexicon, plan, found, config, masks)
-    return hits_of(lexicon, plan, found, terms, config, search, whole, boost.most)
+    return Best(plan, found, masks, boost.most)
+
+
+def check_by_score(search: Search, config: "Config") -> None:
+    """Raise InvalidArgument if the ranking, or an order by score, does not offer what a search has."""
+    check_ranking(config)
+    check_after(search)
 
 
 def check_boost(config: "Config") -> None:
