@@ -15,7 +15,7 @@ from sonicpy.http.routes import ListedRoute, Operation
 QUERIES_MAX = 64
 """Maximum of queries in one request."""
 
-Answer = Callable[[Any], Awaitable[HitsJson]]
+AnswerOne = Callable[[Any], Awaitable[HitsJson]]
 """A function that answers a QueryBody."""
 
 
@@ -31,7 +31,7 @@ class ManyJson(Strict):
     answers: list[HitsJson | ProblemJson] = Field(description="of each query its hits, or why it was refused")
 
 
-def many_operation(answer: Answer) -> Operation:
+def many_operation(answer: AnswerOne) -> Operation:
     """Return the operation that answers several queries.
 
     Args:
@@ -50,7 +50,7 @@ def many_operation(answer: Answer) -> Operation:
     return Operation("POST", "/v1/query/many", query_many, id="query_many", route=ListedRoute, omits_unset=True)
 
 
-async def _answered(answer: Answer, query: Any) -> HitsJson | ProblemJson:
+async def _answered(answer: AnswerOne, query: Any) -> HitsJson | ProblemJson:
     try:
         return await answer(query)
     except SonicError as error:
