@@ -47,6 +47,8 @@ class TextReader:
         if lang is not None:
             lang = language_of(lang)
         has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
+        if not text and not has_demands:  # of a filter alone: no language has to be guessed
+            return lexer.lex_plain(text), None
         web = None
         try:
             if has_demands and search.syntax == "web":

@@ -4,7 +4,7 @@ Tags have rows and postings under a number of their own, with the IIDs of the bu
 """
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.completions import pack_completions
@@ -314,8 +314,11 @@ class TagReader(BucketReader):
 def tag_counts(owner: "Owner") -> TagCounts | None:
     """Return the counters of the tags of a bucket; None: no object has a tag."""
     fact = owner.fact(TAG_COUNTS)
-    counts = None if fact is None else unpack_tag_counts(fact)
+    counts = None if fact is None else _unpacked_counts(fact)
     return counts if counts is not None and counts.live else None
+
+
+_unpacked_counts = lru_cache(maxsize=256)(unpack_tag_counts)  # each query with tags asks
 
 
 def tags_state(state: BucketState, counts: TagCounts) -> BucketState:

@@ -278,7 +278,12 @@ class Snapshot(View):
             return None
         cache = snapshots.of(owner.state.bucket | VALUES_MARK, self)
         return ColumnReader(
-            self.transaction, owner.state, columns, cache, lambda size_bytes: snapshots.note_read(size_bytes, cache)
+            self.transaction,
+            owner.state,
+            columns,
+            cache,
+            lambda size_bytes: snapshots.note_read(size_bytes, cache),
+            snapshots.commit,
         )
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
