@@ -112,10 +112,7 @@ def everybody(reader: BucketReader, condition: Condition | None) -> Mask:
 
 def alive(reader: BucketReader) -> Mask:
     """Return the objects of a bucket."""
-    lengths, count = reader.lengths(), reader.state.next_iid
-    without_words = [iid for iid, length in enumerate(lengths) if not length] if lengths.count(0) else []
-    without_words += range(len(lengths), count)
-    return Alive(window_count(reader), reader.length_masks(), reader.existing(without_words))
+    return Alive(window_count(reader), reader.length_masks(), reader.wordless())
 
 
 def window_count(reader: BucketReader) -> int:

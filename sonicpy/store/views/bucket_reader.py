@@ -208,6 +208,12 @@ class BucketReader:
         """Return bits of the objects that are shorter than a limit."""
         return LengthMasks(self.lengths())
 
+    def wordless(self) -> list[int]:
+        """Return the IIDs of the objects without words. The caller must not change the list."""
+        lengths, count = self.lengths(), self.state.next_iid
+        without = list(_places(lengths, 0)) + list(range(len(lengths), count))
+        return self.existing(without)
+
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, live or not.
 
@@ -309,6 +315,14 @@ class TagReader(BucketReader):
             missing = len(wanted) - len(named)
             raise StoreDamaged(f"bucket {owner_of(self.state.bucket)}: objects have {missing} tags without a name")
         return named
+
+
+def _places(packed: bytes | bytearray, value: int) -> Iterator[int]:
+    """Yield the places of a value among bytes."""
+    at = packed.find(value)
+    while at >= 0:
+        yield at
+        at = packed.find(value, at + 1)
 
 
 def tag_counts(owner: "Owner") -> TagCounts | None:

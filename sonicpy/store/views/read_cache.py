@@ -347,6 +347,9 @@ class SnapshotSource(BucketReader):
         snapshot_cache: counts the bytes read.
     """
 
+    is_committed = True
+    """Whether all of it is of one commit, and never changes."""
+
     def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
         super().__init__(view, state)
         self._snapshot_cache = snapshot_cache
