@@ -1,10 +1,11 @@
 """The kinds of values that options take: how the wire, and how a program gives them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
+from sonicpy.bucket_names import buckets_of, read_buckets
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
@@ -235,3 +236,22 @@ class Spec(NamedTuple):
     def check(self, name: str, value: Any) -> str | None:
         """Return the text, or None for none."""
         return None if value is None else self.check_text(value)
+
+
+class BucketNames(NamedTuple):
+    """Elements of `sonicpy.bucket_names`: names of buckets, and beginnings of names with a star."""
+
+    is_text: bool = True
+    keeps_quotes: bool = True
+
+    def read(self, value: str, languages: Languages) -> tuple[str, ...]:
+        """Return the elements."""
+        return read_buckets(value)
+
+    def write(self, value: Sequence[str]) -> str:
+        """Return the elements, with commas between."""
+        return ",".join(value)
+
+    def check(self, name: str, value: Any) -> tuple[str, ...]:
+        """Return the elements of a list."""
+        return buckets_of(name, value)

@@ -15,6 +15,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
 from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
 from sonicpy.option_kinds import (
+    BucketNames,
     Choice,
     Decimals,
     Kind,
@@ -184,6 +185,12 @@ DEPTH = Option(
     is_ours=True,
 )  # fmt: skip
 
+BUCKETS = Option(
+    "buckets", BucketNames(), (), "BUCKETS(<bucket>,<letters>*)",
+    "also these buckets of the collection, as one with all objects; with * behind them all that begin so", is_ours=True,
+    is_argument=False,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -211,10 +218,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             sentence="with SORT, only objects behind this one, the last of the page before",
         ),
         BOOST,
+        BUCKETS,
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER),
-    "SUGGEST": (LIMIT._replace(default=5), FILTER),
-    "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, BUCKETS),
+    "SUGGEST": (LIMIT._replace(default=5), FILTER, BUCKETS),
+    "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
@@ -231,7 +239,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         OF,
         RANGES,
         APART,
+        BUCKETS,
     ),
+    "COUNT": (BUCKETS,),
+    "COUNTB": (BUCKETS,),
+    "SIMILAR": (LIMIT, OFFSET, SCORES),
 }
 """The options of each command, in the order of its fields."""
 

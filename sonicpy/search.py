@@ -6,6 +6,7 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
+from sonicpy.bucket_names import AnyBucket, one_or_several
 from sonicpy.filters.sorting import facets_texts
 from sonicpy.ids import Scope
 from sonicpy.options import checked
@@ -42,6 +43,7 @@ class Search(NamedTuple):
         match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
         fuzzy: how many edits corrections have at most, as a digit; "auto": as many as the length of a word allows.
         how: the words by which each object answers are wanted, too.
+        buckets: elements of `sonicpy.bucket_names`: buckets that are searched, too; none: hits have no bucket.
     """
 
     collection: str
@@ -66,6 +68,7 @@ class Search(NamedTuple):
     sort: str | None = None
     after: str | None = None
     boost: str | None = None
+    buckets: tuple[str, ...] = ()
 
     @property
     def scope(self) -> Scope:
@@ -95,7 +98,7 @@ class FacetSearch(NamedTuple):
     """A question for facets: counts over all objects that answer a search.
 
     Attributes:
-        collection, bucket, text, lang, stem, complete, filter: as in Search.
+        collection, bucket, text, lang, stem, complete, filter, buckets: as in Search.
         limit: the number of tags of a facet, at most.
         of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
         ranges: the values that are counted, with the bounds of their ranges. None: no values.
@@ -113,6 +116,7 @@ class FacetSearch(NamedTuple):
     of: str | None = None
     ranges: str | None = None
     apart: bool = False
+    buckets: tuple[str, ...] = ()
 
     @property
     def scope(self) -> Scope:
@@ -123,7 +127,10 @@ class FacetSearch(NamedTuple):
     def search(self) -> Search:
         """The search whose answer is counted."""
         collection, bucket, text, _, lang, stem, complete, condition, *_ = self
-        return Search(collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition)
+        return Search(
+            collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition,
+            buckets=self.buckets,
+        )  # fmt: skip
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -175,28 +182,38 @@ def joined(search: Search, facets: Any) -> FacetSearch | None:
     of, ranges = facets_texts(facets)
     collection, bucket, text = search[:3]
     return FacetSearch(
-        collection, bucket, text, FACET_TAGS, search.lang, search.stem, search.complete, search.filter, of, ranges
-    )
+        collection, bucket, text, FACET_TAGS, search.lang, search.stem, search.complete, search.filter, of, ranges,
+        buckets=search.buckets,
+    )  # fmt: skip
 
 
-def facets_asked(collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> FacetSearch:
+def facets_asked(collection: str, bucket: AnyBucket, text: str, options: Mapping[str, Any]) -> FacetSearch:
     """Return the question that a method `facets` of the library or a client was called for.
 
     Raises:
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
-    return FacetSearch(collection, bucket, text, **checked("FACETS", options))
+    first, buckets = one_or_several(bucket)
+    return FacetSearch(collection, first, text, **checked("FACETS", options), buckets=buckets)
 
 
-def asked(verb: str, collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> Search:
+class SimilarOptions(TypedDict, total=False):
+    """The options of `similar`."""
+
+    limit: int
+    offset: int
+
+
+def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Mapping[str, Any]) -> Search:
     """Return the search that a method of the library or a client was called for.
 
     Args:
         verb: QUERY or EXPLAIN.
-        collection, bucket, text: checked where they are used.
+        collection, bucket, text: checked where they are used. Several buckets are a list; see `sonicpy.bucket_names`.
         options: those that were given.
 
     Raises:
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
-    return Search(collection, bucket, text, **{"offset": 0, **checked(verb, options)})
+    first, buckets = one_or_several(bucket)
+    return Search(collection, first, text, **{"offset": 0, **checked(verb, options)}, buckets=buckets)

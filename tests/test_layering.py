@@ -13,7 +13,7 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
+    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
     *("options", "rules", "search", "tags", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
@@ -24,6 +24,7 @@ ALLOWED = {
     "_native": set(),
     "access": EVERYBODY | {"files"},
     "arguments": {"errors", "ids", "langcodes"},
+    "bucket_names": {"errors", "ids"},
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
@@ -44,16 +45,17 @@ ALLOWED = {
     "http": EVERYBODY | {"access", "api", "client", "index"},
     "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "lexer", "store"},
+    "integrations": EVERYBODY | {"api"},
     "interpreter": set(),
     "keyvalue": EVERYBODY | {"_native", "store"},
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "option_kinds": {"arguments", "langcodes", "vectors"},
-    "options": {"arguments", "errors", "filters", "option_kinds", "tags", "values"},
+    "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
+    "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"filters", "ids", "options"},
+    "search": {"bucket_names", "filters", "ids", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},

@@ -25,6 +25,7 @@ METHODS = {
     "EXPLAIN": "explain",
     "FACETS": "facets",
     "SUGGEST": "suggest",
+    "SIMILAR": "similar",
     "LIST": "words",
     "OBJECTS": "objects",
     "PUSH": "push",

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import final
 
 from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.mask import Mask
@@ -9,11 +10,14 @@ class LazyWindows:
 
 Windows = LazyWindows | list[ColumnWindow | None]
 
+@final
 class InRange(Mask):
     def __init__(self, windows: int, columns: Windows, low: int, high: int) -> None: ...
 
+@final
 class OneOf(Mask):
     def __init__(self, windows: int, columns: Windows, values: Sequence[int]) -> None: ...
 
+@final
 class Near(Mask):
     def __init__(self, windows: int, columns: Windows, point: int, meters: float) -> None: ...

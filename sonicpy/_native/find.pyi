@@ -10,7 +10,7 @@ def bind(
     plan: Plan, reader: BucketReader, window: int = 0, *, apart: bool = False, mask: Mask | None = None
 ) -> QueryState: ...
 def find_top(
-    query: QueryState, wanted: int, *, total: bool = False
+    query: QueryState, wanted: int, *, total: bool = False, floor: tuple[int, float] | None = None
 ) -> tuple[list[tuple[int, int, float]], int | None]: ...
 def shown_scores(
     found: Sequence[tuple[object, int, float]], ceiling: float, whole: int, fraction_max: float

@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, final
 
 from sonicpy._native.length_masks import LengthMasks
 
@@ -10,18 +10,22 @@ class Mask:
     def newest(self, wanted: int, below: int = 4294967296) -> list[int]: ...
     def has(self, iid: int) -> bool: ...
 
+@final
 class AllOf(Mask):
     def __init__(self, windows: int, masks: list[Mask]) -> None: ...
 
+@final
 class AnyOf(Mask):
     def __init__(self, windows: int, masks: list[Mask]) -> None: ...
 
+@final
 class NotIn(Mask):
     def __init__(self, windows: int, mask: Mask) -> None: ...
 
 class Bits(Mask):
     def __init__(self, windows: int, iids: Iterable[int] = ()) -> None: ...
 
+@final
 class Alive(Mask):
     def __init__(self, windows: int, lengths: LengthMasks, others: Iterable[int] = ()) -> None: ...
 

@@ -1,4 +1,4 @@
-from typing import Protocol
+from typing import Protocol, final
 
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.mask import Bits, Mask
@@ -6,12 +6,13 @@ from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy.store.disk.transaction import StoredRow
 
+@final
 class Holders(Mask):
     def __init__(self, windows: int, query: QueryState, number: int) -> None: ...
 
-class ReadsBlocks(Protocol):
+class _ReadsBlocks(Protocol):
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]: ...
 
-def lists_of(reader: ReadsBlocks, lists: list[list[StoredPostings]], lengths: LengthMasks) -> QueryState: ...
+def lists_of(reader: _ReadsBlocks, lists: list[list[StoredPostings]], lengths: LengthMasks) -> QueryState: ...
 def matching(query: QueryState) -> Bits: ...
 def count_each(query: QueryState, among: Bits) -> list[int]: ...

@@ -13,6 +13,7 @@ def find_words(
     begins: bool = False,
     swaps: bool = True,
     spelled: bool = False,
+    joined: bool = False,
     besides: bytes = b"",
     most: int = 100_000,
     budget: int = ...,

@@ -1,5 +1,6 @@
 """The rights of a key or a token, and the check of one request."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from sonicpy.errors import CommandError
 
 NOT_PERMITTED = "not_permitted"
 ENDED = "ended"
+ESCAPE = re.compile(r"\\(.)")
 
 
 class NotPermitted(CommandError):
@@ -75,11 +77,37 @@ class Grant:
                     f"{', '.join(map(written_scope, self.within or self.scopes))}"
                 )
 
+    def check_after(self, after: str | None) -> None:
+        """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show where
+        objects outside of a fixed filter stand."""
+        if self.filters and after is not None:
+            raise NotPermitted(
+                f"the key {self.key} has a fixed filter, and a page behind an object is asked for; allowed is an offset"
+            )
+
     def covers(self, scope: KeyScope) -> bool:
         """Return whether all buckets of a scope are allowed."""
         if self.within is not None and not any(own.covers_all(scope) for own in self.within):
             return False
         return any(own.covers_all(scope) for own in self.scopes)
+
+
+def asked_scopes(
+    collection: str | None = None, bucket: str | None = None, others: Iterable[str] | None = None
+) -> list[KeyScope]:
+    """Return the buckets that a request touches.
+
+    Args:
+        others: of the same collection: names, in quotes or without, and beginnings of names with `*` behind them.
+    """
+    first = asked_scope(collection, bucket)
+    return [first, *(KeyScope(first.collection, _pattern(other)) for other in others or ())]
+
+
+def _pattern(element: str) -> Pattern:
+    if element.startswith('"'):
+        return Pattern(ESCAPE.sub(r"\1", element[1:-1]), False)
+    return Pattern(element.removesuffix("*"), element.endswith("*"))
 
 
 def asked_scope(collection: str | None = None, bucket: str | None = None) -> KeyScope:

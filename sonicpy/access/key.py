@@ -20,6 +20,7 @@ from sonicpy.access.grant import Grant
 from sonicpy.access.scopes import SCOPES_MAX, KeyScope, scope_of, written_scope
 from sonicpy.access.verbs import GROUPS, verbs_of
 from sonicpy.errors import ConfigError, InvalidArgument
+from sonicpy.filters.fixed import with_fixed
 from sonicpy.ids import shown
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -106,6 +107,8 @@ def make_key(name: str, secret_hash: bytes, given: Mapping[str, Any]) -> Key:
     text = given.get("filter")
     if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > FILTER_MAX):
         raise InvalidArgument(f"filter is {shown(text)}; allowed are 1 to {FILTER_MAX} characters")
+    if text is not None:
+        with_fixed((text,), None, apart=True)
     return Key(
         name_of_key(name),
         secret_hash,

@@ -16,6 +16,7 @@ from sonicpy.access.grant import Grant, NotPermitted
 from sonicpy.access.key import FILTER_MAX, NAME
 from sonicpy.access.scopes import SCOPES_MAX, KeyScope, scope_of
 from sonicpy.errors import ConfigError, InvalidArgument
+from sonicpy.filters.fixed import with_fixed
 from sonicpy.ids import shown
 
 ALGORITHM = "HS256"
@@ -99,10 +100,15 @@ def _narrowed(claims: dict[str, Any], grant: Grant) -> Grant:
     text = claims.get("filter")
     if text is not None and not (isinstance(text, str) and text.strip() and len(text) <= FILTER_MAX):
         raise NotPermitted(f"the filter of the token is {shown(text)}; allowed are 1 to {FILTER_MAX} characters")
+    filters = (*grant.filters, *(() if text is None else (text,)))
+    try:
+        with_fixed(filters, None, apart=True)
+    except InvalidArgument as error:
+        raise NotPermitted(f"the filter of the token: {error}") from None
     return dataclasses.replace(
         grant,
         within=_scopes(claims["buckets"]) if "buckets" in claims else None,
-        filters=(*grant.filters, *(() if text is None else (text,))),
+        filters=filters,
         expires=expires if grant.expires is None else min(expires, grant.expires),
     )
 

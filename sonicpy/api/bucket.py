@@ -11,7 +11,7 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions, SimilarOptions
 from sonicpy.vectors import Vector
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class Searchable(Protocol):
     ) -> Hits: ...
     def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation": ...
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits: ...
     def suggest(
         self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]: ...
@@ -232,6 +233,11 @@ class Bucket:
     def explain(self, text: str, **options: Unpack[ExplainOptions]) -> "Explanation":
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._index.explain(self.collection, self.bucket, text, **options)
+
+    @with_options("SIMILAR")
+    def similar(self, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object; see `Index.similar`."""
+        return self._index.similar(self.collection, self.bucket, object, **options)
 
     def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
         """Return words that complete or correct `word`."""

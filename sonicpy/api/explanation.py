@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from sonicpy.api.html import html_table
+from sonicpy.bucket_names import in_bucket
 from sonicpy.rules import ADVICE, FIRST, NEWEST
 
 HOW_GUESSED = {
@@ -130,6 +131,7 @@ class ExplainedHit:
         likeness: how alike its vector and that of the query are, from -1 to 1; None: one of them has none.
         meaning: the part of the score for that, of an object without a vector the mean of the others; None: the query
             has no vector, or the object is behind those that it puts in order.
+        bucket: as in `Hit`.
     """
 
     object: str
@@ -141,6 +143,12 @@ class ExplainedHit:
     more_score: float | None
     likeness: float | None = None
     meaning: float | None = None
+    bucket: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The name of the object; with that of its bucket, if several were searched."""
+        return self.object if self.bucket is None else in_bucket(self.bucket, self.object)
 
 
 OF_FILTER = frozenset({"filter", "unfiltered", "unmet"})
@@ -165,6 +173,7 @@ class Explanation:
         filter: the conditions that objects have to meet; None: there are none.
         unfiltered: how many objects would answer without them; None: there are none.
         unmet: the tags and names of values of the filter that no object has.
+        buckets: those that were searched as one; none: only `bucket` was.
     """
 
     collection: str
@@ -184,6 +193,7 @@ class Explanation:
     filter: str | None = None
     unfiltered: int | None = None
     unmet: tuple[str, ...] = ()
+    buckets: tuple[str, ...] = ()
 
     @property
     def advice(self) -> list[str]:
@@ -198,8 +208,12 @@ class Explanation:
         for hit in shown["hits"]:
             if hit["meaning"] is None:  # older clients read it, too
                 del hit["meaning"], hit["likeness"]
+            if not self.buckets:
+                del hit["bucket"]
         if self.filter is None:
             shown = {key: value for key, value in shown.items() if key not in OF_FILTER}
+        if not self.buckets:
+            del shown["buckets"]
         return json.dumps(shown, separators=(",", ":"))
 
     @classmethod
@@ -211,6 +225,7 @@ class Explanation:
             given["language"] = DetectedLanguage(**given["language"])
             given["analysis"] = Analysis(**given["analysis"])
             given["notes"] = tuple(given.get("notes", ()))
+            given["buckets"] = tuple(given.get("buckets", ()))
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(
                 ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
@@ -232,7 +247,7 @@ class Explanation:
         )
         hits = html_table(
             ("object", "found", "score", "by word"),
-            [(hit.object, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
+            [(hit.shown, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
         )
         advice = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.advice)
         head = f"{_language(self)}; {_answers(self)}."
@@ -345,7 +360,7 @@ def _lines(explained: Explanation) -> Iterator[str]:
     yield f"{_answers(explained)}{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
         score = "" if hit.score is None else f", score {_number(hit.score)}"
-        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
+        yield f"  {place}. {hit.shown}  found {WAYS.get(hit.how, hit.how)}{score}"
         for line in _sums(hit):
             yield f"       {line}"
     yield from explained.notes

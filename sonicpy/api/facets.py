@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sonicpy.api.html import html_table
-
 
 class RangeCount(NamedTuple):
     """The objects with a value from `low` up to `high`, which it leaves out.
@@ -54,6 +52,8 @@ class Facets(NamedTuple):
         rows: list[tuple[object, object]] = [one for counts in self.tags.values() for one in counts.items()]
         for name, ranges in self.ranges.items():
             rows += [(f"{name} {_shown(each.low)}..{_shown(each.high)}", each.objects) for each in ranges]
+        from sonicpy.api.html import html_table  # noqa: PLC0415  loaded when it is needed
+
         return html_table(("tag or range", "objects"), rows, f"{self.total} objects")
 
     @classmethod

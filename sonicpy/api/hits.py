@@ -22,16 +22,25 @@ class Hit(str):
             forms, stop words aside, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of
             the best possible score.
         how: the words by which it answers; None: the query did not ask for them.
+        bucket: its bucket, if several were searched; else None.
     """
 
-    __slots__ = ("_how", "_score")
+    __slots__ = ("_bucket", "_how", "_score")
     _score: float | None
     _how: tuple[HeldWord, ...] | None
+    _bucket: str | None
 
-    def __new__(cls, object: str, score: float | None = None, how: tuple[HeldWord, ...] | None = None) -> "Hit":
+    def __new__(
+        cls,
+        object: str,
+        score: float | None = None,
+        how: tuple[HeldWord, ...] | None = None,
+        bucket: str | None = None,
+    ) -> "Hit":
         hit = super().__new__(cls, object)
         hit._score = score
         hit._how = how
+        hit._bucket = bucket
         return hit
 
     @property
@@ -49,13 +58,20 @@ class Hit(str):
         """The words by which the object answers, or None if the query did not ask for them."""
         return getattr(self, "_how", None)  # made_hits sets the score alone
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return {"object": name, "score": score or None}, and "how" if the query asked for it."""
-        how = self.how
-        return {"object": self.object, "score": self._score, **({} if how is None else {"how": held_json(how)})}
+    @property
+    def bucket(self) -> str | None:
+        """The bucket of the object, if several were searched; else None."""
+        return getattr(self, "_bucket", None)
 
-    def __getnewargs__(self) -> tuple[str, float | None, tuple[HeldWord, ...] | None]:  # type: ignore[override]
-        return self.object, self._score, self.how
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"object": name, "score": score or None}, "how" if the query asked for it, and "bucket" if several
+        buckets were searched."""
+        found: dict[str, Any] = {} if self.bucket is None else {"bucket": self.bucket}
+        found |= {"object": self.object, "score": self._score}
+        return found if self.how is None else found | {"how": held_json(self.how)}
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.object, self._score, self.how, self.bucket
 
     def __repr__(self) -> str:
         score = None if self._score is None else f"{self._score:.6g}"
@@ -76,6 +92,7 @@ class Hits(tuple[Hit, ...]):
             corrections alone; None: it is not known.
         hows: the words by which each object answers; None: the query did not ask for them.
         corrected: the text that the query may have meant; None: it holds no word to correct, or `hows` is None.
+        buckets: of the objects, if several buckets were searched; None: one was.
     """
 
     _scores: tuple[float, ...] | None
@@ -84,6 +101,7 @@ class Hits(tuple[Hit, ...]):
     _hows: tuple[tuple[HeldWord, ...], ...] | None = None
     _corrected: str | None = None
     _facets: Facets | None = None
+    _buckets: tuple[str, ...] | None = None
 
     def __new__(
         cls,
@@ -93,6 +111,7 @@ class Hits(tuple[Hit, ...]):
         whole: int | None = None,
         hows: Iterable[tuple[HeldWord, ...]] | None = None,
         corrected: str | None = None,
+        buckets: Iterable[str] | None = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
         hits = super().__new__(cls, objects)  # type: ignore[arg-type]
@@ -104,6 +123,8 @@ class Hits(tuple[Hit, ...]):
         hits._whole = whole
         if hows is not None:
             hits._hows, hits._corrected = tuple(hows), corrected
+        if buckets is not None:
+            hits._buckets = tuple(buckets)
         return hits
 
     @property
@@ -142,6 +163,11 @@ class Hits(tuple[Hit, ...]):
         """The counts of facets over all objects that answer, or None if the query did not ask for them."""
         return self._facets
 
+    @property
+    def buckets(self) -> list[str] | None:
+        """The bucket of each object, or None if only one bucket was searched."""
+        return None if self._buckets is None else list(self._buckets)
+
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
         scores: Sequence[float | None] = self._scores or [None] * len(self)
@@ -149,8 +175,8 @@ class Hits(tuple[Hit, ...]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames; with "how" if the
-        query asked for it."""
-        if self._hows is not None:
+        query asked for it, and with "bucket" if several buckets were searched."""
+        if self._hows is not None or self._buckets is not None:
             return [hit.to_dict() for hit in self]
         return [{"object": name, "score": score} for name, score in self.pairs()]
 
@@ -161,9 +187,11 @@ class Hits(tuple[Hit, ...]):
         return reversed(self._made())
 
     def _made(self) -> list[Hit]:
-        if self._hows is None:
+        if self._hows is None and self._buckets is None:
             return made_hits(Hit, "_score", self, self._scores)
-        return [Hit(*pair, how) for pair, how in zip(self.pairs(), self._hows, strict=True)]
+        hows: Sequence[Any] = self._hows or [None] * len(self)
+        buckets: Sequence[str | None] = self._buckets or [None] * len(self)
+        return [Hit(*pair, how, its) for pair, how, its in zip(self.pairs(), hows, buckets, strict=True)]
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Hit: ...
@@ -171,12 +199,12 @@ class Hits(tuple[Hit, ...]):
     def __getitem__(self, place: slice) -> "Hits": ...
     def __getitem__(self, place: SupportsIndex | slice) -> "Hit | Hits":
         if isinstance(place, slice):
-            names = tuple.__getitem__(self, place)
-            scores, hows = (None if each is None else each[place] for each in (self._scores, self._hows))
-            return Hits(names, scores, self._total, self._whole, hows, self._corrected)  # type: ignore[arg-type]
-        hit = Hit(tuple.__getitem__(self, place), None if self._scores is None else self._scores[place])
-        hit._how = None if self._hows is None else self._hows[place]
-        return hit
+            names, scores, *rest = self.__getnewargs__()
+            total, whole, hows, corrected, buckets = rest
+            scores, hows, buckets = (None if each is None else each[place] for each in (scores, hows, buckets))
+            return Hits(names[place], scores, total, whole, hows, corrected, buckets)
+        each: Any = (None if some is None else some[place] for some in (self._scores, self._hows, self._buckets))
+        return Hit(tuple.__getitem__(self, place), *each)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, list):
@@ -190,7 +218,7 @@ class Hits(tuple[Hit, ...]):
         return tuple.__hash__(self)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.objects, self._scores, self._total, self._whole, self._hows, self._corrected
+        return self.objects, self._scores, self._total, self._whole, self._hows, self._corrected, self._buckets
 
     def __repr__(self) -> str:
         total = "" if self._total is None else f", total={self._total}"
@@ -223,6 +251,6 @@ class Hits(tuple[Hit, ...]):
 
 def with_facets(hits: Hits, facets: Facets) -> Hits:
     """Return the same hits with facets."""
-    found = Hits(hits.objects, hits.scores, hits.total, hits.whole)
+    found = Hits(*hits.__getnewargs__())
     found._facets = facets
     return found

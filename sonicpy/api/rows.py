@@ -96,7 +96,8 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
     Args:
         rows: a table that `sonicpy.api.tables` reads; or an iterable of tables, and of rows: tuples and lists (object,
             text), (object, text, lang), (collection, bucket, object, text), (collection, bucket, object, text, lang) or
-            (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as `sonicpy.api.row_parts` reads them.
+            (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as
+            `sonicpy.api.row_parts` reads them.
 
     Raises:
         InvalidArgument: `rows` is none of these, or a table lacks a column.

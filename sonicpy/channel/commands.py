@@ -46,6 +46,8 @@ class Suggest(NamedTuple):
     limit: int
     filter: str | None = None
     """Only words of objects that meet these conditions; None: all."""
+    buckets: tuple[str, ...] = ()
+    """Other buckets; see `sonicpy.bucket_names`."""
 
 
 class List(NamedTuple):
@@ -59,6 +61,8 @@ class List(NamedTuple):
     """Only words that begin with it."""
     after: str | None = None
     """Only words behind this one; None: from the first on."""
+    buckets: tuple[str, ...] = ()
+    """As in Suggest."""
 
 
 class Collections(NamedTuple):
@@ -98,6 +102,17 @@ class Exists(NamedTuple):
     collection: str
     bucket: str
     object: str
+
+
+class Similar(NamedTuple):
+    """Find objects that are like one."""
+
+    collection: str
+    bucket: str
+    object: str
+    limit: int
+    offset: int
+    scores: bool = False
 
 
 class Push(NamedTuple):
@@ -168,6 +183,8 @@ class Count(NamedTuple):
     collection: str
     bucket: str | None = None
     object: str | None = None
+    buckets: tuple[str, ...] = ()
+    """As in Suggest."""
 
 
 class CountC(NamedTuple):
@@ -181,6 +198,8 @@ class CountB(NamedTuple):
 
     collection: str
     bucket: str
+    buckets: tuple[str, ...] = ()
+    """As in Suggest."""
 
 
 class CountO(NamedTuple):
@@ -303,6 +322,7 @@ Command = (
     | FlushV
     | CountFacets
     | FlushPassing
+    | Similar
 )
 """The commands that a session leaves to the server."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sonicpy._native.quoting import take_words
 from sonicpy.errors import CommandError, InvalidArgument
-from sonicpy.option_kinds import ESCAPES, Languages, Spec
+from sonicpy.option_kinds import ESCAPES, BucketNames, Languages, Spec
 from sonicpy.options import Option
 from sonicpy.tags import LIST
 
@@ -66,7 +66,9 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
 
 
 def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[MetaPart]:
-    texts = [key for key, option in options.items() if option.kind.is_text]
+    texts = [
+        key for key, option in options.items() if option.kind.is_text and not isinstance(option.kind, BucketNames)
+    ]  # names of buckets hold no white space, and each may be in quotes
     lists = [key for key, option in options.items() if getattr(option.kind, "is_list", False)]
     _, offset = take_words(line, offset, 0)
     while offset < len(line):

@@ -97,8 +97,9 @@ def hits(
     whole: int | None = None,
     hows: Iterable[Iterable[AnsweringWord]] | None = None,
     corrected: str | None = None,
+    kind: str = "QUERY",
 ) -> bytes:
-    """Return the event of a QUERY that asked for more than names.
+    """Return the event of a QUERY that asked for more than names, or of SIMILAR (`kind`).
 
     Args:
         found: names and their scores; None: the ranking gives no scores.
@@ -113,7 +114,7 @@ def hits(
     if hows is not None:
         items = [f"{item}:{pack_held(how)}" for item, how in zip(items, hows, strict=True)]
         counts.append(pack_text(corrected))
-    return event("QUERY", [*counts, *items])
+    return event(kind, [*counts, *items])
 
 
 def error(raised: SonicError) -> bytes:

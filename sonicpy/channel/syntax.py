@@ -21,7 +21,7 @@ from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.option_kinds import Languages
-from sonicpy.options import LIMIT_CEILING, OPTIONS, Option
+from sonicpy.options import BUCKETS, LIMIT_CEILING, OPTIONS, Option
 
 SEARCH = frozenset({Mode.SEARCH})
 INGEST = frozenset({Mode.INGEST})
@@ -80,6 +80,11 @@ class Syntax:
     is_ours: bool = False
     """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether Sonic has the command without any option."""
+        return not self.is_ours and all(option.is_ours for option in self.options.values())
+
 
 def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command | SessionCommand:
     """Return the command in `line`, whose first word is that of `syntax` and whose second begins at byte `offset`.
@@ -87,7 +92,7 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
     Raises:
         CommandError: the line breaks a rule; the first failed check gives the code.
     """
-    words, offset = take_words(line, offset, syntax.words + syntax.optional_words)
+    words, offset = _words(syntax, line, offset)
     if len(words) < syntax.words:
         raise CommandError("invalid_format", syntax.usage)
     if syntax.has_text:
@@ -99,9 +104,28 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
         words.append(text)
     if offset == len(line):
         return syntax.build(words, NO_META, rules)
-    if not syntax.options:
+    if not syntax.options or (syntax.is_bare and not _begins_option(syntax, line, offset)):
         raise CommandError("invalid_format", syntax.usage)
     return syntax.build(words, read_meta(line, offset, syntax.options, rules.languages), rules)
+
+
+def _begins_option(syntax: Syntax, line: bytes, offset: int) -> bool:
+    words, _ = take_words(line, offset, 1)
+    return any(words[0].startswith(f"{key}(") for key in syntax.options)
+
+
+def _words(syntax: Syntax, line: bytes, offset: int) -> tuple[list[str], int]:
+    """Return the words of a line, and the offset behind them. An option ends optional words."""
+    if not (syntax.optional_words and syntax.options):
+        return take_words(line, offset, syntax.words + syntax.optional_words)
+    words, offset = take_words(line, offset, syntax.words)
+    for _ in range(syntax.optional_words):
+        more, behind = take_words(line, offset, 1)
+        if not more or any(more[0].startswith(f"{key}(") for key in syntax.options):
+            break
+        words += more
+        offset = behind
+    return words, offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +153,16 @@ class CommandBuilder:
         if name == "limit" and self.bounds is not None:
             return _within(values.get(name), *self.bounds(rules.limits))
         return values.get(name, EVERY_DEFAULT[name])
+
+
+class CountBuilder(CommandBuilder):
+    """Makes COUNT, whose options follow a bucket."""
+
+    def __call__(self, words: list[str], values: Mapping[str, Any], rules: LineRules) -> Any:
+        """Return the command. Raises CommandError if there are options, and words for something else than a bucket."""
+        if values and len(words) != len(BUCKET.split()):
+            raise CommandError("invalid_format", f"COUNT {BUCKET} [{BUCKETS.usage}]?")
+        return self.kind(*words, **values)
 
 
 EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for option in options}
@@ -210,6 +244,7 @@ def _row(
     *,
     optional_words: int = 0,
     is_ours: bool = False,
+    make: type[CommandBuilder] = CommandBuilder,
 ) -> Syntax:
     """Return the row of a command whose fields are its arguments and its options.
 
@@ -224,7 +259,7 @@ def _row(
         name,
         modes,
         " ".join(filter(None, (name, arguments, *named))),
-        CommandBuilder(kind, words + optional_words + has_text, bounds),
+        make(kind, words + optional_words + has_text, bounds),
         words,
         optional_words,
         has_text,
@@ -246,11 +281,12 @@ ROWS = (
     _row("BUCKETS", SEARCH, "<collection>", commands.Buckets, _of_list, is_ours=True),
     _row("OBJECTS", SEARCH, BUCKET, commands.Objects, _of_list, is_ours=True),
     _row("EXISTS", SEARCH, OBJECT, commands.Exists, is_ours=True),
+    _row("SIMILAR", SEARCH, OBJECT, commands.Similar, _of_query, is_ours=True),
     _row("PUSH", INGEST, f'{OBJECT} "<text>"', commands.Push),
     _row("UPSERT", INGEST, f'{OBJECT} "<text>"', commands.Upsert, is_ours=True),
     _row("TAG", INGEST, OBJECT, commands.Tag, is_ours=True),
     _row("POP", INGEST, f'{OBJECT} "<text>"', commands.Pop),
-    _row("COUNT", INGEST, "<collection> [<bucket> [<object>]?]?", commands.Count, optional_words=2),
+    _row("COUNT", INGEST, "<collection> [<bucket> [<object>]?]?", commands.Count, optional_words=2, make=CountBuilder),
     _row("COUNTC", INGEST, "<collection>", commands.CountC),
     _row("COUNTB", INGEST, BUCKET, commands.CountB),
     _row("COUNTO", INGEST, OBJECT, commands.CountO),

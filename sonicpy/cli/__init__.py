@@ -6,6 +6,7 @@
     evaluation   eval.py
     maintenance  maintenance.py
     shell        help.py, completion.py
+    assistants   mcp/, whose verb.py is `mcp`
 
 Shared by verbs: arguments.py (names, numbers, texts), settings.py (flags that give settings), target.py (the index that
 a verb works on), output.py (lines or JSON, and remarks).

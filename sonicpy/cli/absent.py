@@ -13,14 +13,25 @@ NAMES_SHOWN = 5
 
 def remark_absent(index: Target, collection: str, bucket: str) -> None:
     """Print a remark unless the bucket is there. Raises SonicError if a server does not answer."""
+    sentence = absent(index, collection, bucket)
+    if sentence is not None:
+        remark(sentence)
+
+
+def absent(index: Target, collection: str, bucket: str) -> str | None:
+    """Return a sentence about a collection or bucket that is not there; None: both are, or the server lists no names.
+
+    Raises:
+        SonicError: a server does not answer.
+    """
     with suppress(CommandError):  # Sonic itself lists no names
         buckets = index.buckets(collection)
         if bucket in buckets:
-            return
+            return None
         if buckets:
-            remark(f"collection {collection!r} has no bucket {bucket!r}{_meant(bucket, buckets)}")
-        else:
-            remark(f"there is no collection {collection!r}{_meant(collection, index.collections())}")
+            return f"collection {collection!r} has no bucket {bucket!r}{_meant(bucket, buckets)}"
+        return f"there is no collection {collection!r}{_meant(collection, index.collections())}"
+    return None
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
-from sonicpy.cli.importing.in_step import FolderTarget, ServerTarget, Target
+from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.mapping import scaled, split_tags
 from sonicpy.cli.importing.row_sources import Source
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _passes(arguments, FolderTarget(index, _columns(arguments), _owner(arguments)))
 
 
-def _passes(arguments: argparse.Namespace, target: Target) -> int:
+def _passes(arguments: argparse.Namespace, target: MirrorTarget) -> int:
     status = _pass(arguments, target)
     while arguments.every is not None:
         time.sleep(arguments.every)
@@ -108,7 +108,7 @@ def _passes(arguments: argparse.Namespace, target: Target) -> int:
     return status
 
 
-def _pass(arguments: argparse.Namespace, target: Target) -> int:
+def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
     since = None if arguments.whole or arguments.watermark is None else target.watermark
     began = time.monotonic()
     with closing(_source(arguments)) as source:

@@ -10,6 +10,7 @@ from sonicpy.version import VERSION
 MODULES = {
     "demo": "demo.verb", "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
+    "similar": "search",
     "ls": "ls",
     "push": "ingest", "upsert": "ingest", "tag": "ingest", "pop": "ingest", "flush": "ingest",
     "import": "importing.verb", "mirror": "mirror",
@@ -19,6 +20,7 @@ MODULES = {
     "cluster": "cluster",
     "keys": "keys",
     "shell": "shell", "help": "help", "completion": "completion",
+    "mcp": "mcp.verb",
 }  # fmt: skip
 """verb -> the module of this package that adds it. Only the module of the given verb is loaded, because a server runs
 for long and does not need the others."""
@@ -34,10 +36,12 @@ server
   cluster      make a cluster of several machines, show it, or try one on this machine
   browse       show an index in a browser
   keys         make keys that allow some verbs in some buckets, list and revoke them
+  mcp          offer an index to an assistant as tools (Model Context Protocol)
 
 search
   query        print the objects that match a text
   suggest      print words that complete or correct a word
+  similar      print the objects that are like an object
   list         print the words of a bucket
   ls           print the names of collections, buckets or objects
   count        count buckets, objects, words, or words of an object

@@ -3,13 +3,14 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.api.shown import Show, Shown, shows
+from sonicpy.bucket_names import AnyBucket, in_bucket, with_others
 from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
     STDIN,
@@ -41,6 +42,9 @@ SUGGEST = f"""\
 Print words of the bucket that complete or correct a word, one a line: of several words in quotes the last one, and
 first those that stand together with the words before it. {WHERE}"""
 
+SIMILAR = f"""\
+Print the objects that share rare words with an object, most like it first, one a line. {WHERE}"""
+
 LIST = f"""\
 Print the words of a bucket in byte order, one a line. {WHERE}"""
 
@@ -67,15 +71,24 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages nan")
     add_scoped(parser, "word")
     add_options(parser, "SUGGEST")
+    _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
+    parser = verbs.add_parser("similar", description=SIMILAR, epilog="example: sonicpy similar messages message:1")
+    add_scoped(parser, "object")
+    add_options(parser, "SIMILAR")
+    parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
+    add_target_flags(parser)
+    parser.set_defaults(run=similar)
     parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages --limit 1000")
     add_scoped(parser)
     add_options(parser, "LIST")
+    _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=list_words)
     parser = verbs.add_parser("count", description=COUNT, epilog="example: sonicpy count messages default")
     add_names(parser)
+    _add_buckets(parser)
     parser.add_argument("--of", choices=KINDS, help="the kind to count (default: buckets of a collection, else words)")
     add_target_flags(parser)
     parser.set_defaults(run=count)
@@ -87,12 +100,28 @@ def add_verbs(verbs: Verbs) -> None:
     parser.set_defaults(run=stats)
 
 
+def _add_buckets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--buckets", metavar="LIST", default="",
+        help="search BUCKET and these as one: names with commas between; with * behind them all that begin so"
+    )  # fmt: skip
+
+
+def _where(arguments: argparse.Namespace) -> AnyBucket:
+    """Return the bucket of the arguments, or it and the others. Raises ConfigError if these are not allowed."""
+    try:
+        return with_others(arguments.bucket, arguments.buckets)
+    except InvalidArgument as error:
+        raise ConfigError(f"flag --{error}.") from error
+
+
 def _add_query(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "query", description=QUERY, epilog='example: sonicpy query messages "hello nantes" --scores'
     )
     add_scoped(parser, "text")
     add_options(parser, "QUERY")
+    _add_buckets(parser)
     parser.add_argument(
         "--show", metavar="HOW", help="print tabs and titles, texts and links behind objects: a .csv or .jsonl file "
         "with the columns id, title, text, link, a URL with {object}, or module:function"
@@ -110,6 +139,7 @@ def _add_explain(verbs: Verbs) -> None:
     )
     add_scoped(parser, "text")
     add_options(parser, "EXPLAIN")
+    _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=explain)
 
@@ -133,7 +163,7 @@ def query(arguments: argparse.Namespace) -> int:
 def _remark_more(index: Target, arguments: argparse.Namespace, text: str) -> None:
     """Say how many objects answer where a page is full."""
     wanted = {**options_given(arguments, "QUERY"), "limit": 0, "offset": 0, "total": True}
-    total = index.query(arguments.collection, arguments.bucket, text, **wanted).total
+    total = index.query(arguments.collection, _where(arguments), text, **wanted).total
     shown = arguments.offset + arguments.limit
     if total is not None and total > shown:
         remark(f"{total:,} objects answer; --offset {shown} shows the next ones")
@@ -153,13 +183,13 @@ def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
     if arguments.ranges is not None:
         facets |= {each.name: each.bounds for each in parse_ranges(arguments.ranges)}
     given = options_given(arguments, "QUERY")
-    return index.query(arguments.collection, arguments.bucket, text, facets=facets or None, **given)
+    return index.query(arguments.collection, _where(arguments), text, facets=facets or None, **given)
 
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Show | None, before: str) -> None:
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
     objects = [str(hit) for hit in hits]
-    shown = display(arguments.collection, arguments.bucket, objects) if display else [Shown()] * len(objects)
+    shown = _displays(display, arguments, hits) if display else [Shown()] * len(objects)
     for one, made in zip(value["hits"], shown, strict=True):
         one.update({key: each for key, each in made._asdict().items() if each is not None})
     lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
@@ -184,8 +214,15 @@ def _facet_lines(facets: Facets) -> Iterator[str]:
             yield f"{name} {'' if low is None else low}..{'' if high is None else high}\t{count}"
 
 
+def _displays(display: Show, arguments: argparse.Namespace, hits: Hits) -> Sequence[Shown]:
+    """Return the displays of hits, of one bucket or of several."""
+    if hits.buckets is None:
+        return display(arguments.collection, arguments.bucket, hits.objects)
+    return [display(arguments.collection, hit.bucket or "", [hit.object])[0] for hit in hits]
+
+
 def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
-    line = str(hit)
+    line = str(hit) if hit.bucket is None else in_bucket(hit.bucket, hit.object)
     if arguments.scores:
         line += "\t" + coloured(_score(hit.score), "dim")
     if hit.how is not None:
@@ -203,7 +240,7 @@ def suggest(arguments: argparse.Namespace) -> int:
     with open_target(arguments) as index:
         try:
             given = options_given(arguments, "SUGGEST")
-            words = index.suggest(arguments.collection, arguments.bucket, word, **given)
+            words = index.suggest(arguments.collection, _where(arguments), word, **given)
         except CommandError as error:
             if error.code != NO_WORD:
                 raise
@@ -215,10 +252,21 @@ def suggest(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def similar(arguments: argparse.Namespace) -> int:
+    """Print the objects that are like one. Raises SonicError if that fails."""
+    with open_target(arguments) as index:
+        options = options_given(arguments, "SIMILAR")
+        hits = index.similar(arguments.collection, arguments.bucket, arguments.object, **options)
+        if not hits:
+            remark_absent(index, arguments.collection, arguments.bucket)
+    show(arguments, {"hits": hits.to_dicts()}, *(_line(arguments, hit, Shown()) for hit in hits))
+    return 0
+
+
 def list_words(arguments: argparse.Namespace) -> int:
     """Print words. Raises SonicError if that fails."""
     with open_target(arguments) as index:
-        words = index.words(arguments.collection, arguments.bucket, **options_given(arguments, "LIST"))
+        words = index.words(arguments.collection, _where(arguments), **options_given(arguments, "LIST"))
         if not words:
             remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
@@ -231,8 +279,11 @@ def count(arguments: argparse.Namespace) -> int:
         what = counted(arguments.bucket, arguments.object, arguments.of)
     except InvalidArgument as error:
         raise ConfigError(f"flag --{error}.") from error
+    if arguments.buckets and (arguments.bucket is None or arguments.object is not None):
+        raise ConfigError("flag --buckets is given without a bucket or with an object; allowed is it with a bucket.")
+    bucket = _where(arguments) if arguments.buckets else arguments.bucket
     with open_target(arguments) as index:
-        number = index.count(arguments.collection, arguments.bucket, arguments.object, of=what)
+        number = index.count(arguments.collection, bucket, arguments.object, of=what)
     show(arguments, {"count": number, "of": what}, f"{number} {what}" if sys.stdout.isatty() else str(number))
     return 0
 
@@ -241,7 +292,7 @@ def explain(arguments: argparse.Namespace) -> int:
     """Print an explanation. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments) as index:
-        explained = index.explain(arguments.collection, arguments.bucket, text, **options_given(arguments, "EXPLAIN"))
+        explained = index.explain(arguments.collection, _where(arguments), text, **options_given(arguments, "EXPLAIN"))
     print(explained.to_json() if arguments.json else explained)
     return 0
 

@@ -49,6 +49,7 @@ class AnswerKind(StrEnum):
     QUERY = "QUERY"
     SUGGEST = "SUGGEST"
     LIST = "LIST"
+    SIMILAR = "SIMILAR"
 
     @property
     def is_event(self) -> bool:
@@ -56,7 +57,7 @@ class AnswerKind(StrEnum):
         return self in _EVENTS
 
 
-_EVENTS = frozenset({AnswerKind.QUERY, AnswerKind.SUGGEST, AnswerKind.LIST})
+_EVENTS = frozenset({AnswerKind.QUERY, AnswerKind.SUGGEST, AnswerKind.LIST, AnswerKind.SIMILAR})
 
 Answer = str | SonicError
 """The text behind the first word of the line (in an EVENT: its items), or the server's refusal."""

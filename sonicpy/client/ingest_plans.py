@@ -128,11 +128,21 @@ def _flush_passing(collection: str, bucket: str | None, object: ObjectName | Non
 
 
 def number(
-    command: str, collection: str, bucket: str | None = None, object: ObjectName | None = None, *, changes: bool = False
+    command: str,
+    collection: str,
+    bucket: str | None = None,
+    object: ObjectName | None = None,
+    options: str = "",
+    *,
+    changes: bool = False,
 ) -> CallPlan[int]:
-    """Plan a command of mode ingest that takes names and answers with a number."""
+    """Plan a command of mode ingest that takes names and answers with a number.
+
+    Args:
+        options: META arguments, with a space before each.
+    """
     check_names(collection, bucket)
     oid = None if object is None else object_word(object)
-    line = " ".join(name for name in (command, collection, bucket, oid) if name is not None)
+    line = " ".join(name for name in (command, collection, bucket, oid) if name is not None) + options
     reply = yield Exchange(Mode.INGEST, command, AnswerKind.RESULT, lambda server: [line], changes=changes)
     return int(reply.answers[0])

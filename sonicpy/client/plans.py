@@ -5,7 +5,7 @@ A plan is a generator. It yields an Exchange, receives the Reply (or the error, 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord
 from sonicpy.api.hits import Hit, Hits, with_facets
 from sonicpy.arguments import nothing_behind, number_of, text_of
+from sonicpy.bucket_names import AnyBucket, one_or_several, only_one, split_bucket
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.held_words import unpack_held, unpack_text
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
@@ -31,8 +32,8 @@ from sonicpy.client.lines import (
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.filters.grammar import filter_text
-from sonicpy.ids import ObjectName, check_collection, shown
-from sonicpy.options import LIMIT_CEILING
+from sonicpy.ids import ObjectName, check_bucket, check_collection, shown
+from sonicpy.options import LIMIT_CEILING, checked
 from sonicpy.search import FacetSearch, FilterLike, Search
 
 Item = TypeVar("Item")
@@ -75,9 +76,9 @@ def query(search: Search) -> CallPlan[Hits]:
             if _has_whole(server):
                 totals.append(int(items.pop(0)))
         if not search.how:
-            return _hits(items, server)
+            return _hits(items, server, has_buckets=bool(search.buckets))
         corrected.append(unpack_text(items.pop(0)))
-        return _hits_with_words(items, server)
+        return _hits_with_words(items, server, has_buckets=bool(search.buckets))
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
     found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
@@ -85,42 +86,78 @@ def query(search: Search) -> CallPlan[Hits]:
     total, whole = (*totals, None, None)[:2]
     hows = [hit.how or () for hit in found] if search.how else None
     better = corrected[0] if corrected else None
-    return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole, hows, better)
+    buckets = [hit.bucket or "" for hit in found] if search.buckets else None
+    known = scores if len(scores) == len(found) else None
+    return Hits(map(str, found), known, total, whole, hows, better, buckets)
 
 
-def suggest(collection: str, bucket: str, word: str, limit: int, filter: FilterLike = None) -> CallPlan[list[str]]:
-    """Plan SUGGEST."""
+def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[str, Any]) -> CallPlan[Hits]:
+    """Plan SIMILAR."""
     check_scope(collection, bucket)
+    oid, page = object_word(object), checked("SIMILAR", options)
+
+    def line(server: ServerInfo, limit: int, offset: int) -> str:
+        given = {"limit": limit, "offset": offset, "scores": True}
+        return f"SIMILAR {collection} {bucket} {oid}{meta('SIMILAR', given)}"
+
+    def read(answer: str, server: ServerInfo) -> list[Hit]:
+        return _hits(_items(answer), server)
+
+    found = yield from _paged(AnswerKind.SIMILAR, line, read, page["limit"], page["offset"], QUERY_PAGE)
+    return Hits(map(str, found), [hit.score or 0.0 for hit in found])
+
+
+def suggest(
+    collection: str, bucket: AnyBucket, word: str, limit: int, filter: FilterLike = None
+) -> CallPlan[list[str]]:
+    """Plan SUGGEST."""
+    first, buckets = one_or_several(bucket)
+    check_scope(collection, first)
     limit = number_of("limit", limit)
-    given = {"limit": limit, "filter": None if filter is None else filter_text(filter)}
-    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta('SUGGEST', given)}"
+    given = {"limit": limit, "filter": None if filter is None else filter_text(filter), "buckets": buckets}
+    line = f"SUGGEST {collection} {first} {sendable('word', word)}{meta('SUGGEST', given)}"
     if limit == 0:  # a server would refuse it
         return []
     return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
 
 
-def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, after: str | None) -> CallPlan[list[str]]:
+def words(
+    collection: str, bucket: AnyBucket, limit: int, offset: int, prefix: str, after: str | None
+) -> CallPlan[list[str]]:
     """Plan LIST, with PREFIX and AFTER only where they are given: Sonic lacks them."""
-    check_scope(collection, bucket)
+    first, buckets = one_or_several(bucket)
+    check_scope(collection, first)
     given = {"prefix": text_of("prefix", prefix), "after": None if after is None else text_of("after", after) or None}
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
-        return f"LIST {collection} {bucket}{meta('LIST', {**given, 'limit': limit, 'offset': offset})}"
+        options = {**given, "limit": limit, "offset": offset, "buckets": buckets}
+        return f"LIST {collection} {first}{meta('LIST', options)}"
 
     limit, offset = number_of("limit", limit), number_of("offset", offset)
     return (yield from _paged(AnswerKind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
 
 
-def count(collection: str, bucket: str | None, object: ObjectName | None, of: Counted | None) -> CallPlan[int]:
+def count(collection: str, bucket: AnyBucket | None, object: ObjectName | None, of: Counted | None) -> CallPlan[int]:
     """Plan COUNT, which every version of Sonic has: of buckets, words of a bucket, or words of an object.
 
     COUNTB counts the objects of a bucket, STATS those of a collection.
     """
-    if counted(bucket, object, of) != "objects":
-        return number("COUNT", collection, bucket, object)
-    if bucket is None:
+    what = counted(bucket, object, of)
+    if what == "objects" and bucket is None:
         return _objects_of(stats(collection, None))
-    return number("COUNTB", collection, bucket)
+    command = "COUNTB" if what == "objects" else "COUNT"
+    if object is not None:
+        bucket = only_one(bucket)
+    first, buckets = one_or_several(bucket)
+    if buckets and command == "COUNT":
+        return _words_of_several(collection, first, meta(command, {"buckets": buckets}))
+    return number(command, collection, first, object, meta(command, {"buckets": buckets}))
+
+
+def _words_of_several(collection: str, bucket: str, options: str) -> CallPlan[int]:
+    """Plan COUNT of several buckets. A server that lacks them takes the option for an object, but refuses COUNTB."""
+    yield from number("COUNTB", collection, bucket, None, options)
+    return (yield from number("COUNT", collection, bucket, None, options))
 
 
 def _objects_of(figures: CallPlan[Any]) -> CallPlan[int]:
@@ -132,6 +169,12 @@ def scope(collection: str, bucket: str) -> tuple[str, str]:
     """Return the names of a bucket. Raises InvalidArgument unless both are given."""
     check_scope(collection, bucket)
     return collection, bucket
+
+
+def given(bucket: AnyBucket) -> AnyBucket:
+    """Return a bucket, or several. Raises InvalidArgument if it is none, such as None."""
+    check_bucket(one_or_several(bucket)[0])
+    return bucket
 
 
 def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, str]:
@@ -363,19 +406,22 @@ def _has_whole(server: ServerInfo) -> bool:
     return server.name == OUR_NAME and WHOLE not in server.refused
 
 
-def _hits(items: list[str], server: ServerInfo) -> list[Hit]:
+def _hits(items: list[str], server: ServerInfo, *, has_buckets: bool = False) -> list[Hit]:
     if not _has_scores(server):
         return [Hit(name, None) for name in items]
     pairs = [item.rpartition(":") for item in items]
-    return [Hit(name, None if score == NO_SCORE else float(score)) for name, _, score in pairs]
+    scored = [(name, None if score == NO_SCORE else float(score)) for name, _, score in pairs]
+    if not has_buckets:
+        return [Hit(name, score) for name, score in scored]
+    return [Hit(object, score, None, bucket) for name, score in scored for bucket, object in (split_bucket(name),)]
 
 
-def _hits_with_words(items: list[str], server: ServerInfo) -> list[Hit]:
+def _hits_with_words(items: list[str], server: ServerInfo, *, has_buckets: bool) -> list[Hit]:
     """Return hits with the words by which they answer, which are behind the last colon of each item."""
     pairs = [item.rpartition(":") for item in items]
-    hits = _hits([name for name, _, _ in pairs], server)
+    hits = _hits([name for name, _, _ in pairs], server, has_buckets=has_buckets)
     words = ([HeldWord(*word) for word in unpack_held(packed)] for _, _, packed in pairs)
-    return [Hit(hit, hit.score, tuple(held)) for hit, held in zip(hits, words, strict=True)]
+    return [Hit(hit, hit.score, tuple(held), hit.bucket) for hit, held in zip(hits, words, strict=True)]
 
 
 def _items(answer: str) -> list[str]:

@@ -55,6 +55,8 @@ DEFAULTS = cast(
             suggest_limit_maximum=20,
             list_limit_default=100,
             list_limit_maximum=500,
+            buckets_maximum=1_000,
+            note_unanswered=False,
         ),
         store=PlainSection(
             kv=PlainSection(

@@ -155,6 +155,8 @@ class SearchConfig(Section):
     suggest_limit_maximum: Limit = 20
     list_limit_default: Limit = 100
     list_limit_maximum: Limit = 500
+    buckets_maximum: Limit = 1_000
+    note_unanswered: TrueOrFalse = False
 
 
 class KvPoolConfig(Section):

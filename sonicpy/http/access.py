@@ -16,15 +16,24 @@ class Endpoint(NamedTuple):
 
 PAGE_FILES = (
     "api.js", "box.js", "contents.js", "dom.js", "figures.js", "filters.js", "logo.svg", "main.js", "request.js",
-    "routes.js", "search.js", "state.js", "style.css", "welcome.js", "why.js",
+    "routes.js", "search.js", "state.js", "style.css", "token.js", "welcome.js", "why.js",
 )  # fmt: skip
+
+KIT_FILES = ("sonicpy-instantsearch.js", "sonicpy-search.js")
+"""Modules for pages of other sites."""
 
 HEALTH = Endpoint("GET", "/health")
 """The health check is answered for every Host, because load balancers use any name."""
 OPEN = frozenset(
-    {HEALTH, Endpoint("GET", "/"), Endpoint("GET", "/docs"), *(Endpoint("GET", f"/page/{name}") for name in PAGE_FILES)}
+    {
+        HEALTH,
+        Endpoint("GET", "/"),
+        Endpoint("GET", "/docs"),
+        *(Endpoint("GET", f"/page/{name}") for name in PAGE_FILES),
+        *(Endpoint("GET", f"/{name}") for name in KIT_FILES),
+    }
 )
-"""Operations that need no password: the page, which prompts for it, and health checks."""
+"""Operations that need no password: the page, which prompts for it, the modules for pages, and health checks."""
 READS = OPEN | {
     Endpoint("GET", "/openapi.json"),
     Endpoint("GET", "/v1/about"),
@@ -33,6 +42,7 @@ READS = OPEN | {
     Endpoint("POST", "/v1/query/many"),
     Endpoint("GET", "/v1/search"),
     Endpoint("GET", "/v1/suggest"),
+    Endpoint("GET", "/v1/similar"),
     Endpoint("GET", "/v1/explain"),
     Endpoint("GET", "/v1/facets"),
     Endpoint("GET", "/v1/words"),

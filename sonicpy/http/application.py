@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from sonicpy.access.admission import Keys
 from sonicpy.api.shown import Function, shows
-from sonicpy.http.access import Endpoint, Offered
+from sonicpy.http.access import KIT_FILES, Endpoint, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
 from sonicpy.http.control import control_operations
@@ -27,6 +27,7 @@ from sonicpy.http.search import search_operations
 from sonicpy.version import VERSION
 
 PAGE = Path(__file__).parent / "page"
+KIT = Path(__file__).parent / "kit"
 MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -70,6 +71,7 @@ def app(
     add_operations(application, "control", control_operations(backend, read_only=read_only))
     if page:
         add_operations(application, "page", page_operations())
+    add_operations(application, "kit", kit_operations())
     compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
     known = None if hosts is None else Hosts(hosts)
     rules = RequestRules(password, keys, read_only, refuse, frozenset(origins), known)
@@ -113,6 +115,11 @@ def page_operations() -> list[Operation]:
         answer = file_at(path)
         found += [Operation("GET", address, answer, route=FlatRoute, is_shown=False) for address in addresses]
     return found
+
+
+def kit_operations() -> list[Operation]:
+    """Return the operations that give the modules for pages of other sites."""
+    return [Operation("GET", f"/{name}", file_at(KIT / name), route=FlatRoute, is_shown=False) for name in KIT_FILES]
 
 
 def file_at(path: Path) -> Callable[[], Coroutine[Any, Any, Response]]:

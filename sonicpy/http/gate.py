@@ -35,6 +35,9 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+PRIVATE = (b"cache-control", b"private, no-cache")
+"""Of an answer to a request with a secret: no cache that others share may keep it."""
+VARY_SECRET, VARY_ORIGIN = (b"vary", b"Authorization"), (b"vary", b"Origin")
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 HEADERS = [
     NO_SNIFF,
@@ -95,6 +98,7 @@ class Gate:
         self._hosts = rules.hosts if self._secret is None else None
         self._load = Load()
         self._behind_hosts: ASGIApp = self._answer
+        self._varies = bool(rules.origins) and "*" not in rules.origins
         if rules.origins:
             self._behind_hosts = CORSMiddleware(
                 self._answer, tuple(rules.origins), ("GET", "POST"), ASKED_BY_PAGES, expose_headers=READ_BY_PAGES
@@ -117,7 +121,7 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose Host is accepted."""
-        answer = AnswerWriter(send, scope)
+        answer = AnswerWriter(send, scope, varies=self._varies)
         headers = dict(scope["headers"])
         if scope["method"] == "HEAD":  # GET, without the content of the answer
             scope = {**scope, "method": "GET"}
@@ -197,6 +201,8 @@ class Gate:
         """Note the permit of a key or a token; return whether it is one. Raises HTTPException if it allows nothing."""
         try:
             permit = None if self._rules.keys is None else self._rules.keys.admit(token)
+            if permit is not None:
+                permit.use()
         except TooOften as refused:
             raise HTTPException(429, str(refused)) from refused
         except NotPermitted as refused:
@@ -231,12 +237,20 @@ async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Sen
 
 
 class AnswerWriter:
-    """The answer to a request, with the headers of all answers."""
+    """The answer to a request, with the headers of all answers.
 
-    def __init__(self, send: Send, scope: Scope) -> None:
+    Args:
+        varies: it depends on the origin of the page that asks.
+    """
+
+    def __init__(self, send: Send, scope: Scope, *, varies: bool = False) -> None:
         self._send = send
         self._is_head = scope["method"] == "HEAD"
         self._id = scope[ID].encode()
+        given = {name for name, _ in scope["headers"]}
+        self._has_secret = b"authorization" in given
+        # CORSMiddleware adds it to answers to pages; a cache must not give these the answer to another request.
+        self._varies = [VARY_ORIGIN] if varies and b"origin" not in given else []
         self.has_begun = False
 
     async def send(self, message: Message) -> None:
@@ -246,7 +260,9 @@ class AnswerWriter:
             headers = message["headers"]
             is_page = any(value.startswith(b"text/html") for name, value in headers if name == b"content-type")
             protection = HEADERS if is_page else (NO_SNIFF,)
-            headers = [*headers, *protection, (b"x-request-id", self._id)]
+            if self._has_secret:
+                headers = [*(each for each in headers if each[0] != PRIVATE[0]), PRIVATE, VARY_SECRET]
+            headers = [*headers, *self._varies, *protection, (b"x-request-id", self._id)]
             message = {"type": "http.response.start", "status": message["status"], "headers": headers}
         elif self._is_head:
             message = {**message, "body": b""}

@@ -5,26 +5,34 @@ from contextvars import ContextVar
 from typing import Any
 
 from sonicpy.access.admission import Permit
-from sonicpy.access.grant import NotPermitted, asked_scope
+from sonicpy.access.grant import Grant, NotPermitted, asked_scope, asked_scopes
 from sonicpy.access.scopes import EVERYTHING, KeyScope
+from sonicpy.api.explanation import Explanation
+from sonicpy.api.hits import Hits, with_facets
+from sonicpy.bucket_names import AnyBucket
 from sonicpy.errors import CommandError
+from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
 PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
 """Of the secret that the present request brought; None: everything is allowed."""
 
 
-def _named(args: Sequence[Any]) -> KeyScope:
-    """Return the buckets in the first two arguments of a method."""
-    names = [name if isinstance(name, str) else None for name in (*args[:2], None, None)]
-    return asked_scope(names[0], names[1])
+def _named(args: Sequence[Any]) -> list[KeyScope]:
+    """Return the buckets in the first two arguments of a method: names, or the elements of several buckets."""
+    collection, bucket = (*args[:2], None, None)[:2]
+    several = bucket if isinstance(bucket, list | tuple) and bucket else None
+    name = collection if isinstance(collection, str) else None
+    if several is None:
+        return [asked_scope(name, bucket if isinstance(bucket, str) else None)]
+    return asked_scopes(name, None, map(str, several))[1:]
 
 
-def _all(args: Sequence[Any]) -> KeyScope:
-    return EVERYTHING
+def _all(args: Sequence[Any]) -> list[KeyScope]:
+    return [EVERYTHING]
 
 
-METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], KeyScope]]] = {
+METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], list[KeyScope]]]] = {
     "query": ("query", _named),
     "suggest": ("suggest", _named),
     "explain": ("explain", _named),
@@ -62,10 +70,23 @@ class GuardedBackend:
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return the result of a method. Raises NotPermitted if the key does not allow it."""
         permit = PERMIT.get()
+        if permit is None:
+            return await self._backend.call(method, *args, **options)
+        grant = permit.grant
+        verb, scopes_of_call = METHODS.get(method, (method, _all))
+        grant.check(verb, scopes_of_call(args))
+        found = await self._backend.call(method, *args, **within(grant, options))
+        return coarse_hits(found) if grant.filters and isinstance(found, Hits) else found
+
+    async def explained(self, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
+        """Return the explanation of a query whose words are marked in texts that its hits are shown with: the client
+        gets these texts alone, so the key has to allow the query."""
+        permit = PERMIT.get()
         if permit is not None:
-            verb, scope_of_call = METHODS.get(method, (method, _all))
-            permit.use().check(verb, [scope_of_call(args)])
-        return await self._backend.call(method, *args, **options)
+            permit.grant.check("query", _named((collection, bucket)))
+            options = within(permit.grant, options)
+        found: Explanation = await self._backend.call("explain", collection, bucket, text, **options)
+        return found
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of names, as `Backend.names`."""
@@ -80,7 +101,7 @@ class GuardedBackend:
         grant, refused, places = permit.use(), [], []
         for place, row in enumerate(rows):
             try:
-                grant.check("upsert" if upsert else "push", [_named(row)])
+                grant.check("upsert" if upsert else "push", _named(row))
             except NotPermitted as error:
                 refused.append((place, str(error)))
             else:
@@ -113,3 +134,32 @@ class GuardedBackend:
         permit = PERMIT.get()
         if permit is not None:
             permit.grant.check(verb, [scope])
+
+
+def within(grant: Grant, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a question with the fixed filters of a key added to its own.
+
+    Raises:
+        NotPermitted: the question shows where an object outside stands in an order.
+        InvalidArgument: its filter is not one.
+    """
+    if not grant.filters:
+        return options
+    grant.check_after(options.get("after"))
+    apart = bool(options.get("apart"))
+    return {**options, "filter": with_fixed(grant.filters, options.get("filter"), apart=apart)}
+
+
+def coarse_hits(hits: Hits) -> Hits:
+    """Return hits with scores cut behind two decimals, and without a corrected text."""
+    scores = None if hits.scores is None else [coarse(score) or 0.0 for score in hits.scores]
+    found = Hits(hits.objects, scores, hits.total, hits.whole, hits.hows, None, hits.buckets)
+    return found if hits.facets is None else with_facets(found, hits.facets)
+
+
+async def explained(backend: Backend, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
+    """Return the explanation of a query, for marks in texts; see `GuardedBackend.explained`."""
+    if isinstance(backend, GuardedBackend):
+        return await backend.explained(collection, bucket, text, **options)
+    found: Explanation = await backend.call("explain", collection, bucket, text, **options)
+    return found

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sonicpy.errors import SonicError
+from sonicpy.http.guarded import PERMIT
 from sonicpy.http.models import HitsJson, ProblemJson, QueryBody, Strict
 from sonicpy.http.problems import noted_status
 from sonicpy.http.routes import ListedRoute, Operation
@@ -42,16 +43,24 @@ def many_operation(answer: AnswerOne) -> Operation:
         """Return the objects that answer each of several texts. One that is refused leaves the others alone."""
         async with asyncio.TaskGroup() as group:
             tasks = []
-            for query in body.queries:
-                tasks.append(group.create_task(_answered(answer, query)))
+            for place, query in enumerate(body.queries):
+                tasks.append(group.create_task(_answered(answer, query, is_counted=place == 0)))
                 await asyncio.sleep(0)  # one begins in a pass of the loop, so that others are served between them
         return ManyJson(answers=[task.result() for task in tasks])
 
     return Operation("POST", "/v1/query/many", query_many, id="query_many", route=ListedRoute, omits_unset=True)
 
 
-async def _answered(answer: AnswerOne, query: Any) -> HitsJson | ProblemJson:
+async def _answered(answer: AnswerOne, query: Any, *, is_counted: bool) -> HitsJson | ProblemJson:
+    """Return the answer of a query.
+
+    Args:
+        is_counted: the gate has counted it for the rate of a key, as the request.
+    """
+    permit = PERMIT.get()
     try:
+        if permit is not None and not is_counted:
+            permit.use()
         return await answer(query)
     except SonicError as error:
         status = noted_status(error)

@@ -5,7 +5,13 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
@@ -54,6 +60,13 @@ Ranges = Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=RANG
 Apart = Annotated[bool, Query(description=APART.sentence)]
 PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="maximum number of items")]
 Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only names with this beginning")]
+OtherBuckets = Annotated[
+    str,
+    Query(
+        max_length=QUERY_TEXT_MAX,
+        description="other buckets, which are searched together with it, as BUCKETS of the channel: `b2,forum:*`",
+    ),
+]
 After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names behind this one, the last of a page")]
 
 BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
@@ -126,6 +139,7 @@ class HitJson(BaseModel):
     object: str
     score: float | None = Field(description="None: the ranking has no scores")
     how: list[HeldWordJson] | None = Field(default=None, description="the words by which it answers, if requested")
+    bucket: str | None = Field(default=None, description="its bucket, if several were searched")
 
 
 class FacetsJson(BaseModel):
@@ -262,6 +276,7 @@ class LongText(Strict):
     collection: FieldOfName
     bucket: FieldOfName
     text: str = Field(max_length=QUERY_BODY_MAX)
+    buckets: str = Field(default="", max_length=QUERY_BODY_MAX, description="other buckets, as `b2,forum:*`")
 
 
 OneVector = Annotated[str, Field(max_length=VECTOR_MAX)] | Annotated[list[float], Field(max_length=NUMBERS_MAX)]

@@ -15,8 +15,10 @@ from sonicpy.api.held_word import held_json
 from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
+from sonicpy.bucket_names import AnyBucket, with_others
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
+from sonicpy.http.guarded import explained
 from sonicpy.http.many import many_operation
 from sonicpy.http.models import (
     LIMIT_MAX,
@@ -36,6 +38,7 @@ from sonicpy.http.models import (
     NamesJson,
     Of,
     OptionalName,
+    OtherBuckets,
     PageLimit,
     Prefix,
     QueryBody,
@@ -71,6 +74,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
         Operation("GET", "/v1/facets", operations.facets),
         Operation("GET", "/v1/suggest", operations.suggest),
         Operation("GET", "/v1/search", operations.search, omits_unset=True),
+        Operation("GET", "/v1/similar", operations.similar, omits_unset=True),
         Operation("GET", "/v1/words", operations.words),
         Operation("GET", "/v1/explain", operations.explain),
         Operation("GET", "/v1/collections", operations.collections),
@@ -105,15 +109,17 @@ class SearchOperations:
         of: Of = None,
         ranges: Ranges = None,
         apart: Apart = False,
+        buckets: OtherBuckets = "",
         **options: Any,
     ) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        hits = await self._backend.call("query", collection, bucket, text, **options)
+        where = with_others(bucket, buckets)
+        hits = await self._backend.call("query", collection, where, text, **options)
         counts = CountedWith(of, ranges, apart)
-        return hits_json(hits, text, options, await self._counted(collection, bucket, text, counts, options))
+        return hits_json(hits, text, options, await self._counted(collection, where, text, counts, options))
 
     async def _counted(
-        self, collection: str, bucket: str, text: str, counts: "CountedWith", options: Mapping[str, Any]
+        self, collection: str, bucket: AnyBucket, text: str, counts: "CountedWith", options: Mapping[str, Any]
     ) -> FacetsJson | None:
         """Return the facets that are asked for with a query; None: there are none."""
         if counts.of is None and counts.ranges is None:
@@ -124,18 +130,24 @@ class SearchOperations:
 
     @takes_options("FACETS")
     async def facets(
-        self, collection: CollectionName, bucket: BucketName, text: QueryText = "", **options: Any
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText = "",
+        buckets: OtherBuckets = "",
+        **options: Any,
     ) -> FacetsJson:
         """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
-        found = await self._backend.call("facets", collection, bucket, text, **options)
+        found = await self._backend.call("facets", collection, with_others(bucket, buckets), text, **options)
         return FacetsJson(**found.to_dict())
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
-        options = body.model_dump(exclude={"collection", "bucket", "text", *CountedWith._fields})
-        hits = await self._backend.call("query", body.collection, body.bucket, body.text, **options)
+        options = body.model_dump(exclude={"collection", "bucket", "text", "buckets", *CountedWith._fields})
+        where = with_others(body.bucket, body.buckets)
+        hits = await self._backend.call("query", body.collection, where, body.text, **options)
         counts = CountedWith(body.of, body.ranges, body.apart)
-        counted = await self._counted(body.collection, body.bucket, body.text, counts, options)
+        counted = await self._counted(body.collection, where, body.text, counts, options)
         return hits_json(hits, body.text, options, counted)
 
     async def suggest(
@@ -145,10 +157,12 @@ class SearchOperations:
         word: Annotated[str, Query(max_length=200)],
         limit: PageLimit = 5,
         filter: Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=FILTER.sentence)] = None,
+        buckets: OtherBuckets = "",
     ) -> WordsJson:
         """Return words that complete or correct a word, those first that come together with the words before it."""
         given = {} if filter is None else {"filter": filter}
-        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit, **given))
+        where = with_others(bucket, buckets)
+        return WordsJson(words=await self._backend.call("suggest", collection, where, word, limit=limit, **given))
 
     @takes_options("QUERY")
     async def search(
@@ -162,25 +176,25 @@ class SearchOperations:
         of: Of = None,
         ranges: Ranges = None,
         apart: Apart = False,
+        buckets: OtherBuckets = "",
         **options: Any,
     ) -> SearchJson:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
         began = time.perf_counter()
         signs = SIGNS if options.get("syntax") == "web" else ""
+        where = with_others(bucket, buckets)
         hits, words, meant = await asyncio.gather(
-            self._backend.call("query", collection, bucket, text, **options),
-            suggested(
-                self._backend, collection, bucket, [text, *text.split()[-1:]], suggestions, options.get("filter")
-            ),
-            did_you_mean(self._backend, collection, bucket, text, options.get("filter"), signs=signs),
+            self._backend.call("query", collection, where, text, **options),
+            suggested(self._backend, collection, where, [text, *text.split()[-1:]], suggestions, options.get("filter")),
+            did_you_mean(self._backend, collection, where, text, options.get("filter"), signs=signs),
         )
         found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
         given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
         looked_for = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given)
-        facets = await self._counted(collection, bucket, text, CountedWith(of, ranges, apart), options)
+            looked_for = await explained(self._backend, collection, where, text, limit=1, **given)
+        facets = await self._counted(collection, where, text, CountedWith(of, ranges, apart), options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
         return SearchJson(
             hits=found.hits,
@@ -189,10 +203,24 @@ class SearchOperations:
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
-            shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
+            shown=await self._shown_hits(collection, bucket, hits, looked_for) if shown or marked else None,
             **more_of(hits, text, options),
             **counted,
         )
+
+    async def _shown_hits(
+        self, collection: str, bucket: str, hits: Hits, looked_for: Explanation | None
+    ) -> list[ShownJson]:
+        """Return the displays of hits, of one bucket or of several."""
+        if hits.buckets is None:
+            return await self._shown(collection, bucket, list(hits), looked_for)
+        made: dict[tuple[str, str], ShownJson] = {}
+        pairs = list(zip(hits.buckets, hits.objects, strict=True))
+        for its in dict.fromkeys(hits.buckets):
+            names = [name for each, name in pairs if each == its]
+            shown = await self._shown(collection, its, names, looked_for)
+            made.update(zip(((its, name) for name in names), shown, strict=True))
+        return [made[pair] for pair in pairs]
 
     async def _shown(
         self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
@@ -207,6 +235,13 @@ class SearchOperations:
         words = await self._backend.words_of_objects(collection, bucket, objects)
         return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
+    @takes_options("SIMILAR")
+    async def similar(
+        self, collection: CollectionName, bucket: BucketName, object: NameOfObject, **options: Any
+    ) -> HitsJson:
+        """Return the objects that are most like an object, best first."""
+        return hits_json(await self._backend.call("similar", collection, bucket, object, **options), "", options)
+
     async def words(
         self,
         collection: CollectionName,
@@ -214,15 +249,24 @@ class SearchOperations:
         prefix: Prefix = "",
         after: After = None,
         limit: PageLimit = 100,
+        buckets: OtherBuckets = "",
     ) -> WordsJson:
         """Return words of a bucket in byte order, page by page: `after` is the last word of the page before."""
-        found = await self._backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
+        where = with_others(bucket, buckets)
+        found = await self._backend.call("words", collection, where, limit=limit, prefix=prefix, after=after)
         return WordsJson(words=found)
 
     @takes_options("EXPLAIN")
-    async def explain(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> AnyJson:
+    async def explain(
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText,
+        buckets: OtherBuckets = "",
+        **options: Any,
+    ) -> AnyJson:
         """Return the reasons for the answer of a query."""
-        found = await self._backend.call("explain", collection, bucket, text, **options)
+        found = await self._backend.call("explain", collection, with_others(bucket, buckets), text, **options)
         held: AnyJson = json.loads(found.to_json())
         return held
 
@@ -256,13 +300,17 @@ class SearchOperations:
         bucket: OptionalName = None,
         object: OptionalName = None,
         objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,
+        buckets: OtherBuckets = "",
     ) -> CountJson:
         """Return the number of buckets or objects of a collection, words or objects of a bucket, or words of an
         object."""
         if objects and object is not None:
             raise InvalidArgument("objects is true and object is given; allowed is one of the two")
         what = counted(bucket, object, "objects" if objects else None)
-        return CountJson(count=await self._backend.call("count", collection, bucket, object, of=what))
+        if buckets and (bucket is None or object is not None):
+            raise InvalidArgument("buckets is given without a bucket or with an object; allowed is it with a bucket")
+        where = bucket if bucket is None else with_others(bucket, buckets)
+        return CountJson(count=await self._backend.call("count", collection, where, object, of=what))
 
 
 def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJson | None = None) -> HitsJson:
@@ -272,6 +320,8 @@ def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJ
         text, options: of the query.
     """
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
+    for one, bucket in zip(found, hits.buckets or (), strict=False):
+        one.bucket = bucket
     for one, how in zip(found, hits.hows or (), strict=False):
         one.how = [HeldWordJson.model_construct(**word) for word in held_json(how)]
     counted = {} if facets is None else {"facets": facets}
@@ -300,7 +350,7 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
 
 
 async def suggested(
-    backend: Backend, collection: str, bucket: str, texts: list[str], limit: int, filter: str | None = None
+    backend: Backend, collection: str, bucket: AnyBucket, texts: list[str], limit: int, filter: str | None = None
 ) -> list[str]:
     """Return words that complete or correct the last word of the first text that is answered; none if none is.
 
@@ -315,7 +365,7 @@ async def suggested(
 
 
 async def did_you_mean(
-    backend: Backend, collection: str, bucket: str, text: str, filter: str | None = None, *, signs: str = ""
+    backend: Backend, collection: str, bucket: AnyBucket, text: str, filter: str | None = None, *, signs: str = ""
 ) -> str | None:
     """Return a text in which unknown words are replaced by similar known ones; None: there are no such words.
 

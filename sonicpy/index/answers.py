@@ -1,13 +1,17 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.ids import are_names
+from sonicpy._native.terms import PART
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
+from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
+from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import Condition
 from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.filters.sorting import facets_of
@@ -15,18 +19,19 @@ from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
-from sonicpy.index.search.faceting import count_facets, no_facets
+from sonicpy.index.search.faceting import count_all_facets, no_facets
 from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.refine import check_ranking, condition_of, wanted_of
+from sonicpy.index.search.several import UnitedLexicon, parts_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words
 from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.options import with_options
+from sonicpy.options import checked, with_options
 from sonicpy.search import (
     ExplainOptions,
     FacetOptions,
@@ -35,6 +40,7 @@ from sonicpy.search import (
     FilterLike,
     QueryOptions,
     Search,
+    SimilarOptions,
     asked,
     facets_asked,
     joined,
@@ -43,6 +49,7 @@ from sonicpy.search import (
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
     from sonicpy.index.engine import Engine
+    from sonicpy.index.report.unanswered import Questions
 
 
 class Answers(TextReader):
@@ -51,16 +58,27 @@ class Answers(TextReader):
     _engine: "Engine"
     _kept: AnswerCache
     _embed: Embed | None = None
+    questions: "Questions | None"
+    """The questions that found nothing; None: they are not noted."""
 
     @with_options("QUERY")
     def query(
-        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+        self,
+        collection: str,
+        bucket: AnyBucket,
+        text: str,
+        *,
+        facets: FacetsLike = None,
+        **options: Unpack[QueryOptions],
     ) -> Hits:
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
             facets: counts that are wanted with it, in `Hits.facets`: beginnings of tags such as ["size:*"], or a dict
                 of these, and of names of values with bounds: {"size:*": None, "price": [0, 1000]}.
+            bucket: its name, or a list of names, which are searched as one bucket with all objects: `forum:*` in a list
+                means all that begin so, and `'"a,b"'` a name with a comma, a star, a bracket or a quote. At most
+                search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the list.
             options: see [the options of a query](#options).
 
         Raises:
@@ -72,12 +90,14 @@ class Answers(TextReader):
         return found if counted is None else with_facets(found, self.find_facets(counted))
 
     @with_options("EXPLAIN")
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation":
+    def explain(
+        self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]
+    ) -> "Explanation":
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
         return self.find_reasons(self._with_vector(asked("EXPLAIN", collection, bucket, text, options)))
 
     @with_options("FACETS")
-    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
         """Return how many of the objects that answer a text hold each tag, or have a value in each range.
 
         Args:
@@ -95,15 +115,13 @@ class Answers(TextReader):
         """Return the answer to a question for facets. Raises like `facets`."""
         check_scope(asked.search)
         facets = facets_of(asked.of, asked.ranges)
-        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+        with self._reading(asked.collection, asked.bucket, asked.buckets) as lexicon:
             terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
             if lexicon is None:
                 return no_facets(facets)
             wanted = wanted_of(lexicon, asked.search, terms, self._config, matching)
-            if wanted is None:
-                return no_facets(facets)
             condition = condition_of(asked.filter)
-            return count_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
+            return count_all_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
 
     def names_passing(
         self, collection: str, bucket: str, filter: str, *, limit: int | None = None, after: str | None = None
@@ -128,21 +146,27 @@ class Answers(TextReader):
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
         check_scope(search)
-        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
-            return query_hits(lexicon, terms, self._config, search, matching)
+            hits = query_hits(lexicon, terms, self._config, search, matching)
+        if self.questions is not None and not hits:
+            self._note_unanswered(search)
+        return hits
 
     def find_ids(self, search: Search) -> list[str]:
-        """Return the answer to a search as a plain list of names, as the server sends them. Raises like `query`."""
+        """Return the answer to a search as a plain list of names, as the server sends them: those of several buckets as
+        `in_bucket` makes them. Raises like `query`."""
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
+            if self.questions is not None and not kept[2]:
+                self._note_unanswered(search)
             return kept[2].copy()
         check_scope(search)
-        with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return []
@@ -152,11 +176,14 @@ class Answers(TextReader):
             else:
                 answer = query(lexicon, terms, self._config, search, matching)
         self._keep(search, stamp, moment, answer)
+        if self.questions is not None and not answer:
+            self._note_unanswered(search)
         return answer.copy()
 
-    def query_ids(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> list[str]:
+    def query_ids(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[QueryOptions]) -> list[str]:
         """Return the objects of `query` as a plain list of names."""
-        return self.find_ids(self._with_vector(asked("QUERY", collection, bucket, text, options)))
+        search = self._with_vector(asked("QUERY", collection, bucket, text, options))
+        return self.find_hits(search).objects if search.buckets else self.find_ids(search)
 
     def find_reasons(self, search: Search) -> "Explanation":
         """Return the reasons for the answer to a search. Raises like `query`."""
@@ -164,7 +191,7 @@ class Answers(TextReader):
         from sonicpy.index.search.explain import Analysed, explain  # noqa: PLC0415  loaded when it is needed
 
         check_scope(search)
-        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             lexer = self._lexer(lexicon)
             terms, matching = self._query_terms(search, lexer)
             lang, text = language_of(search.lang), wanted_text(search.text, search.syntax)
@@ -182,7 +209,7 @@ class Answers(TextReader):
             return explain(analysed, lexicon, self._config)
 
     def suggest(
-        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+        self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
 
@@ -197,22 +224,43 @@ class Answers(TextReader):
             InvalidArgument: `word` holds no word; it holds several, and search.suggest_order is alphabetical; or like
                 `query`.
         """
+        first, buckets = one_or_several(bucket)
         if filter is not None:
-            return self._suggest_passing(collection, bucket, word, limit, parse(filter_text(filter)))
-        question = (collection, bucket, word, limit)
+            return self._suggest_passing(collection, first, word, limit, buckets, parse(filter_text(filter)))
+        question = (collection, first, word, limit, buckets)
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept_answer(question)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
-        answer, moment = self._suggest(collection, bucket, word, limit, kept)
+        answer, moment = self._suggest(*question, kept)
         self._keep(question, stamp, moment, answer)
         return answer.copy()
+
+    @with_options("SIMILAR")
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first.
+
+        Args:
+            options: `limit` and `offset`, as in `query`.
+
+        Raises:
+            InvalidArgument: like `query`; compat mode has no similar objects.
+        """
+        from sonicpy.index.search.similar import similar  # noqa: PLC0415  loaded when it is needed
+
+        if self._engine.is_compat:
+            raise InvalidArgument("server.compat is sonic, which has no similar objects; allowed is the default mode")
+        oid = self._engine.known_name(collection, bucket, object)
+        page = checked("SIMILAR", options)
+        window = self._config.store.kv.retain_word_objects
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return Hits() if lexicon is None else similar(lexicon, oid, page["limit"], page["offset"], window)
 
     def words(
         self,
         collection: str,
-        bucket: str,
+        bucket: AnyBucket,
         *,
         limit: int = 100,
         offset: int = 0,
@@ -230,11 +278,12 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `query`.
         """
-        check_names(collection, bucket)
+        first, buckets = one_or_several(bucket)
+        check_names(collection, first)
         limit, offset = number_of("limit", limit), number_of("offset", offset)
         prefix = text_of("prefix", prefix)
         behind = _encoded("after", "" if after is None else text_of("after", after))
-        with self._engine.read_words(collection, bucket) as lexicon:
+        with self._reading(collection, first, buckets) as lexicon:
             start = _word_prefix(self._lexer(lexicon), prefix)
             found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
         return [word.decode() for word in found]
@@ -242,7 +291,7 @@ class Answers(TextReader):
     def count(
         self,
         collection: str,
-        bucket: str | None = None,
+        bucket: AnyBucket | None = None,
         object: ObjectName | None = None,
         *,
         of: Counted | None = None,
@@ -259,7 +308,7 @@ class Answers(TextReader):
         if bucket is None:
             return self.count_buckets(collection) if what == "buckets" else self._count_all_objects(collection)
         if object is not None:
-            return self.count_object_words(collection, bucket, object)
+            return self.count_object_words(collection, only_one(bucket), object)
         return self.count_words(collection, bucket) if what == "words" else self.count_objects(collection, bucket)
 
     def count_buckets(self, collection: str) -> int:
@@ -268,17 +317,25 @@ class Answers(TextReader):
         with self._engine.read() as view:
             return counting.count_buckets(view, collection, self._engine.live_words)
 
-    def count_words(self, collection: str, bucket: str) -> int:
-        """Return how many different words the bucket holds. Raises like `push`."""
-        check_names(collection, bucket)
+    def count_words(self, collection: str, bucket: AnyBucket) -> int:
+        """Return how many different words the bucket holds, or several together. Raises like `query`."""
+        first, buckets = one_or_several(bucket)
+        check_names(collection, first)
+        if buckets:
+            with self._engine.read_several(collection, first, buckets) as united:
+                return 0 if united is None else len(united)
         with self._engine.read() as view:
-            return counting.count_bucket_words(view, collection, bucket, self._engine.live_words)
+            return counting.count_bucket_words(view, collection, first, self._engine.live_words)
 
-    def count_objects(self, collection: str, bucket: str) -> int:
-        """Return how many objects the bucket holds. Raises like `push`."""
-        check_names(collection, bucket)
+    def count_objects(self, collection: str, bucket: AnyBucket) -> int:
+        """Return how many objects the bucket holds, or several together. Raises like `query`."""
+        first, buckets = one_or_several(bucket)
+        check_names(collection, first)
+        if buckets:
+            with self._engine.read_several(collection, first, buckets) as united:
+                return 0 if united is None else united.objects
         with self._engine.read() as view:
-            return counting.count_objects(view, collection, bucket)
+            return counting.count_objects(view, collection, first)
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds. Raises like `push`."""
@@ -291,7 +348,9 @@ class Answers(TextReader):
     def _with_vector(self, search: Search) -> Search:
         """Return a search with the vector that the embedder makes of its text, unless it has one."""
         embed = self._embed
-        if embed is None or search.vector is not None or not search.text or self._config.search.ranking != "bm25":
+        if embed is None or search.vector is not None or search.buckets or not search.text:
+            return search
+        if self._config.search.ranking != "bm25":
             return search
         return search._replace(vector=embedded_question(embed, text_of("text", search.text)))
 
@@ -312,8 +371,31 @@ class Answers(TextReader):
         if stamp is not None and stamp == self._engine.store.readable_stamp():
             self._kept.put(question, (stamp, moment, answer))
 
+    def _note_unanswered(self, search: Search) -> None:
+        """Note a search that found nothing on its first page."""
+        if self.questions is None or search.offset or search.after is not None or not search.limit:
+            return
+        from sonicpy.index.report.unanswered import without_addresses  # noqa: PLC0415  loaded when it is needed
+
+        text = without_addresses(wanted_text(search.text, search.syntax))
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
+            if lexicon is None:
+                return
+            terms = self._lexer(lexicon).lex_plain(text)
+            words = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART]
+            unknown = [word for word, row in zip(words, lexicon.rows(words), strict=True) if row is None]
+        self.questions.note(search.collection, search.bucket, map(bytes.decode, words), map(bytes.decode, unknown))
+
+    def _reading(
+        self, collection: str, bucket: str, buckets: tuple[str, ...]
+    ) -> AbstractContextManager[Lexicon | UnitedLexicon | None]:
+        """Return a context manager for one read of the words of a bucket, or of several."""
+        if buckets:
+            return self._engine.read_several(collection, bucket, buckets)
+        return self._engine.read_words(collection, bucket)
+
     def _suggest(
-        self, collection: str, bucket: str, word: str, limit: int, kept: Kept | None
+        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
     ) -> tuple[list[str], Moment]:
         """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
         if not are_names(collection, bucket):
@@ -322,7 +404,7 @@ class Answers(TextReader):
             word = text_of("word", word)
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
-        with self._engine.read_words(collection, bucket) as lexicon:
+        with self._reading(collection, bucket, buckets) as lexicon:
             typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return [], None
@@ -331,26 +413,29 @@ class Answers(TextReader):
                 return kept[2], moment
             if typed.before:
                 window = self._config.store.kv.retain_word_objects
-                found = counted_in([lexicon], suggest_fitting(lexicon, typed, limit), window)
+                found = counted_in(parts_of(lexicon), suggest_fitting(lexicon, typed, limit), window)
             elif self._config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, typed.word, limit)
             else:
                 found = suggest_alphabetical(lexicon, typed.word, limit, typed.bytes)
         return list(map(bytes.decode, found)), moment
 
-    def _suggest_passing(self, collection: str, bucket: str, word: str, limit: int, condition: Condition) -> list[str]:
+    def _suggest_passing(
+        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: Condition
+    ) -> list[str]:
         """Return suggestions that objects hold which meet a condition."""
         check_names(collection, bucket)
         check_ranking(self._config)
         limit = number_of("limit", limit)
-        with self._engine.read_words(collection, bucket) as lexicon:
+        with self._reading(collection, bucket, buckets) as lexicon:
             term = self._typed(word, self._lexer(lexicon)).word
             if lexicon is None:
                 return []
             found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
-            return [each.decode() for each in passing_words(lexicon.reader, term, found, condition)[:limit]]
+            readers = [part.reader for part in parts_of(lexicon)]
+            return [each.decode() for each in passing_words(readers, term, found, condition)[:limit]]
 
-    def _lexer(self, lexicon: Lexicon | None) -> Lexer:
+    def _lexer(self, lexicon: Lexicon | UnitedLexicon | None) -> Lexer:
         """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""
         lexer = self._engine.lexer
         if lexicon is None or (rules := lexicon.reader.rules) == lexer.rules:
@@ -367,8 +452,10 @@ def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
     return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
 
 
-def _moment(lexicon: Lexicon) -> Moment:
-    """Return the moment of a bucket: its answers are valid until it changes."""
+def _moment(lexicon: Lexicon | UnitedLexicon) -> Moment:
+    """Return the moment of a bucket, or of several: answers are valid until it changes."""
+    if isinstance(lexicon, UnitedLexicon):
+        return lexicon.moment
     return lexicon.reader.serial, lexicon.reader.state.lexicon_version
 
 

@@ -3,8 +3,8 @@
 `Index` reads and changes it for its users, `Maintainer` maintains it. This file does not depend on queries.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -15,11 +15,12 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.config.defaults import DEFAULTS
 from sonicpy.disk import sync_folder
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
 from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
+from sonicpy.index.search.several import UnitedLexicon, open_several
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
@@ -156,6 +157,21 @@ class Engine(TextEngine):
         """
         return self.store.reading(self.lexicons.of, collection, bucket)
 
+    def read_several(
+        self, collection: str, first: str, elements: Sequence[str]
+    ) -> AbstractContextManager[UnitedLexicon | None]:
+        """Return a context manager for one read of the words of several buckets; see `open_several`.
+
+        Raises:
+            InvalidArgument: compat mode has no several buckets.
+        """
+        if self.is_compat:
+            raise InvalidArgument(
+                "several buckets are named, and server.compat is sonic; allowed is one bucket", detail="InvalidBucket"
+            )
+        most = self.config.search.buckets_maximum
+        return self.store.reading(partial(open_several, self.lexicons), collection, first, elements, most)
+
     def snapshot_of_now(self) -> AbstractContextManager[View]:
         """Commit all changes; return a context manager for a snapshot of the commit, for a long read."""
         self.commit_before_reading()
@@ -272,20 +288,18 @@ class Engine(TextEngine):
                     change.there = None
                 raise
 
-    @contextmanager
-    def changing_apart(self) -> Iterator[None]:
+    def changing_apart(self) -> AbstractContextManager[None]:
         """Return a context manager for long changes, which `finish` ends: others read the last commit meanwhile."""
-        with self.changing():
-            if self._late is None:
-                yield
-                return
-            if not self.turn.batches:
-                self.store.commit()
-            self.turn.apart += 1
-            try:
-                yield
-            finally:
-                self.turn.apart -= 1
+        # A generator would keep the turn for as long as the traceback of an interrupt lives, perhaps in another thread.
+        return self.changing() if self._late is None else self.turn.hold(self._begin_apart, self._end_apart)
+
+    def _begin_apart(self) -> None:
+        if not self.turn.batches:
+            self.store.commit()
+        self.turn.apart += 1
+
+    def _end_apart(self, error: BaseException | None) -> None:
+        self.turn.apart -= 1
 
     def finish(self) -> None:
         """Seal and commit all changes; with durability "commit" wait for the disk; delete some flushed rows."""

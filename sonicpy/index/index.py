@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sonicpy.index.report.export import ExportedObject
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
+    from sonicpy.index.report.unanswered import Questions
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +52,9 @@ every chunk."""
 
 FOR_THE_SERVER = frozenset(
     {
-        *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "words_of_objects"),
+        *("buckets_after", "collections_after", "find_facets", "find_hits", "find_ids", "find_reasons"),
+        *("engine", "maintainer", "names_passing", "objects_from", "position_after", "push_read", "query_ids"),
+        *("questions", "words_of_objects"),
     }
 )
 """Names that tab completion leaves out."""
@@ -129,6 +131,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
             self._embed = embed
+            self.questions = _questions() if self._config.search.note_unanswered else None
             if engine.was_converted:
                 self._build_graphs()
         except BaseException:
@@ -169,9 +172,9 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
 
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
-                text), (collection, bucket, object, text, lang) or (collection, bucket, object, text, lang, vector), and of
-                rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or a
-                table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
+                text), (collection, bucket, object, text, lang) or (collection, bucket, object, text, lang, vector), and
+                of rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or
+                a table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
                 iterable of tables.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
@@ -279,6 +282,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         also hidden_words (parts of runs without blanks, words that no object holds any more) and
         pending_words (changed since the word graph was built). For a bucket with texts of `upsert` also
         digests: how many objects hold just such a text. For the whole index also its bytes on disk and in RAM.
+        With search.note_unanswered also unanswered: queries and words that found nothing since the start, by count.
 
         Raises InvalidArgument like `push`, also for a bucket without its collection.
         """
@@ -287,14 +291,18 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         if collection is None:
             if bucket is not None:
                 raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
-            return stats.index_figures(self._engine)
+            return self._with_questions(stats.index_figures(self._engine))
         if bucket is None:
             check_collection(collection)
             with self._engine.long_read() as view:
-                return stats.collection_figures(view, collection)
+                return self._with_questions(stats.collection_figures(view, collection), collection)
         check_names(collection, bucket)
         with self._engine.long_read() as view:
-            return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+            figures = stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+            return self._with_questions(figures, collection, bucket)
+
+    def _with_questions(self, figures: "Figures", *scope: str) -> "Figures":
+        return figures if self.questions is None else {**figures, "unanswered": self.questions.figures(*scope)}
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> "Iterator[ExportedObject]":
         """Yield every object with its words, bucket by bucket; an object may come more than once.
@@ -441,3 +449,9 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self.maintainer.consolidate()
         except (GraphError, StoreError) as error:
             logger.error("the word graphs of the converted store %s cannot be built yet: %s", self.folder, error)
+
+
+def _questions() -> "Questions":
+    from sonicpy.index.report.unanswered import Questions  # noqa: PLC0415  loaded when it is needed
+
+    return Questions()

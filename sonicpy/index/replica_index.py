@@ -49,6 +49,7 @@ class ReplicaIndex(SpreadParts, Index):
     def __init__(self, path: Path, recorder: Recorder) -> None:
         self._engine_class = partial(ReplicaEngine, lexer=recorder.lexer)
         super().__init__(path, recorder.config, autocommit=False)
+        self.questions = None  # a node answers for others, which would each count the same questions
 
     @property
     def progress(self) -> LogProgress:

@@ -9,7 +9,7 @@ from sonicpy.filters.sorting import facets_of, parse_boost, parse_sort
 from sonicpy.index.answers import Answers
 from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.boost import boosted
-from sonicpy.index.search.faceting import count_facets, no_facets
+from sonicpy.index.search.faceting import ALL_TAGS, count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
@@ -25,7 +25,6 @@ from sonicpy.search import FacetSearch, Search
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_bits
 
-ALL_TAGS = 1 << 32
 IS_ASCII, IS_GIVEN = 1, 2
 """How a query was typed, and whether its language was given: flags between nodes."""
 

@@ -5,6 +5,7 @@ import socket
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,17 @@ from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.searching.search_messages import Handover
+from sonicpy.server.watching.figures import LabelledFigures
 from sonicpy.server.watching.server_statistics import ServerStatistics
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
     from sonicpy.index.index import Index
     from sonicpy.server.searching.search_processes import SearchProcesses
-    from sonicpy.server.watching.figures import LabelledFigures
+
+
+QUERIES_SHOWN = 20
+"""Queries that found nothing, in the metrics, at most: each is a series of its own."""
 
 
 class BaseService(Serving):
@@ -192,6 +197,19 @@ class Service(BaseService):
         super().note_url(url)
         self.index.engine.store.note_server(url)
 
+    async def refresh_questions(self) -> None:
+        """Ask the search processes for the questions that they did not answer."""
+        if self.index.questions is not None:
+            await self.refresh_figures()
+
+    def more_figures(self) -> "list[LabelledFigures]":
+        """Return the commonest queries that found nothing; see `BaseService.more_figures`."""
+        if self.index.questions is None:
+            return []
+        queries = islice(self.index.questions.figures()["queries"].items(), QUERIES_SHOWN)
+        meaning = "Commonest queries that found nothing since the start."
+        return [LabelledFigures("sonicpy_unanswered", meaning, "gauge", "query", dict(queries))]
+
     async def finish(self, seconds: float) -> None:
         """End the maintenance, then consolidate for at most `seconds`."""
         if self.embedding is not None:
@@ -215,6 +233,7 @@ class Service(BaseService):
                 )
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
+                await self.refresh_questions()
                 stats = self.index.stats
                 figures = await in_thread(stats, collection, bucket)
                 if collection is None and self.embedding is not None:

@@ -34,6 +34,7 @@ LINES = {
         "objects": "OBJECTS {c} {b}",
         "buckets": "BUCKETS {c}",
         "collections": "COLLECTIONS",
+        "similar": "SIMILAR {c} {b} o1",
     },
     "ingest": {
         "push": 'PUSH {c} {b} o2 "word"',
@@ -105,7 +106,7 @@ def is_allowed(name: str, mode: str, verb: str, collection: str, bucket: str) ->
 def answer(peer: Peer, verb: str, line: str) -> str:
     """Return the lines of an answer up to the last one."""
     said = peer.ask(line)
-    if verb in ("query", "suggest", "list") and said.startswith("PENDING"):
+    if verb in ("query", "suggest", "list", "similar") and said.startswith("PENDING"):
         return peer.line()
     return said
 
@@ -123,6 +124,47 @@ def test_random_verbs_under_keys(server: Server, secrets: dict[str, str]) -> Non
                     assert said.startswith("ERR not_permitted(") != allowed, (name, verb, collection, bucket, said)
                     if KEYS[name][1] == ["mine/a"]:
                         assert f"EVENT {OUTSIDE}" not in said
+
+
+SEVERAL = {
+    "search": [
+        'QUERY mine a "word" BUCKETS({})',
+        'EXPLAIN mine a "word" BUCKETS({})',
+        'SUGGEST mine a "wo" BUCKETS({})',
+        "LIST mine a BUCKETS({})",
+        'FACETS mine a "word" OF("*") BUCKETS({})',
+    ],
+    "ingest": ["COUNT mine a BUCKETS({})", "COUNTB mine a BUCKETS({})"],
+}
+ELEMENTS = {"a": True, "ab": True, '"ab"': True, "a*": True, "ab*": True, "b": False, "*": False, "b*": False}
+"""Elements of BUCKETS, and whether the scope mine/a* covers all that they name."""
+
+
+def test_several_buckets_have_to_be_allowed_all(server: Server) -> None:
+    numbers, secret = random.Random(5), new_secret("several")
+    rights = {"verbs": ["all"], "scopes": ["mine/a*"]}
+    KeyStore(server.folder / "store").put(make_key("several", hash_of(secret.encode()), rights))
+    for mode, lines in SEVERAL.items():
+        with started(server, mode, secret) as peer:
+            for _ in range(40):
+                line, named = numbers.choice(lines), numbers.choices(list(ELEMENTS), k=numbers.choice((1, 2, 3)))
+                said = answer(peer, line.partition(" ")[0].lower(), line.format(",".join(named)))
+                assert said.startswith("ERR not_permitted(") != all(map(ELEMENTS.get, named)), (line, named, said)
+                assert f"EVENT {OUTSIDE}" not in said
+    with Asking(http_port(server), secret) as asking:
+        scope = {"collection": "mine", "bucket": "a"}
+        for element, is_allowed in ELEMENTS.items():
+            for path, parameters in [
+                ("/v1/query", {"text": "word"}),
+                ("/v1/search", {"text": "word"}),
+                ("/v1/explain", {"text": "word"}),
+                ("/v1/facets", {"of": "*"}),
+                ("/v1/suggest", {"word": "wo"}),
+                ("/v1/words", {}),
+                ("/v1/count", {}),
+            ]:
+                found = asking.get(path, **scope, **parameters, buckets=element)
+                assert found.status == (200 if is_allowed else 403), (path, element, found)
 
 
 def test_commands_in_one_write_are_checked_too(server: Server, secrets: dict[str, str]) -> None:
@@ -190,6 +232,17 @@ def test_a_revoked_key_ends_on_open_connections(server: Server, tmp_path: Path) 
     with Peer(server) as peer:
         peer.line()
         assert peer.ask(f"START search {secret}") == "ENDED authentication_failed"
+
+
+def test_each_of_several_queries_counts_for_the_rate(server: Server) -> None:
+    store, secret = KeyStore(server.folder / "store"), new_secret("seldom")
+    store.put(make_key("seldom", hash_of(secret.encode()), {"scopes": ["mine"], "rate": 3}))
+    query = {"collection": "mine", "bucket": "a", "text": "word"}
+    with Asking(http_port(server), secret) as asking:
+        answers = asking.post("/v1/query/many", queries=[query] * 60).body["answers"]
+    statuses = [answer.get("status") for answer in answers]
+    assert statuses[:3] == [None] * 3
+    assert statuses.count(429) >= 40 and set(statuses) == {None, 429}
 
 
 def test_every_command_has_a_verb() -> None:

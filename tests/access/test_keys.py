@@ -166,7 +166,7 @@ def test_rates() -> None:
 
 
 def test_a_file_of_keys_is_read_again(store: KeyStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    secret = added(store, filter='NOT "dra\\ft"', rate=2.5, expires=4e9)
+    secret = added(store, filter='NOT "dra\\\\ft"', rate=2.5, expires=4e9)
     folder = ["--data", str(tmp_path)]
     assert main(["keys", "export", *folder]) == 0
     path = tmp_path / "keys.toml"

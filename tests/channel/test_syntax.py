@@ -64,6 +64,8 @@ READ = [
     ("OBJECTS c b PREFIX(é:) AFTER(o(1)) LIMIT(9)", commands.Objects("c", "b", 9, "é:", "o(1)", None), "any name"),
     ("OBJECTS c b POSITION(0)", commands.Objects("c", "b", 100, "", None, 0), "where to go on"),
     ("EXISTS c b o", commands.Exists("c", "b", "o"), ""),
+    ("SIMILAR c b o", commands.Similar("c", "b", "o", 9, 0), "defaults"),
+    ("SIMILAR c b o LIMIT(3) OFFSET(2) SCORES(1)", commands.Similar("c", "b", "o", 3, 2, True), "all META"),
     ('PUSH c b o "x"', commands.Push("c", "b", "o", "x", None), "language to be guessed"),
     ('PUSH c b LIMIT(1) "x" LANG(none)', commands.Push("c", "b", "LIMIT(1)", "x", "none"), "no language"),
     ('UPSERT c b o "x"', commands.Upsert("c", "b", "o", "x", None, 0), "a whole text"),
@@ -249,7 +251,7 @@ USAGES = {
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
         " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
-        " [FILTER(<conditions>)]?"
+        " [FILTER(<conditions>)]? [BUCKETS(<bucket>,<letters>*)]?"
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
@@ -264,7 +266,8 @@ def test_usage_texts_stay(name: str) -> None:
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
     assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == [
-        "QUERY", "EXPLAIN", "FACETS", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING",
+        "QUERY", "EXPLAIN", "FACETS", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "SIMILAR",
+        "PING",
         "HELP", "QUIT",
     ]  # fmt: skip
     assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]

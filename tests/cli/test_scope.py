@@ -64,3 +64,24 @@ def test_query_shows_titles_beside_objects(run: Run) -> None:
     hits = json.loads(run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv", "--json"))["hits"]
     assert [(hit["object"], hit.get("title")) for hit in hits] == [("1", "Red apples"), ("2", None)]
     run("query", "fruit", "apple", "--data", "d", "--show", "none.csv", status=2, said="none.csv cannot be read")
+
+
+def test_objects_that_are_alike(run: Run) -> None:
+    for oid, text in (("1", "red apple"), ("2", "green apple"), ("3", "pear")):
+        run("push", "fruit", oid, text, "--data", "d")
+    assert run("similar", "fruit", "1", "--data", "d") == "2\n"
+    assert run("similar", "fruit", "default", "1", "--scores", "--data", "d").startswith("2\t2.")
+    assert [hit["object"] for hit in json.loads(run("similar", "fruit", "2", "--json", "--data", "d"))["hits"]] == ["1"]
+
+
+def test_several_buckets_are_searched_as_one(run: Run) -> None:
+    for bucket, text in (("b", "red apple"), ("c1", "green apple"), ("c2", "green pear")):
+        run("push", "fruit", bucket, "o", text, "--data", "d")
+    several = ("fruit", "b", "--buckets", "c*", "--data", "d")
+    assert sorted(run("query", *several[:2], "apple", *several[2:]).split()) == ["b/o", "c1/o"]
+    assert json.loads(run("query", *several[:2], "pear", *several[2:], "--json"))["hits"][0]["bucket"] == "c2"
+    assert run("suggest", *several[:2], "green p", *several[2:]) == "pear\n"
+    assert run("list", *several) == "apple\ngreen\npear\nred\n"
+    assert (run("count", *several), run("count", *several, "--of", "objects")) == ("4\n", "3\n")
+    assert " c2/o " in run("explain", *several[:2], "pear", *several[2:])
+    run("list", *several[:3], "a,,b", *several[4:], status=2, said="flag --buckets is 'a,,b'; allowed are")

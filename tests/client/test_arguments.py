@@ -9,6 +9,7 @@ import pytest
 
 import sonicpy
 from sonicpy import ConfigError, InvalidArgument, SonicError
+from sonicpy.search import FacetSearch
 from tests.client.ways import WAYS
 from tests.processes import Server
 
@@ -70,6 +71,8 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("suggest", lambda b: b.suggest(5), "word", STR),
     ("suggest", lambda b: b.suggest([]), "word", STR),
     ("suggest", lambda b: b.suggest("x", limit=-1), "limit", NUMBER),
+    ("similar", lambda b: b.similar([]), "object", OBJECT),
+    ("similar", lambda b: b.similar("o", limit=-1), "limit", NUMBER),
     ("words", lambda b: b.words(limit=-1), "limit", NUMBER),
     ("words", lambda b: b.words(offset="1"), "offset", NUMBER),
     ("words", lambda b: b.words(prefix=5), "prefix", STR),
@@ -84,6 +87,14 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("count", lambda b: b.count("o", of="objects"), "of", '"words"'),
     ("flush", lambda b: b.flush([]), "object", OBJECT),
     ("drop_vectors", lambda b: b.drop_vectors(5), "column", STR),
+    ("upsert", lambda b: b.upsert([], "x"), "object", OBJECT),
+    ("upsert", lambda b: b.upsert("o", 5), "text", STR),
+    ("upsert", lambda b: b.upsert("o", "x", "klingon"), "lang", LANGUAGE),
+    ("upsert", lambda b: b.upsert("o", "x", tags="red"), "tags", "a list of tags"),
+    ("push_many", lambda b: b.push_many([], upsert="yes"), "upsert", SWITCH),
+    ("facets", lambda b: b.facets(5, of="*"), "text", STR),
+    ("facets", lambda b: b.facets("x", of="*", limit=-1), "limit", NUMBER),
+    ("facets", lambda b: b.facets("x", of="*", apart="no"), "apart", SWITCH),
     ("query", lambda b: b.query("x", meaning=-1), "meaning", "a number from 0 to 100"),
     ("query", lambda b: b.query("x", depth=-1), "depth", NUMBER),
 ]
@@ -94,18 +105,18 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
         (method, lambda i, method=method, rest=rest: getattr(i, method)(["c"], "b", *rest), "collection", SCOPE)
         for method, *rest in (
             ("push", "o", "x"), ("pop", "o", "x"), ("flush",), ("flush", "o"), ("flush_bucket",), ("flush_object", "o"),
-            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("words",), ("count",), ("count", "o"),
-            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"),
-            ("stats",), ("bucket",),
+            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("similar", "o"), ("words",), ("count",),
+            ("count", "o"), ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",),
+            ("exists", "o"), ("stats",), ("bucket",),
         )
     ],
     *[
         (method, lambda i, method=method, rest=rest: getattr(i, method)("c", 5, *rest), "bucket", SCOPE)
         for method, *rest in (
             ("push", "o", "x"), ("pop", "o", "x"), ("flush",), ("flush", "o"), ("flush_bucket",), ("flush_object", "o"),
-            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("words",), ("count",), ("count", "o"),
-            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"),
-            ("stats",), ("bucket",),
+            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("similar", "o"), ("words",), ("count",),
+            ("count", "o"), ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",),
+            ("exists", "o"), ("stats",), ("bucket",),
         )
     ],
     *[
@@ -129,6 +140,24 @@ OF_THE_LIBRARY: list[tuple[str, Call, str, str]] = [
     ("holdings", lambda i: list(i.holdings(5)), "collection", SCOPE),
     ("term_stats", lambda i: list(i.term_stats("c", 5)), "bucket", SCOPE),
     ("object_stats", lambda i: list(i.object_stats(5, "b")), "collection", SCOPE),
+    ("find_facets", lambda i: i.find_facets(FacetSearch("c", "b", None, 10, None, of="*")), "text", STR),
+    ("names_passing", lambda i: i.names_passing("c", 5, "red"), "bucket", SCOPE),
+    ("text_rules", lambda i: i.text_rules("c", 5), "bucket", SCOPE),
+    ("digest", lambda i: i.digest("c", "b", "o", 5), "text", STR),
+    ("digest", lambda i: i.digest("c", "b", [], "x"), "object", OBJECT),
+    ("digests", lambda i: i.digests("c", "b", [[]]), "object", OBJECT),
+    ("iterate_digests", lambda i: list(i.iterate_digests(5, "b")), "collection", SCOPE),
+    ("mirror", lambda i: i.mirror([], collection="c", bucket="b", owner=""), "owner", "printable characters"),
+    ("mirror", lambda i: i.mirror([], collection="c", bucket="b", prefix=5), "prefix", STR),
+    ("mirror", lambda i: i.mirror([], collection="c", bucket="b", whole="no"), "whole", SWITCH),
+    ("mirror", lambda i: i.mirror([], collection="c", bucket=5), "bucket", SCOPE),
+    (
+        "check_mirror",
+        lambda i: i.check_mirror([], collection="c", bucket="b", owner=5),
+        "owner",
+        "printable characters",
+    ),
+    ("check_mirror", lambda i: i.check_mirror([], collection="c", bucket=5), "bucket", SCOPE),
     ("iterate_objects", lambda i: list(i.iterate_objects("c", "b", prefix=5)), "prefix", STR),
 ]
 

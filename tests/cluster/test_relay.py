@@ -283,3 +283,14 @@ def test_the_replicas_of_a_node_share_the_cache() -> None:
     assert config.store.kv.query_cache_mb == 6
     assert config.store.kv.map_size_mb == Config().store.kv.map_size_mb
     assert with_shared_cache(config, 16).store.kv.query_cache_mb == 1
+
+
+def test_several_buckets_are_asked_of_the_holders_of_one_partition() -> None:
+    named = QUERY._replace(buckets=(QUERY.bucket, '"b"'))
+    assert postponed(node_with(FakePeers()), named).ask is not None
+    with pytest.raises(StoreError, match="all buckets that begin with 'x' may lie in other partitions"):
+        NODE_CALLS[Query](node_with(FakePeers()), QUERY._replace(buckets=("x*",)))
+    node = node_with(FakePeers())
+    node.places = Places(Layout(64, 1, ("n1",)))
+    with pytest.raises(StoreError, match="several buckets are refused: the bucket"):
+        NODE_CALLS[Query](node, QUERY._replace(buckets=("one", "two", "three")))

@@ -26,7 +26,8 @@ CHANGES = {
     ("POST", "/v1/consolidate"), ("POST", "/v1/backup"), ("POST", "/v1/restore"),
 }  # fmt: skip
 READS = {
-    ("GET", "/health"), ("GET", "/v1/query"), ("POST", "/v1/query"), ("GET", "/v1/search"), ("GET", "/v1/suggest"),
+    ("GET", "/health"), ("GET", "/v1/query"), ("POST", "/v1/query"), ("GET", "/v1/search"), ("GET", "/v1/similar"),
+    ("GET", "/v1/suggest"),
     ("GET", "/v1/explain"), ("GET", "/v1/words"), ("GET", "/v1/objects"), ("GET", "/v1/buckets"),
     ("GET", "/v1/about"), ("GET", "/v1/collections"), ("GET", "/v1/count"), ("GET", "/v1/exists"), ("GET", "/v1/stats"),
     ("GET", "/v1/figures"), ("GET", "/v1/facets"), ("POST", "/v1/verify"),

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import pytest
 
+import sonicpy
 from sonicpy import Hit, Index
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import FAMILY_MAX
@@ -404,3 +405,24 @@ def test_short_words_in_y_have_their_forms_in_a_large_bucket(tmp_path: Path) -> 
         index.push_many([(f"o{number}", word) for number, word in enumerate(words)], collection=C, bucket=B)
         assert index.query(C, B, "boy", lang="eng").objects == ["boys"]
         assert index.query(C, B, "try", lang="eng").objects == ["tried"]
+
+
+def test_families_and_joined_words_beside_a_graph_are_those_of_an_index_that_has_kept_nothing(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    parts = ["hous", "run", "carr", "naïv", "os", "path"]
+    ends = ["e", "es", "ing", "y", "ied", "", ".path", "_run", "é", "Houses"]
+    asked = ["house", "run", "carry", "naive", "path", "running"]
+    with sonicpy.open(tmp_path / "kept") as kept, sonicpy.open(tmp_path / "fresh") as fresh:
+        for number in range(60):
+            word = chance.choice(parts) + chance.choice(ends) + chance.choice(["", "", f" x{number}"])
+            for index in (kept, fresh):
+                if number % 20 == 19:
+                    index.consolidate()
+                elif number % 7 == 6:
+                    index.flush_object("c", "b", str(number - 1))
+                else:
+                    index.push("c", "b", str(number), word, lang="eng")
+            fresh._engine.lexicons.families.clear()
+            fresh._engine.lexicons.joined.clear()
+            for text in asked:
+                assert kept.query("c", "b", text, lang="eng").pairs() == fresh.query("c", "b", text, lang="eng").pairs()

@@ -176,5 +176,8 @@ def test_forms_find_joined_words_as_pushed_and_later(words: list[str], typed: st
 
 def found_tokens(word: str, typed: str) -> list[str]:
     """Return the tokens of a joined word by which a form can find it."""
+    parts = re.split(r"(?<=[a-z])[.:](?=\d)|(?<=\d)[.:](?=[a-z])", word)  # words of their own: UAX #29, WB6 to WB12
+    if len(parts) > 1:
+        return [token for part in parts for token in found_tokens(part, typed)]
     first, *more = re.split("[._:]", word)
-    return more if more and first == UNLIKE_ITS_STEM != typed else [first, *more]
+    return [token for token in more if token != first] if more and first == UNLIKE_ITS_STEM != typed else [first, *more]

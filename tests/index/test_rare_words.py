@@ -46,3 +46,17 @@ def test_answers_are_those_of_an_index_that_has_kept_nothing(tmp_path: Path, see
     finally:
         kept.close()
         fresh.close()
+
+
+def test_hundreds_of_rare_completions_in_any_order_find_their_objects(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    words = [f"zy{number:03}x" for number in range(300)]
+    texts = [" ".join(chance.sample(words, 4)) for _ in range(3_000)]
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push_many([("c", "b", str(number), text) for number, text in enumerate(texts)])
+        index.push_many([("c", "b", f"other{number}", f"other{number}") for number in range(50)])
+        for typed in ("zy", "zy1", "zy29"):
+            hits = index.query("c", "b", typed, limit=5_000, total=True)
+            wanted = {str(number) for number, text in enumerate(texts) if typed in text}
+            assert set(hits) == wanted
+            assert hits.total == len(wanted)

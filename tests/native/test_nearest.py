@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.nearest import likeliest_first, nearest_held
+from sonicpy._native.nearest import likeliest_first, most_frequent, nearest_held
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
 
@@ -59,3 +59,12 @@ def test_the_nearest_are_those_of_the_twin(
     assert found == expected
     assert read == [word for word, _ in left[: len(read)]]
     assert len(read) >= needed
+
+
+@given(st.lists(st.tuples(st.text("abé", min_size=1, max_size=4), st.integers(1, 3)), unique_by=lambda each: each[0]))
+def test_the_most_frequent_beginnings(held: list[tuple[str, int]]) -> None:
+    found = [(word.encode(), TermInfo(pack_varints((1, df, 0, 0)), len(word)), 0) for word, df in held]
+    ordered = sorted(found, key=lambda each: (-each[1].df, each[0]))
+    for most in range(len(found)):
+        assert most_frequent(found, most) == ordered[:most]
+    assert most_frequent(found, len(found)) is found

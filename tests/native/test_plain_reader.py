@@ -128,7 +128,7 @@ def test_names_of_collections_are_the_same_strings_again() -> None:
 def test_names_that_share_a_slot_stay_different(names: list[str]) -> None:
     read = READERS[Mode.INGEST].read
     for name in names:
-        assert read(f"COUNTB {name} {name[::-1]}".encode()) == (name, name[::-1])
+        assert read(f"COUNTB {name} {name[::-1]}".encode()) == commands.CountB(name, name[::-1])
 
 
 PARTS = [
@@ -206,13 +206,13 @@ def test_texts_are_what_parse_reads_and_refusals_are_left_to_it(text: str, rest:
 def test_take_command_takes_plain_lines_alone() -> None:
     lines = LineReader(40)
     lines.feed(b"LIST c b\nlist c b\nLIST c b\r\nLIST")
-    assert lines.take_command(READERS[Mode.SEARCH]) == ("c", "b", 100, 0, "", None)
+    assert lines.take_command(READERS[Mode.SEARCH]) == commands.List("c", "b", 100, 0, "", None)
     assert lines.take_command(READERS[Mode.SEARCH]) is None
     assert lines.take_line() == b"list c b"
-    assert lines.take_command(READERS[Mode.SEARCH]) == ("c", "b", 100, 0, "", None)
+    assert lines.take_command(READERS[Mode.SEARCH]) == commands.List("c", "b", 100, 0, "", None)
     assert lines.take_command(READERS[Mode.SEARCH]) is None
     lines.feed(b' c b\nSUGGEST c b "' + b"x" * 40 + b'"\n')
-    assert lines.take_command(READERS[Mode.SEARCH]) == ("c", "b", 100, 0, "", None)
+    assert lines.take_command(READERS[Mode.SEARCH]) == commands.List("c", "b", 100, 0, "", None)
     assert lines.take_command(READERS[Mode.SEARCH]) is None, "too long"
     assert lines.take_line() is None
     assert lines.overflowed

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_source import SortedWords, WordSource, words_in
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
@@ -117,3 +117,21 @@ def test_wrong_arguments_are_refused(arguments: dict[str, object], reason: str) 
 def test_what_cannot_stand_for_a_letter_is_refused(letters: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="cannot stand for"):
         Folding(letters)
+
+
+@settings(deadline=None, max_examples=examples(100))
+@given(st.sets(written, min_size=1, max_size=30), st.lists(written, max_size=8))
+def test_words_that_a_source_holds(words: set[str], asked: list[str]) -> None:
+    packed = [word.encode() for word in words]
+    wanted = [word.encode() for word in [*asked, *sorted(words)[:3]]]
+    for sources in ([graph_of(packed)], [SortedWords(packed)], [SortedWords(packed[1:]), graph_of(packed[:1])]):
+        assert words_in(sources, wanted) == [word for word in wanted if word in packed]
+    assert words_in([], wanted) == []
+
+
+def test_words_of_letters_alone_are_left_out_but_count() -> None:
+    words = [b"foo", b"foo.bar", b"foobar", b"food", b"fo\xc3\xb6", b"foo2"]
+    for source in (graph_of(words), SortedWords(words)):
+        found = find_words([source], [b"fo"], Folding({}), begins=True, joined=True)
+        assert set(found) == {b"foo.bar", b"fo\xc3\xb6", b"foo2"}
+        assert set(find_words([source], [b"fo"], Folding({}), begins=True, joined=True, most=2)) == {b"foo.bar"}

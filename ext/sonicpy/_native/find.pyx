@@ -26,7 +26,7 @@ from sonicpy._native.score_bounds cimport begin_bounds
 from sonicpy._native.stored_postings cimport unite
 from sonicpy._native.term_rows cimport TermInfo, is_common
 from sonicpy._native.term_windows cimport find_all_windows, find_merged
-from sonicpy._native.top_k cimport EXACT, FULL, Kind, ScoredObject, begin_top, empty_top, page_start, sort_top
+from sonicpy._native.top_k cimport EXACT, FULL, Kind, ScoredObject, begin_top, collect, empty_top, page_start, sort_top
 from sonicpy._native.walk cimport begin_walk, lookups_worth, walk
 from sonicpy._native.wanted_blocks cimport (
     ask_for_missing,
@@ -38,6 +38,7 @@ from sonicpy._native.wanted_blocks cimport (
 from sonicpy._native.window_scores cimport score_windows
 
 cdef enum:
+    NOBODY = 0xFFFFFFFF  # an IID that no object has
     UNITED_MIN = 4  # words of a slot whose postings are put together
 
 
@@ -99,14 +100,18 @@ cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
     return 0
 
 
-def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) -> tuple:
+def find_top(QueryState query not None, uint64_t wanted, *, bint total=False, tuple floor=None) -> tuple:
     """Return the best `wanted` objects of a query from `bind` as (IID, kind, score), and the number of all if
-    `total`."""
+    `total`.
+
+    Args:
+        floor: a kind and a score: objects that are not better may be left out; None: none may.
+    """
     cdef object reader = query.reader
     cdef list keys, found
     if refuses_only(query.plan):
         return find_others(query, wanted, total)
-    start(query, wanted, None)
+    start(query, wanted, None, floor)
     keys = next_keys(query)
     while keys:
         give_blocks(query, reader.read_blocks(keys))
@@ -136,7 +141,7 @@ cdef tuple find_others(QueryState query, uint64_t wanted, bint total):
     cdef const uint8_t[::1] lengths = reader.lengths()
     cdef uint64_t count = 0
     cdef list keys, found
-    start(query, 0, None)
+    start(query, 0, None, None)
     keys = keys_to_count(query)
     if keys:
         give_blocks(query, reader.read_blocks(keys))
@@ -194,16 +199,27 @@ def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
     Args:
         walks: whether to walk; None: if that is faster.
     """
-    start(query, wanted, walks)
+    start(query, wanted, walks, None)
 
 
-cdef int start(QueryState query, uint64_t wanted, walks) except -1:
+cdef int fill_top(QueryState query, Kind kind, double score) except -1:
+    """Fill the room of the best objects with objects of no bucket, which better ones replace."""
+    query.has_floor = query.top.k > 0
+    query.floor = ScoredObject(score, NOBODY, 0, kind)
+    while query.top.size < query.top.k:
+        collect(&query.top, NOBODY, kind, score, 0)
+    return 0
+
+
+cdef int start(QueryState query, uint64_t wanted, walks, tuple floor) except -1:
     cdef Py_ssize_t number
     cdef uint64_t most = 0
     check_unstarted(query)
     for number in range(query.term_count):
         most += query.terms[number].df
     begin_top(&query.top, <Py_ssize_t> min(wanted, most))
+    if floor is not None:
+        fill_top(query, floor[0], floor[1])
     open_sources(query)
     find_all_windows(query)
     begin_bounds(query)
@@ -283,7 +299,8 @@ cdef list found_from(QueryState query, uint64_t offset):
     sort_top(&query.top)
     for number in range(page_start(&query.top, offset), query.top.size):
         found = &query.top.objects[number]
-        objects.append((found.iid, <int> found.kind, found.score))
+        if found.iid != NOBODY:
+            objects.append((found.iid, <int> found.kind, found.score))
     return objects
 
 

@@ -247,6 +247,42 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
     return order if order else <int> one.size - <int> other.size
 
 
+def most_frequent(list found not None, Py_ssize_t most) -> list:
+    """Return the first `most` of some beginnings: those that most objects hold, in byte order among equals.
+
+    Args:
+        found: (word, row, errors) of each; returned as it is if it has no more.
+    """
+    cdef Py_ssize_t count = len(found), number
+    cdef Likely *ordered
+    cdef TermInfo row
+    cdef bytes word
+    if count <= most:
+        return found
+    ordered = <Likely *> zeroed(count, sizeof(Likely))
+    try:
+        for number in range(count):
+            word, row, _ = found[number]
+            if row is None:
+                raise TypeError("a beginning has no row")
+            ordered[number].place, ordered[number].holders = number, row._word.df
+            ordered[number].word, ordered[number].size = <const uint8_t *> <const char *> word, len(word)
+        qsort(ordered, count, sizeof(Likely), compare_frequent)
+        return [found[ordered[number].place] for number in range(most)]
+    finally:
+        free(ordered)
+
+
+cdef int compare_frequent(const void *left, const void *right) noexcept nogil:
+    cdef const Likely *one = <const Likely *> left
+    cdef const Likely *other = <const Likely *> right
+    cdef int order
+    if one.holders != other.holders:
+        return -1 if one.holders > other.holders else 1
+    order = memcmp(one.word, other.word, min(one.size, other.size))
+    return order if order else (one.size > other.size) - (one.size < other.size)
+
+
 def held_beginnings(list words not None, list rows not None, dict errors, *, bint live) -> list:
     """Return (word, row, errors of its beginning) of the words held by objects, in order.
 

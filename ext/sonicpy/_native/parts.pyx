@@ -17,7 +17,7 @@ article before a noun is a token. Words without letters, and addresses of device
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memchr, memcmp
+from libc.string cimport memchr, memcmp, memcpy
 
 from sonicpy._native.characters cimport (
     ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CLASS_MASK, DIGIT, DOUBLE_QUOTE, EXTEND, FORMAT, IN_DIGITS, IN_LETTERS, MARK,
@@ -317,11 +317,26 @@ cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *pa
 
 def word_of(bytes alias not None) -> bytes:
     """Return the word of an alias; anything else is a word itself."""
-    part, zero, rest = alias.partition(b"\0")
-    if not zero:
+    cdef const char *start = <const char *> alias
+    cdef Py_ssize_t size = len(alias), part, before
+    cdef const char *found = <const char *> memchr(start, 0, size)
+    cdef bytes word
+    cdef char *out
+    if found == NULL:
         return alias
-    before, _, behind = rest.partition(b"\1")
-    return before + part + behind
+    part = found - start
+    size -= part + 1
+    found = <const char *> memchr(start + part + 1, 1, size)
+    before = size if found == NULL else found - (start + part + 1)
+    if found != NULL:
+        size -= 1
+    word = PyBytes_FromStringAndSize(NULL, part + size)
+    out = <char *> word
+    memcpy(out, start + part + 1, before)
+    memcpy(out + before, start, part)
+    if found != NULL:
+        memcpy(out + before + part, found + 1, size - before)
+    return word
 
 
 def nearest_parts(dict found not None) -> dict:

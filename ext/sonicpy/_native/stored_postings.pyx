@@ -22,6 +22,7 @@ from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
 from sonicpy._native.memory cimport grown, zeroed
 from sonicpy._native.merged_list cimport MergedList
+from sonicpy._native.posting_order cimport order_by_iid
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, read_block, write_block
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.windows cimport (
@@ -41,6 +42,7 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
     PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
+    COMPARED_MAX = 256  # postings that are sorted by comparing them
     UNIONS_MAX = 8  # families of a word whose windows and merged lists outlive a commit
 
 
@@ -383,8 +385,8 @@ cdef StoredPostings unite(uint32_t bucket, list words, lengths):
         DamagedBytes: some cannot be read.
     """
     cdef StoredPostings self = StoredPostings(bucket, 0, 0, [], b"", 0, lengths)
-    cdef Posting *postings = <Posting *> malloc((len(words) * BLOCK_POSTINGS + 1) * sizeof(Posting))
-    cdef Py_ssize_t count = 0, at, kept = 0
+    cdef Py_ssize_t room = len(words) * BLOCK_POSTINGS + 1, count = 0, at, kept = 0
+    cdef Posting *postings = <Posting *> malloc(2 * room * sizeof(Posting))
     cdef int read
     cdef TermInfo word
     if postings == NULL:
@@ -398,7 +400,10 @@ cdef StoredPostings unite(uint32_t bucket, list words, lengths):
             if read < 0:
                 raise DamagedBytes("the postings in the row of a word cannot be read")
             count += read
-        qsort(postings, count, sizeof(Posting), by_iid)
+        if count < COMPARED_MAX:
+            qsort(postings, count, sizeof(Posting), by_iid)
+        else:
+            order_by_iid(postings, postings + room, count)
         for at in range(count):
             if kept and postings[kept - 1].iid == postings[at].iid:
                 postings[kept - 1].tf = min(postings[kept - 1].tf + postings[at].tf, <uint32_t> UINT8_MAX)

@@ -265,6 +265,63 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint l
     return found
 
 
+def infos_found(list terms not None, list keys not None, dict rows not None, *, bint letters=False) -> list:
+    """Return the decoded row of each term; None: the term has none.
+
+    Args:
+        keys: of the terms.
+        rows: by key.
+        letters: see `shown_bytes`.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef list found = []
+    cdef TermInfo one
+    cdef bytes term
+    cdef Py_ssize_t number
+    if len(terms) != len(keys):
+        raise ValueError(f"{len(terms)} terms need as many keys, not {len(keys)}")
+    for number in range(len(terms)):
+        row = rows.get(keys[number])
+        if row is None:
+            found.append(None)
+            continue
+        term = terms[number]
+        one = TermInfo.__new__(TermInfo)
+        one._row = row
+        one._tail_at = read_word(one._row, &one._word)
+        one._size = shown_size(<const uint8_t *> <const char *> term, len(term), letters)
+        found.append(one)
+    return found
+
+
+def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
+    """Return those of the other words of some terms that objects hold, each with its row, by the number of the term;
+    terms without any are left out.
+
+    Args:
+        others: number of a term -> tuple of words.
+        rows: TermInfo of all words, in their order, from place `at` on; None: no object holds the word.
+    """
+    cdef dict found = {}
+    cdef list held
+    cdef tuple words
+    cdef TermInfo row
+    for number, words in others.items():
+        held = []
+        for word in words:
+            if at == len(rows):
+                raise ValueError("there are fewer rows than words")
+            row = rows[at]
+            at += 1
+            if row is not None and row._word.df:
+                held.append((word, row))
+        if held:
+            found[number] = held
+    return found
+
+
 def held_words(list words not None, list rows not None, *, bint live) -> list:
     """Return the words held by objects, with their rows, in order.
 

@@ -112,3 +112,39 @@ cdef class SortedWords(WordSource):
         if found == 0:
             return (one > other) - (one < other)
         return 1 if found > 0 else -1
+
+
+def words_in(list sources not None, words not None) -> list:
+    """Return those of some words that a source holds, spelled so.
+
+    Args:
+        sources: of words, WordSource.
+        words: an iterable of bytes.
+    """
+    cdef WordSource source
+    cdef bytes word
+    cdef list found = []
+    for word in words:
+        for source in sources:
+            if is_in(&source.words, <const uint8_t *> word, len(word)):
+                found.append(word)
+                break
+    return found
+
+
+cdef bint is_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return whether a word is among others."""
+    cdef Children children
+    cdef Child child
+    cdef Spot spot = root_of(words)
+    cdef Py_ssize_t at
+    if size == 0 or is_empty(words, spot):
+        return False
+    for at in range(size):
+        open_spot(&children, words, spot, <int> at)
+        if not find_child(&children, word[at], &child):
+            return False
+        if at + 1 < size and not child.goes_on:
+            return False
+        spot = child.spot
+    return child.ends_word

@@ -81,6 +81,7 @@ cdef struct Walk:
     int distance
     bint swaps  # two neighbours that are swapped are one error
     bint spelled  # only words of letters and apostrophes, as far as ASCII goes
+    bint joined  # no words of the letters a to z alone
     const uint8_t *besides  # words that begin with these bytes are left out; NULL: none are
     int besides_size
     bint begins  # words that begin as the pattern does, too
@@ -374,6 +375,9 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
     """Take a word whose bytes are on the path."""
     if self.wanted <= 0 or (self.ends.taken != NULL and not may_have(self, size)):
         return
+    if self.joined and has_only_letters(self.word, size):
+        self.wanted -= 1
+        return
     if not (
         reserve(<void **> &self.letters, &self.letters_room, self.used + size, 1)
         and reserve(<void **> &self.marks, &self.marks_room, self.marked + 2, sizeof(uint16_t))
@@ -389,11 +393,19 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
     self.wanted -= 1
 
 
+cdef inline bint has_only_letters(const uint8_t *word, int size) noexcept nogil:
+    cdef int at
+    for at in range(size):
+        if not c'a' <= word[at] <= c'z':
+            return False
+    return True
+
+
 # -- asking --------------------------------------------------------------------------------------------------------
 
 def find_words(
     list sources not None, list patterns not None, Folding folding not None, *, int distance=0, bint begins=False,
-    bint swaps=True, bint spelled=False, bytes besides=b"", int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
+    bint swaps=True, bint spelled=False, bint joined=False, bytes besides=b"", int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
 ) -> dict:
     """Return the words that are some folded letters, or begin so, each with its distance from them.
 
@@ -405,6 +417,7 @@ def find_words(
         begins: words that begin so, too.
         swaps: a swap of two neighbours is one error; else it is two.
         spelled: only words whose characters of ASCII are small letters and apostrophes.
+        joined: leave out words of the letters a to z alone; they count among `most`.
         besides: leave out words that begin with these bytes, spelled so, if there are any.
         most: end after this number of words of a pattern in a source.
         budget: letters that may be looked at for a pattern in a source.
@@ -428,7 +441,7 @@ def find_words(
     table.leads, table.seconds = folding.leads, folding.seconds
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
-    walk.distance, walk.begins, walk.swaps, walk.spelled = distance, begins, swaps, spelled
+    walk.distance, walk.begins, walk.swaps, walk.spelled, walk.joined = distance, begins, swaps, spelled, joined
     if besides:
         walk.besides, walk.besides_size = <const uint8_t *> besides, <int> len(besides)
     try:

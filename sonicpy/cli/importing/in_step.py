@@ -12,7 +12,7 @@ from sonicpy.index.mirrored import Mirror, MirrorReport
 NAMES_AT_ONCE = 1_000
 
 
-class Target(Protocol):
+class MirrorTarget(Protocol):
     """A bucket that a table fills."""
 
     @property

@@ -11,7 +11,7 @@ from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions, SimilarOptions
 from sonicpy.vectors import Vector
 
 
@@ -76,6 +76,9 @@ class AsyncSearchable(Protocol):
     async def explain(
         self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]
     ) -> Explanation: ...
+    async def similar(
+        self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]
+    ) -> Hits: ...
     async def suggest(
         self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]: ...
@@ -233,6 +236,11 @@ class AsyncBucket:
     async def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return await self._client.explain(self.collection, self.bucket, text, **options)
+
+    @with_options("SIMILAR")
+    async def similar(self, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object; see `Index.similar`."""
+        return await self._client.similar(self.collection, self.bucket, object, **options)
 
     async def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
         """Return words that complete or correct `word`."""

@@ -13,6 +13,7 @@ from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
+from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import ingest_plans, plans
 from sonicpy.client.aio.bucket import AsyncBucket
@@ -31,6 +32,7 @@ from sonicpy.search import (
     FacetsLike,
     FilterLike,
     QueryOptions,
+    SimilarOptions,
     asked,
     facets_asked,
     joined,
@@ -226,24 +228,41 @@ class AsyncClient:
 
     @with_options("QUERY")
     async def query(
-        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+        self,
+        collection: str,
+        bucket: AnyBucket,
+        text: str,
+        *,
+        facets: FacetsLike = None,
+        **options: Unpack[QueryOptions],
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
         search = asked("QUERY", collection, bucket, text, options)
         return await self._run(plans.query_with_facets(search, joined(search, facets)))
 
     @with_options("FACETS")
-    async def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    async def facets(
+        self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]
+    ) -> Facets:
         """Return how many of the objects that match a text hold each tag, or have a value in each range."""
         return await self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
-    async def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    async def explain(
+        self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]
+    ) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return await self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
+    @with_options("SIMILAR")
+    async def similar(
+        self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]
+    ) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first."""
+        return await self._run(plans.similar(collection, bucket, object, options))
+
     async def suggest(
-        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+        self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
         return await self._run(plans.suggest(collection, bucket, word, limit, filter))
@@ -251,7 +270,7 @@ class AsyncClient:
     async def words(
         self,
         collection: str,
-        bucket: str,
+        bucket: AnyBucket,
         *,
         limit: int = 100,
         offset: int = 0,
@@ -264,7 +283,7 @@ class AsyncClient:
     async def count(
         self,
         collection: str,
-        bucket: str | None = None,
+        bucket: AnyBucket | None = None,
         object: ObjectName | None = None,
         *,
         of: Counted | None = None,
@@ -280,13 +299,13 @@ class AsyncClient:
         """Return how many buckets of the collection hold words."""
         return await self._run(ingest_plans.number("COUNT", collection))
 
-    async def count_words(self, collection: str, bucket: str) -> int:
+    async def count_words(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many different words the bucket holds."""
-        return await self._run(ingest_plans.number("COUNT", *plans.scope(collection, bucket)))
+        return await self._run(plans.count(collection, plans.given(bucket), None, "words"))
 
-    async def count_objects(self, collection: str, bucket: str) -> int:
+    async def count_objects(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many objects the bucket holds."""
-        return await self._run(ingest_plans.number("COUNTB", *plans.scope(collection, bucket)))
+        return await self._run(plans.count(collection, plans.given(bucket), None, "objects"))
 
     async def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""

@@ -15,6 +15,7 @@ from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
+from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import ingest_plans, plans
 from sonicpy.client.blocking.pool import Pool
@@ -31,6 +32,7 @@ from sonicpy.search import (
     FacetsLike,
     FilterLike,
     QueryOptions,
+    SimilarOptions,
     asked,
     facets_asked,
     joined,
@@ -226,24 +228,35 @@ class Client:
 
     @with_options("QUERY")
     def query(
-        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+        self,
+        collection: str,
+        bucket: AnyBucket,
+        text: str,
+        *,
+        facets: FacetsLike = None,
+        **options: Unpack[QueryOptions],
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
         search = asked("QUERY", collection, bucket, text, options)
         return self._run(plans.query_with_facets(search, joined(search, facets)))
 
     @with_options("FACETS")
-    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
         """Return how many of the objects that match a text hold each tag, or have a value in each range."""
         return self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
+    @with_options("SIMILAR")
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first."""
+        return self._run(plans.similar(collection, bucket, object, options))
+
     def suggest(
-        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+        self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
         return self._run(plans.suggest(collection, bucket, word, limit, filter))
@@ -251,7 +264,7 @@ class Client:
     def words(
         self,
         collection: str,
-        bucket: str,
+        bucket: AnyBucket,
         *,
         limit: int = 100,
         offset: int = 0,
@@ -264,7 +277,7 @@ class Client:
     def count(
         self,
         collection: str,
-        bucket: str | None = None,
+        bucket: AnyBucket | None = None,
         object: ObjectName | None = None,
         *,
         of: Counted | None = None,
@@ -280,13 +293,13 @@ class Client:
         """Return how many buckets of the collection hold words."""
         return self._run(ingest_plans.number("COUNT", collection))
 
-    def count_words(self, collection: str, bucket: str) -> int:
+    def count_words(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many different words the bucket holds."""
-        return self._run(ingest_plans.number("COUNT", *plans.scope(collection, bucket)))
+        return self._run(plans.count(collection, plans.given(bucket), None, "words"))
 
-    def count_objects(self, collection: str, bucket: str) -> int:
+    def count_objects(self, collection: str, bucket: AnyBucket) -> int:
         """Return how many objects the bucket holds."""
-        return self._run(ingest_plans.number("COUNTB", *plans.scope(collection, bucket)))
+        return self._run(plans.count(collection, plans.given(bucket), None, "objects"))
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sonicpy.bucket_names import name_of
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
     Buckets,
@@ -33,6 +34,7 @@ from sonicpy.channel.commands import (
     Pop,
     Push,
     Query,
+    Similar,
     Stats,
     Suggest,
     Tag,
@@ -87,6 +89,8 @@ def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes
         places, writers = node.places, node.writers
         if command.collection in places.spread:
             raise Postponed
+        if getattr(command, "buckets", ()):
+            check_together(node, command)
         partition = places.partition_of(command.collection, command.bucket)
         replica = node.replicas.held.get(partition)
         if replica is None and partition not in writers.turn:
@@ -104,6 +108,18 @@ def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes
     return read
 
 
+def check_together(node: "Node", command: Any) -> None:
+    """Raise StoreError unless all buckets of a command are named, and lie in one partition, whose holders answer."""
+    partition = node.places.partition_of(command.collection, command.bucket)
+    for name, is_beginning in map(name_of, command.buckets):
+        if is_beginning or node.places.partition_of(command.collection, name) != partition:
+            refused = f"all buckets that begin with {name[:-1]!r}" if is_beginning else f"the bucket {name!r}"
+            raise StoreError(
+                f"several buckets are refused: {refused} may lie in other partitions of the cluster than "
+                f"{command.bucket!r}; a node searches together the named buckets of one partition"
+            )
+
+
 def count_here(node: "Node", command: Count) -> bytes:
     """Answer COUNT of a bucket or an object."""
     if command.bucket is None:
@@ -112,7 +128,7 @@ def count_here(node: "Node", command: Count) -> bytes:
 
 
 READ_COUNT = read_here(CALLS[Count])
-READS = (CountB, CountFacets, CountO, Exists, Explain, List, Objects, Query, Suggest)
+READS = (CountB, CountFacets, CountO, Exists, Explain, List, Objects, Query, Similar, Suggest)
 NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
     Push: push,
     Upsert: push,
@@ -207,6 +223,8 @@ class NodeService(BaseService):
                 return await self._spread.execute(command)
             if isinstance(command, Count | CountC):
                 return replies.result(await self._count_spread(command.collection))
+        if getattr(command, "buckets", ()):
+            check_together(self.node, command)
         if type(command) in READS:
             return await self._ask(command)
         match command:

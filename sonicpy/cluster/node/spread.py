@@ -106,6 +106,8 @@ class Spread:
             CommandError: the command is refused.
             StoreError: a part does not answer, or a spread bucket does not offer the command.
         """
+        if getattr(command, "buckets", ()):
+            raise StoreError("several buckets are refused: a bucket that is spread is asked alone")
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
@@ -126,7 +128,7 @@ class Spread:
                 return await self._of_object(command)
             case Tag() | Pop() | FlushO():
                 return replies.result(int(await self._of_object(command)))
-            case CountB(collection, bucket):
+            case CountB(collection, bucket, ()):
                 counts = await self._ask(collection, bucket, "count_objects", collection, bucket)
                 return replies.result(sum(map(json.loads, counts)))
             case Count(collection, str(bucket)):
@@ -263,7 +265,7 @@ class Spread:
         return [json.loads(sketch) for sketch in found]
 
     async def _suggest(self, command: Suggest) -> bytes:
-        collection, bucket, word, limit, filter = command
+        collection, bucket, word, limit, filter, _ = command
         if filter is not None:
             raise InvalidArgument("filter is given to SUGGEST, which a spread bucket answers without")
         check_names(collection, bucket)
@@ -320,7 +322,7 @@ class Spread:
         return likely_completions(list(map(b64decode, packed)), term, limit) if len(packed) == len(found) else []
 
     async def _list(self, command: List) -> bytes:
-        collection, bucket, limit, offset, prefix, after = command
+        collection, bucket, limit, offset, prefix, after, _ = command
         fields = (collection, bucket, offset + limit, prefix, after)
         words = {
             word for part in await self._ask(collection, bucket, "spread_list", *fields) for word in json.loads(part)

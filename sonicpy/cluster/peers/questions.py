@@ -28,6 +28,7 @@ from sonicpy.channel.commands import (
     Objects,
     Pop,
     Query,
+    Similar,
     Suggest,
     Tag,
 )
@@ -57,6 +58,7 @@ COMMANDS: dict[str, Any] = {
             Objects,
             Pop,
             Query,
+            Similar,
             Suggest,
             Tag,
         )
@@ -215,4 +217,4 @@ def command_of(question: Question) -> Any:
         raise UnknownQuestion(
             f"a node of sonicpy {VERSION} does not know the question {question.kind} with {count} fields: upgrade it"
         )
-    return kind(*question.fields)
+    return kind(*(tuple(each) if isinstance(each, list) else each for each in question.fields))

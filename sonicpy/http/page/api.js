@@ -22,3 +22,13 @@ export async function get(path, parameters = {}, signal = undefined) {
   if (!response.ok) throw new Failure(response.status, held.detail ?? response.statusText);
   return held;
 }
+
+/** Return the answer of a request; null: the key does not allow it. */
+export async function allowed(asked) {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    return null;
+  }
+}

@@ -1,6 +1,7 @@
 // Which view is shown, and which collection and bucket it is about.
 
-import { Failure, get, usePassword } from "./api.js";
+import { Failure, allowed, get, usePassword } from "./api.js";
+import { scopeOf, tokenOf } from "./token.js";
 import { showContents } from "./contents.js";
 import { byId, element } from "./dom.js";
 import { showFigures, stopFigures } from "./figures.js";
@@ -29,14 +30,18 @@ function options(select, names, wanted) {
   return select.value;
 }
 
+/** Return names; where the key allows no list, the one of the address. */
+const namesOf = async (path, parameters, known) => (await allowed(get(path, parameters)))?.names ?? (known ? [known] : []);
+
 /** Load the names of collections and buckets; those of the address need no second round. */
 async function loadScope() {
-  const guessed = state.collection ? get("v1/buckets", { collection: state.collection }) : null;
-  const [about, { names: collections }, buckets] = await Promise.all([get("v1/about"), get("v1/collections"), guessed]);
+  const bucketsOf = (collection) => namesOf("v1/buckets", { collection }, state.bucket || "default");
+  const guessed = state.collection ? bucketsOf(state.collection) : null;
+  const [about, collections, buckets] = await Promise.all([get("v1/about"), namesOf("v1/collections", {}, state.collection), guessed]);
   Object.assign(here, about);
   const collection = options(byId("collection"), collections, state.collection);
   const known = collection === state.collection ? buckets : null;
-  const names = collection ? (known ?? await get("v1/buckets", { collection })).names : [];
+  const names = collection ? (known ?? await bucketsOf(collection)) : [];
   const bucket = options(byId("bucket"), names, state.bucket || "default");
   byId("bucket").hidden = names.length < 2;
   if (state.view === "search") Object.assign(state, { collection, bucket });
@@ -91,6 +96,22 @@ byId("password-form").addEventListener("submit", (event) => {
   event.preventDefault();
   usePassword(byId("password").value);
   byId("password-form").hidden = true;
+  show();
+});
+/** Take the token of an address such as /#token=..., which then goes out of sight; it names its first bucket, too. */
+function useToken() {
+  const token = tokenOf(location.hash);
+  if (!token) return;
+  usePassword(token);
+  history.replaceState(null, "", location.pathname + location.search);
+  read();
+  if (!state.collection) write(scopeOf(token));
+}
+
+useToken();
+addEventListener("hashchange", () => {
+  useToken();
+  restore();
   show();
 });
 const early = byId("text").value.trim(); // typed before this program came

@@ -1,6 +1,6 @@
 // Search as you type: hits as cards, completions, "did you mean", and what each word did.
 
-import { get } from "./api.js";
+import { allowed, get } from "./api.js";
 import { offer, setUp } from "./box.js";
 import { byId, element, count } from "./dom.js";
 import { filtered, offerTags, setUpFilter } from "./filters.js";
@@ -32,7 +32,7 @@ export async function showSearch() {
     const asked = { collection, bucket, text: text || ANY };
     const [found, explained] = await Promise.all([
       get("v1/search", { ...asked, ...filtered(), limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
-      get("v1/explain", { ...asked, filter: state.filter, limit: PAGE, syntax: SYNTAX }, signal),
+      allowed(get("v1/explain", { ...asked, filter: state.filter, limit: PAGE, syntax: SYNTAX }, signal)),
     ]);
     draw(found, explained);
     say(null);
@@ -51,10 +51,11 @@ function draw(found, explained) {
   offerTags(found.facets, showSearch);
   byId("more").hidden = (found.total ?? 0) <= PAGE;
   const said = (lines) => lines.map((line) => element("p", { class: "advice" }, line));
-  byId("nothing").replaceChildren(...(found.hits.length ? [] : [element("h2", {}, "Nothing found"), ...said(explained.advice)]), ...said(found.notes ?? []));
-  byId("explanation").replaceChildren(...explanation(explained));
+  byId("nothing").replaceChildren(...(found.hits.length ? [] : [element("h2", {}, "Nothing found"), ...said(explained?.advice ?? [])]), ...said(found.notes ?? []));
+  byId("explanation").replaceChildren(...(explained ? explanation(explained) : []));
   byId("request").replaceChildren(request(state));
-  byId("words-why").hidden = byId("elsewhere").hidden = false;
+  byId("words-why").hidden = !explained;
+  byId("elsewhere").hidden = false;
 }
 
 function cards(found, explained) {

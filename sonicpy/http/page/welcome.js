@@ -1,6 +1,6 @@
 // The page before anything is typed: what the index holds, words to try, and how texts come in.
 
-import { get } from "./api.js";
+import { allowed, get } from "./api.js";
 import { code, element } from "./dom.js";
 import { address, state } from "./state.js";
 import { here } from "./main.js";
@@ -9,15 +9,15 @@ const SAMPLES = 8;
 const BEGINNINGS = ["ca", "de", "ho", "ma", "pr", "re", "st", "we"];
 
 export async function welcome() {
-  const stats = await get("v1/stats");
-  if (!stats.objects) return empty();
+  const stats = await allowed(get("v1/stats"));
+  if (stats && !stats.objects) return empty();
   const { collection, bucket } = state;
   const samples = bucket ? await sampled(collection, bucket) : [];
   return element("div", { class: "hello" },
-    element("dl", { class: "tiles" }, tile(stats.objects, "object"), tile(stats.words, "word"), tile(stats.collections ?? 0, "collection")),
+    stats && element("dl", { class: "tiles" }, tile(stats.objects, "object"), tile(stats.words, "word"), tile(stats.collections ?? 0, "collection")),
     samples.length ? element("div", {}, element("h2", {}, "Words to try"), element("ul", { class: "chips", "aria-label": "Words to try" }, samples.map((word) =>
       element("li", {}, element("a", { href: address({ text: word }) }, word))))) : null,
-    element("details", {}, element("summary", {}, "Add a text"), commands(collection || "messages", bucket || "default")));
+    stats && element("details", {}, element("summary", {}, "Add a text"), commands(collection || "messages", bucket || "default")));
 }
 
 function tile(number, name) {
@@ -26,10 +26,10 @@ function tile(number, name) {
 
 /** Return words of the bucket to try: the most frequent ones with some beginnings, else the first ones. */
 async function sampled(collection, bucket) {
-  const found = await Promise.all(BEGINNINGS.map((word) => get("v1/suggest", { collection, bucket, word, limit: 3 })));
-  const words = found.flatMap((each, place) => each.words.filter((word) => word.startsWith(BEGINNINGS[place]) && word.length > 4).slice(0, 1));
+  const found = await Promise.all(BEGINNINGS.map((word) => allowed(get("v1/suggest", { collection, bucket, word, limit: 3 }))));
+  const words = found.flatMap((each, place) => (each?.words ?? []).filter((word) => word.startsWith(BEGINNINGS[place]) && word.length > 4).slice(0, 1));
   if (words.length) return words;
-  return (await get("v1/words", { collection, bucket, limit: SAMPLES })).words;
+  return (await allowed(get("v1/words", { collection, bucket, limit: SAMPLES })))?.words ?? [];
 }
 
 function empty() {

@@ -6,9 +6,9 @@ Search-as-you-type sends the same few letters many times, and most queries repea
 from collections.abc import Hashable
 from typing import Final
 
-Moment = tuple[int, int] | None
-"""The state of a bucket: the serial of its reader's cache, and the version of its word graph. None: there was no
-bucket."""
+Moment = tuple[object, ...] | None
+"""The state of a bucket: the serial of its reader's cache, and the version of its word graph; of several, the state of
+each. None: there was no bucket."""
 Kept = tuple[int, Moment, list[str]]
 """The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 

@@ -5,7 +5,7 @@ factor bounds the rise of a lower score (threshold algorithm: Fagin, Lotem and N
 for middleware", 2003, with one sorted list). Kinds of matches stay before scores.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import log2
 from typing import NamedTuple
 
@@ -32,10 +32,22 @@ class Factors(NamedTuple):
 
 
 def boosted(
-    plan: Plan, reader: BucketReader, window: int, boost: Boost, wanted: int, *, mask: Mask | None, total: bool
+    plan: Plan,
+    reader: BucketReader,
+    window: int,
+    boost: Boost,
+    wanted: int,
+    *,
+    mask: Mask | None,
+    total: bool,
+    highest: int | None = None,
 ) -> Part:
-    """Return the best `wanted` objects by score times factor, these as scores, and the number of all if `total`."""
-    factors = factors_of(reader, boost)
+    """Return the best `wanted` objects by score times factor, these as scores, and the number of all if `total`.
+
+    Args:
+        highest: as of `factors_of`.
+    """
+    factors = factors_of(reader, boost, highest)
     count = wanted
     while True:
         query = bind(plan, reader, window, mask=mask)
@@ -47,22 +59,33 @@ def boosted(
         count *= MORE
 
 
-def factors_of(reader: BucketReader, boost: Boost) -> Factors:
-    """Return the factors of the objects of a bucket: 1 without a value."""
-    columns = reader.columns
-    column = None if columns is None else columns.names.get(boost.name)
-    if columns is None or column is None:
+def highest_of(readers: Iterable[BucketReader], boost: Boost) -> int | None:
+    """Return the highest value of some buckets; None: no object has one."""
+    found = (reader.columns for reader in readers)
+    named = ((columns, columns.names[boost.name]) for columns in found if columns and boost.name in columns.names)
+    windows = (window for columns, column in named for window in columns.windows(column))
+    return max((window.highest for window in windows if window is not None), default=None)
+
+
+def factors_of(reader: BucketReader, boost: Boost, highest: int | None = None) -> Factors:
+    """Return the factors of the objects of a bucket: 1 without a value.
+
+    Args:
+        highest: the value from which ages are counted; None: the highest one of the bucket.
+    """
+    columns, newest = reader.columns, highest_of([reader], boost)
+    if columns is None or newest is None:
         return Factors(lambda iids: [1.0] * len(iids), 1.0)
-    highest = max(window.highest for window in columns.windows(column) if window is not None)
+    column, start = columns.names[boost.name], newest if highest is None else highest
 
     def factor(value: int | None) -> float:
         if value is None:
             return 1.0
         if boost.half_life is not None:
-            return 1.0 + float(2.0 ** -min((highest - value) / boost.half_life, 1_000.0))
+            return 1.0 + float(2.0 ** -min((start - value) / boost.half_life, 1_000.0))
         return 1.0 + log2(1 + max(value, 0)) / BOOST_DIVISOR
 
-    return Factors(lambda iids: list(map(factor, columns.values_of(column, iids))), factor(highest))
+    return Factors(lambda iids: list(map(factor, columns.values_of(column, iids))), factor(newest))
 
 
 def _rank(found: Found) -> tuple[int, float, int]:

@@ -4,9 +4,9 @@ Invariant: hits, order, scores and total are those of `query_hits`: the same pla
 carries it out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
@@ -25,15 +25,14 @@ from sonicpy.api.explanation import (
 from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.how import HowFound
-from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
-from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, bind, find, share_of
+from sonicpy.index.search.parts import WHOLLY, MadeOf, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import carry_out, count_whole
+from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
-from sonicpy.index.search.sonic import SonicPart
+from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
@@ -75,41 +74,39 @@ class Analysed(NamedTuple):
     rules: int = FIRST
 
 
-def explain(analysed: Analysed, lexicon: Lexicon | None, config: "Config") -> Explanation:
+def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
     total, whole, unfiltered = 0, None, None
-    passing = PASSING_ALL if lexicon is None else passing_of(lexicon.reader, analysed.search, config)
+    passing = PASSING_ALL if lexicon is None else passing_of(lexicon, analysed.search, config)
     rows: dict[bytes, TermInfo] = {}
+    states = [] if lexicon is None else [part.reader.state for part in parts_of(lexicon)]
     if lexicon is not None and not asks_nothing(analysed.terms):
         limit = analysed.search.limit
         search, meant = analysed.search, None
+        part: FoundPart
         if search.vector is None:
             plan, part = carry_out(
-            lexicon, analysed.terms, config, analysed.matching, limit, total=True, mask=passing.mask
-        )  # fmt: skip
+                lexicon, analysed.terms, config, analysed.matching, limit, total=True, masks=passing.masks
+            )
         else:
             meant = find_meant(lexicon, analysed.terms, config, search, analysed.matching, total=True)
             plan, part = meant.plan, meant.part
         hits, total = _hits(analysed, plan, part, config.search.ranking, meant), part.total or 0
-        whole = count_whole(lexicon, plan, part, config, passing.mask)
+        whole = count_whole(lexicon, plan, part, config, passing.masks)
         rows = _rows(plan, lexicon)
-        if passing.mask is not None:
-            window = config.store.kv.retain_word_objects
-            unfiltered = find(bind(plan, lexicon.reader, window), 0, total=True).total
-    elif lexicon is not None and passing.mask is not None and not analysed.search.text.strip():
-        everyone = everybody(lexicon.reader, condition_of(analysed.search.filter))
-        names = lexicon.reader.oids(everyone.newest(analysed.search.limit))
-        hits = tuple(ExplainedHit(name, None, "filter", 0.0, (), 0, None) for name in names)
-        total, unfiltered = everyone.total(), lexicon.reader.state.objects
-    state = None if lexicon is None else lexicon.reader.state
+        if passing.masks is not None:
+            unfiltered = find_by(plan, lexicon, 0, config.store.kv.retain_word_objects, total=True).total
+    elif lexicon is not None and passing.masks is not None and not analysed.search.text.strip():
+        hits, total = _hits_by_filter(lexicon, analysed.search)
+        unfiltered = sum(state.objects for state in states)
     return Explanation(
         collection=analysed.search.collection,
         bucket=analysed.search.bucket,
         text=analysed.search.text,
         ranking=config.search.ranking,
-        objects=0 if state is None else state.objects,
+        objects=sum(state.objects for state in states),
         language=analysed.language,
         analysis=analysis(config, analysed.rules),
         terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
@@ -121,7 +118,8 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: "Config") -> Ex
         filter=analysed.search.filter,
         unfiltered=unfiltered,
         unmet=passing.unmet,
-        unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
+        unseen_words=not config.search.live_words and any(state.pending_seq > state.graph_seq for state in states),
+        buckets=tuple(lexicon.names) if isinstance(lexicon, UnitedLexicon) else (),
     )
 
 
@@ -139,7 +137,7 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
     )
 
 
-def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
+def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
     """Return the rows of the words of a plan."""
     words = plan.words()
     return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
@@ -277,12 +275,29 @@ def _why_no_expansion(word: bytes, config: "Config") -> str:
 
 
 def _hits(
-    analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str, meant: Meant | None
+    analysed: Analysed, plan: Plan, part: FoundPart, ranking: str, meant: Meant | None
 ) -> tuple[ExplainedHit, ...]:
     if meant is not None:
         return _meant_hits(analysed, plan, meant)
+    best: Any  # objects of one bucket, or of several
     names, best = part.page(0, analysed.search.limit)
-    return _hits_of(analysed, plan, part, ranking, names, best)
+    hits = _hits_of(analysed, plan, part, ranking, names, best)
+    if isinstance(part, SeveralParts):
+        return tuple(replace(hit, bucket=its) for hit, its in zip(hits, part.buckets(best), strict=True))
+    return hits
+
+
+def _hits_by_filter(lexicon: AnyLexicon, search: Search) -> tuple[tuple[ExplainedHit, ...], int]:
+    """Return the objects that answer a filter without a text, and the number of all."""
+    names = lexicon.names if isinstance(lexicon, UnitedLexicon) else [None]
+    hits: list[ExplainedHit] = []
+    total = 0
+    for bucket, part in zip(names, parts_of(lexicon), strict=True):
+        everyone = everybody(part.reader, condition_of(search.filter))
+        objects = part.reader.oids(everyone.newest(search.limit - len(hits)))
+        hits += [ExplainedHit(name, None, "filter", 0.0, (), 0, None, bucket=bucket) for name in objects]
+        total += everyone.total()
+    return tuple(hits), total
 
 
 def _meant_hits(analysed: Analysed, plan: Plan, meant: Meant) -> tuple[ExplainedHit, ...]:
@@ -297,9 +312,9 @@ def _meant_hits(analysed: Analysed, plan: Plan, meant: Meant) -> tuple[Explained
 
 
 def _hits_of(
-    analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str, names: list[str], best: list[Found]
+    analysed: Analysed, plan: Plan, part: FoundPart, ranking: str, names: list[str], best: Sequence[Any]
 ) -> tuple[ExplainedHit, ...]:
-    made_of = part.parts([iid for iid, _, _ in best], PARTS_SHOWN)
+    made_of = part.parts([place for place, _, _ in best], PARTS_SHOWN)
     ceiling = plan.ceiling if ranking == "bm25" else None
     found = HowFound(plan, analysed.terms)
     return tuple(

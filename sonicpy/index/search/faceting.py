@@ -12,6 +12,7 @@ from sonicpy.filters.sorting import Facet
 from sonicpy.index.search.refine import Wanted
 from sonicpy.store.views.bucket_reader import BucketReader
 
+ALL_TAGS = 1 << 32
 TAGS_AT_ONCE = 1_000
 """Tags whose holders are read together."""
 
@@ -38,6 +39,22 @@ def count_facets(
         else:
             ranges[facet.name] = _count_values(wanted.reader, facet, found[rest])
     return Facets(answer.total(), tags, ranges)
+
+
+def count_all_facets(
+    wanted: Sequence[Wanted], condition: Condition | None, facets: Sequence[Facet], *, apart: bool, limit: int
+) -> Facets:
+    """Return the counts of facets over the objects of all buckets.
+
+    Args:
+        wanted: of each bucket, the objects that answer; none: no object does.
+        apart, limit: as of `count_facets`.
+    """
+    if not wanted:
+        return no_facets(facets)
+    if len(wanted) == 1:
+        return count_facets(wanted[0], condition, facets, apart=apart, limit=limit)
+    return merged([count_facets(one, condition, facets, apart=apart, limit=ALL_TAGS) for one in wanted], limit)
 
 
 def no_facets(facets: Sequence[Facet]) -> Facets:

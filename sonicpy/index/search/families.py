@@ -7,7 +7,6 @@ stem before its last letter (went, men), and the words behind the first CANDIDAT
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
@@ -44,6 +43,8 @@ FAMILY_MAX = 16
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+BEGINS_WORD = b"\0\1"
+"""In an alias: its word begins with the part."""
 DOUBLED_LETTERS = 3
 """Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
@@ -68,20 +69,19 @@ class _Stem(NamedTuple):
     Attributes:
         algorithm: the name of the Snowball algorithm.
         folded: the stem, folded.
-        beginnings: the common beginning of the stem's words and the typed word.
+        beginnings: the common beginning of the stem's words and the typed word, as patterns of walks.
         start: the typed word, folded as the beginnings are: with the ends of the stem, where too many words begin so.
         ends: the endings of words of the letters a to z that may have the stem; None: any ending.
     """
 
     algorithm: str
     folded: str
-    beginnings: tuple[str, ...]
+    beginnings: list[bytes]
     start: str
     ends: StemEnds | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Kin:
+class _Kin(NamedTuple):
     """The common properties of the words of a family.
 
     Attributes:
@@ -90,6 +90,7 @@ class _Kin:
         stems: its stems.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         before: the strings that may come before a word of the family: elided words with their apostrophes, or articles.
+        spelled: the patterns of words that are the typed one but for accents.
     """
 
     folded: str
@@ -97,12 +98,17 @@ class _Kin:
     stems: tuple[_Stem, ...]
     kept: str | None
     before: tuple[str, ...]
+    spelled: list[bytes]
 
     def patterns(self, beginnings: Iterable[str]) -> list[bytes]:
         """Return some beginnings, and those behind all strings that may come before a word."""
-        if not self.before:
-            return [each.encode() for each in beginnings]
-        return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
+        return _patterns(beginnings, self.before)
+
+
+def _patterns(beginnings: Iterable[str], before: tuple[str, ...]) -> list[bytes]:
+    if not before:
+        return [each.encode() for each in beginnings]
+    return [(first + each).encode() for each in beginnings for first in ("", *before)]
 
 
 _stemmers = Stemmers()
@@ -144,7 +150,7 @@ def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], se
 
 
 def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
-    found = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
+    found = find_words(sources, kin.spelled, folding(kin.own))
     return {each for each in map(word_of, found) if is_spelled(each.decode())}
 
 
@@ -187,18 +193,18 @@ def _joined_forms(sources: list[WordSource], wholes: list[WordSource], kin: _Kin
     Parts that words begin with have to begin as the stem does: all words that begin so are looked through for them.
     """
     patterns = tuple(kin.patterns(_ends(stem.folded)))
-    words = find_words(wholes, list(patterns), folding(kin.kept), begins=True, most=CANDIDATES_MAX) if wholes else ()
-    joined = (word for word in words if not (word.isalpha() or word.decode().isalpha()))
-    begun = {each for word in joined for each in aliases_of(word) if _begins(each)}
-    begun.update(filter(_begins, candidates := _candidates(sources, kin, stem, stem.beginnings)))
-    inner = (each for each in candidates if not _begins(each))
-    near = (each for each in begun if fold(each.decode(), kin.kept).encode().startswith(patterns))
-    return _of_stem([*inner, *near], kin, stem)
-
-
-def _begins(alias: bytes) -> bool:
-    """Return whether a word begins with the part of its alias."""
-    return b"\0\1" in alias
+    found = _candidates(sources, kin, stem, stem.beginnings)
+    candidates = [each for each in found if BEGINS_WORD not in each]
+    begun = {each for each in found if BEGINS_WORD in each} if len(candidates) < len(found) else set()
+    if wholes:
+        words = find_words(wholes, list(patterns), folding(kin.kept), begins=True, joined=True, most=CANDIDATES_MAX)
+        for word in words:
+            if not (word.isalpha() or word.decode().isalpha()):
+                begun.update(each for each in aliases_of(word) if BEGINS_WORD in each)
+    for each in begun:
+        if (each if each.isascii() else fold(each.decode(), kin.kept).encode()).startswith(patterns):
+            candidates.append(each)
+    return _of_stem(candidates, kin, stem)
 
 
 def _has_article(word: str, noun: str) -> bool:
@@ -216,7 +222,7 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     """Return the words that an algorithm draws to a stem."""
     found = _candidates(sources, kin, stem, stem.beginnings)
     if len(found) >= CANDIDATES_MAX:
-        found |= _candidates(sources, kin, stem, (stem.start, *_ends(stem.folded)))
+        found |= _candidates(sources, kin, stem, kin.patterns((stem.start, *_ends(stem.folded))))
     return _of_stem(list(found), kin, stem)
 
 
@@ -230,16 +236,20 @@ def _of_stem(found: list[bytes], kin: _Kin, stem: _Stem) -> set[bytes]:
     if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
         stems = stem_words(texts)
         return set(compress(found, map(stem.folded.__eq__, stems)))
-    cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
-    stems = [fold(each, kin.own) for each in stem_words(cores)]
+    cores = [text.partition("\0")[0] for text in texts]
+    if kin.before or not joined.isascii():
+        cores = [core if not kin.before and core.isascii() else _core(core, kin.before) for core in cores]
+        stems = [each if each.isascii() else fold(each, kin.own) for each in stem_words(cores)]
+    else:
+        stems = stem_words(cores)
     forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
     return {word_of(word) for word, core in forms if is_spelled(core)}
 
 
-def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
+def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, patterns: list[bytes]) -> dict[bytes, int]:
     """Return the first words that begin so, some behind the part that leads to them."""
     return find_words(
-        sources, kin.patterns(beginnings), folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX,
+        sources, patterns, folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX,
         ends=stem.ends, stem=stem.folded.encode() if stem.ends is not None else b"",
     )  # fmt: skip
 
@@ -264,7 +274,8 @@ def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
         before = ()
     kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
     start = fold(text, kept)
-    return _Kin(folded, own, tuple([_stem(text, start, own, name) for name in names]), kept, before)
+    stems = tuple([_stem(text, start, own, name, before) for name in names])
+    return _Kin(folded, own, stems, kept, before, _patterns([folded], before))
 
 
 def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
@@ -275,19 +286,20 @@ def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
     return elided[0] if len(names) == len(elided) == 1 else ELIDED_ANYWHERE if elided else ()
 
 
-def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
+def _stem(text: str, start: str, own: str | None, algorithm: str, before: tuple[str, ...]) -> _Stem:
     """Return a stem of a word.
 
     Args:
         start: the word as the beginnings of candidates are folded.
         own: see `fold`.
+        before: see `_Kin`.
     """
     stem = fold(_stemmers[algorithm]([text])[0], own)
     ends = stem_ends(algorithm, stem)
     is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
     if not is_plain or ends is None or not ends.may_have([start], stem):
         ends = None
-    return _Stem(algorithm, stem, _beginnings(start, stem, algorithm), start, ends)
+    return _Stem(algorithm, stem, _patterns(_beginnings(start, stem, algorithm), before), start, ends)
 
 
 def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sonicpy._native.nearest import held_beginnings
+from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
-from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_source import SortedWords, WordSource, words_in
 from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
@@ -21,7 +21,7 @@ from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
+from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
 from sonicpy.index.search.word_places import WordPlaces
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
@@ -34,10 +34,13 @@ PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
 FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
+JOINED_WORDS_MAX = 50_000
+"""Words in these lists, at most; about 80 bytes each."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 HOLDING_EXAMINED = 4_000
 """Words that hold some letters, of a graph or of the pending words, whose frequencies are compared, at most."""
+NO_FAMILY = Family((), ())
 LONG_BYTES = 24
 """A longer word may find words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
@@ -75,7 +78,9 @@ class Lexicons:
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
         """By bucket, typed word and how it leads to others: the moment and its other words."""
         self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
-        """By the same, the few words that have the typed one as a part."""
+        """By the same, the words that have the typed one as a part."""
+        self.joined_words = 0
+        """How many they are, at most."""
         self.places = WordPlaces()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
@@ -127,6 +132,11 @@ def is_too_long(reader: CachedReader, word: bytes) -> bool:
     return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
 
 
+def only_grew(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+    """Return whether nothing happened between two moments of a bucket but that words became pending."""
+    return before[0] == now[0] and before[3] == now[3]
+
+
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
 
@@ -159,6 +169,13 @@ class Lexicon(Statistics):
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each of some words, None for a word that no object holds."""
         return self.reader.words(words)
+
+    def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
+        """Return those of some words that objects may hold: a word is in the graph, or pending."""
+        graph = self._graph
+        if not words or not self.live or (graph is None and self.reader.state.lexicon_version):
+            return list(words)
+        return words_in(self._sources(graph), words)
 
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
@@ -229,7 +246,14 @@ class Lexicon(Statistics):
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
-        surely, perhaps = (each - {word} for each in family_of(self._sources(self._graph, word), word, matching))
+        graph = self._graph
+        sources, known = self._sources(graph, word), NO_FAMILY
+        if cached is not None and graph is not None and len(word) <= LONG_BYTES and only_grew(cached[0], moment):
+            sources, known = sources[1:], cached[1]  # the graph is the same
+        surely, perhaps = (each - {word} for each in family_of(sources, word, matching))
+        surely.update(known.words)
+        perhaps.update(known.doubtful)
+        perhaps -= surely
         if max(len(surely), len(perhaps)) > FAMILY_MAX:  # those that are gone take no place
             return Family(self._nearest(word, surely), self._nearest(word, perhaps))
         if len(families) >= FAMILIES_MAX:
@@ -263,11 +287,17 @@ class Lexicon(Statistics):
         cached = known.get(key)
         if cached is not None and cached[0] == moment:
             return list(cached[1])
-        found = self._find_joined(word, matching)
-        if len(found) <= FAMILY_MAX:
-            if len(known) >= FAMILIES_MAX:
-                known.clear()
-            known[key] = moment, tuple(found)
+        if cached is not None and self._graph is not None and only_grew(cached[0], moment):
+            pending = self._part_sources(None)
+            added = joined_with(pending, [], word, matching) if pending else set()
+            found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
+        else:
+            found = self._find_joined(word, matching)
+        self._lexicons.joined_words += len(found)
+        if len(known) >= FAMILIES_MAX or self._lexicons.joined_words > JOINED_WORDS_MAX:
+            known.clear()
+            self._lexicons.joined_words = len(found)
+        known[key] = moment, tuple(found)
         return found
 
     def _find_joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
@@ -292,7 +322,8 @@ class Lexicon(Statistics):
         """Return the words that begin as a word does; see `Statistics`."""
         found = self._begun(word, distance)
         words = list(found)
-        return most_frequent(held_beginnings(words, self.rows(words), found if distance else None, live=self.live))
+        held = held_beginnings(words, self.rows(words), found if distance else None, live=self.live)
+        return most_frequent(held, BEGINNINGS_MAX)
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""

@@ -16,7 +16,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
-from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.ranking import AnyLexicon, carry_out
 from sonicpy.search import Search
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -126,7 +126,7 @@ class Meant(NamedTuple):
 
 
 def find_meant(
-    lexicon: Lexicon,
+    lexicon: AnyLexicon,
     terms: Terms,
     config: "Config",
     search: Search,
@@ -137,9 +137,12 @@ def find_meant(
     """Return the objects that answer a search with a vector, in the order of words and meaning.
 
     Raises:
-        InvalidArgument: the bucket has other vectors, see `sums_of`; or the ranking has no scores to add to.
+        InvalidArgument: the bucket has other vectors, see `sums_of`; several are searched; or the ranking has no scores
+            to add to.
     """
     check_ranking(config)
+    if not isinstance(lexicon, Lexicon):
+        raise refused_vector("several buckets are named; allowed is one bucket, or a search without a vector")
     wanted = max(search.depth, search.offset + search.limit)
     plan, part = carry_out(lexicon, terms, config, matching, wanted, total=total)
     assert isinstance(part, Part)

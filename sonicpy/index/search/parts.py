@@ -100,7 +100,11 @@ class Part:
 
     def names(self, found: list[Found]) -> list[str]:
         """Return the names of some objects."""
-        return self._reader.oids([iid for iid, _, _ in found])
+        return self.names_of([iid for iid, _, _ in found])
+
+    def names_of(self, iids: list[int]) -> list[str]:
+        """Return the names of some objects, by IID."""
+        return self._reader.oids(iids)
 
     def is_full(self, wanted: int) -> bool:
         """Return whether it found as many objects as wanted that hold every word."""
@@ -170,13 +174,14 @@ class Page:
         return shown_scores(list(self._found), self._ceiling, WHOLLY, HIGHEST_SHARE)
 
 
-def find(query: QueryState, wanted: int, *, total: bool = False) -> Part:
+def find(query: QueryState, wanted: int, *, total: bool = False, floor: tuple[int, float] | None = None) -> Part:
     """Return the best `wanted` objects of a bucket, and, if `total`, the number of all that answer.
 
     Args:
         query: the result of `bind`.
+        floor: a kind and a score: objects that are not better may be left out; None: none may.
     """
-    return Part(query, *find_top(query, wanted, total=total))
+    return Part(query, *find_top(query, wanted, total=total, floor=floor))
 
 
 def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: float = 1.0) -> Page:

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
+from sonicpy.bucket_names import in_bucket
 from sonicpy.index.search.demands import asks_nothing
-from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
-from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import find_meant
-from sonicpy.index.search.parts import Part, merge
-from sonicpy.index.search.ranking import carry_out, count_whole
+from sonicpy.index.search.ranking import AnyLexicon, carry_out, count_whole
 from sonicpy.index.search.refine import refined
+from sonicpy.index.search.several import SeveralParts
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def query(
-    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
+    lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> list[str]:
-    """Return the names of the objects on a page of the answer to a search.
+    """Return the names of the objects on a page of an answer, of several buckets as `in_bucket` makes them.
 
     Args:
         lexicon: the bucket's words.
@@ -29,17 +29,21 @@ def query(
         matching: the matching of families; None: no word has one.
     """
     if search.is_refined:
-        return refined(lexicon, terms, config, search, matching).objects
+        hits = refined(lexicon, terms, config, search, matching)
+        return hits.objects if hits.buckets is None else list(map(in_bucket, hits.buckets, hits.objects))
     if not len(terms) and asks_nothing(terms):
         return []
     if search.vector is not None:
         return find_meant(lexicon, terms, config, search, matching).page(search.offset, search.limit)[0]
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
+    if isinstance(part, SeveralParts):
+        names, found = part.page(search.offset, search.limit)
+        return list(map(in_bucket, part.buckets(found), names))
     return part.page(search.offset, search.limit)[0]
 
 
 def query_hits(
-    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
+    lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if search.is_refined:
@@ -51,15 +55,4 @@ def query_hits(
         whole = count_whole(lexicon, meant.plan, meant.part, config)
         return Hits(*meant.page(search.offset, search.limit), meant.part.total, whole)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
-    if not isinstance(part, Part):
-        names, found = part.page(search.offset, search.limit)
-        return Hits(names, [score for _, _, score in found], part.total if search.total else None)
-    page = merge([part], plan, search.limit, search.offset)
-    whole = count_whole(lexicon, plan, part, config)
-    scores = None if config.search.ranking == "newest" else page.scores
-    if not search.how:
-        return Hits(page.names, scores, page.total, whole)
-    how = HowFound(plan, terms)
-    iids = [iid for iid, _, _ in part.page(search.offset, search.limit)[1]]
-    hows = list(map(how.of, part.held(iids, WORDS_SHOWN)))
-    return Hits(page.names, scores, page.total, whole, hows, corrected_text(search.text, plan, lexicon))
+    return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config))

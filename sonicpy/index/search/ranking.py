@@ -5,7 +5,8 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, Union
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import BRINGS, Plan
@@ -19,6 +20,7 @@ from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
+from sonicpy.index.search.several import SeveralParts, UnitedLexicon, find_in_several
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -47,6 +49,10 @@ class Planner(Protocol):
         ...
 
 
+AnyLexicon = Lexicon | UnitedLexicon
+"""The words of a bucket, or of several."""
+FoundPart = Union[Part, "SonicPart", SeveralParts]
+
 TOGETHER = 30.0
 """How much more often than by chance the words of a query are together in an object, about."""
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
@@ -54,20 +60,22 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 
 
 def carry_out(
-    lexicon: Lexicon,
+    lexicon: AnyLexicon,
     terms: Terms,
     config: "Config",
     matching: Matching | None,
     wanted: int,
     *,
     total: bool = False,
-    mask: Mask | None = None,
-) -> "tuple[Plan, Part | SonicPart]":
-    """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`.
+    masks: Sequence[Mask] | None = None,
+) -> tuple[Plan, FoundPart]:
+    """Return the plan of a query, and its best `wanted` objects in a bucket or in several, with the number of all if
+    `total`.
 
     Args:
-        mask: the objects that pass a filter; None: all.
+        masks: the objects of each bucket that pass a filter; None: all.
     """
+    check_together(lexicon, config)
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         if demands_of(terms) is not None:
@@ -76,43 +84,73 @@ def carry_out(
             )
         from sonicpy.index.search.sonic import rank_sonic  # noqa: PLC0415  loaded when it is needed
 
+        assert isinstance(lexicon, Lexicon)
         return rank_sonic(lexicon, terms, config)
     if matching is not None:
         matching = lexicon.resolved(matching)  # once for all words
     window = config.store.kv.retain_word_objects
-    filled: list[Part] = []
+    filled: list[Part | SeveralParts] = []
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
         if not total and may_fill(plan, wanted, lexicon.objects):
-            part = find(bind(plan, lexicon.reader, window, mask=mask), wanted)
+            part = find_by(plan, lexicon, wanted, window, masks=masks)
             if part.is_full(wanted):
                 filled.append(part)
         return bool(filled)
 
     plan = planner(lexicon, terms, config.search, matching, fills)
-    part = filled[0] if filled else find(bind(plan, lexicon.reader, window, mask=mask), wanted, total=total)
-    return plan, part
+    return plan, filled[0] if filled else find_by(plan, lexicon, wanted, window, total=total, masks=masks)
 
 
-def plan_of(lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None) -> Plan:
+def find_by(
+    plan: Plan,
+    lexicon: AnyLexicon,
+    wanted: int,
+    window: int,
+    *,
+    total: bool = False,
+    masks: Sequence[Mask] | None = None,
+) -> Part | SeveralParts:
+    """Return the best `wanted` objects by a plan in a bucket or in several, with the number of all if `total`.
+
+    Args:
+        window: number of newest objects that each word finds; 0: all.
+        masks: as of `carry_out`.
+    """
+    if isinstance(lexicon, UnitedLexicon):
+        return find_in_several(lexicon, plan, wanted, window, total=total, masks=masks)
+    mask = None if masks is None else masks[0]
+    return find(bind(plan, lexicon.reader, window, mask=mask), wanted, total=total)
+
+
+def check_together(lexicon: AnyLexicon, config: "Config") -> None:
+    """Raise InvalidArgument if several buckets are searched that cannot be ranked together."""
+    if isinstance(lexicon, UnitedLexicon) and config.search.ranking != "bm25":
+        raise InvalidArgument(
+            f"several buckets are named, and search.ranking is {config.search.ranking}; allowed is one bucket, or the "
+            "ranking bm25",
+            detail="InvalidBucket",
+        )
+
+
+def plan_of(lexicon: AnyLexicon, terms: Terms, config: "Config", matching: Matching | None) -> Plan:
     """Return the plan of a query for all objects that answer, not for a page of the best ones."""
     planner = PLANNERS[config.search.ranking]
     return planner(lexicon, terms, config.search, None if matching is None else lexicon.resolved(matching))
 
 
 def count_whole(
-    lexicon: Lexicon, plan: Plan, part: "Part | SonicPart", config: "Config", mask: Mask | None = None
+    lexicon: AnyLexicon, plan: Plan, part: FoundPart, config: "Config", masks: Sequence[Mask] | None = None
 ) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
-    if not isinstance(part, Part):
+    if not isinstance(part, Part | SeveralParts):
         return None
     whole = only_whole(plan)
     if whole is None or part.total is None:
         return part.total
-    window = config.store.kv.retain_word_objects
-    return find(bind(whole, lexicon.reader, window, mask=mask), 0, total=True).total
+    return find_by(whole, lexicon, 0, config.store.kv.retain_word_objects, total=True, masks=masks).total
 
 
 def may_fill(plan: Plan, wanted: int, objects: int) -> bool:

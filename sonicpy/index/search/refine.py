@@ -4,6 +4,7 @@ A filter is a mask, through which the same plan is carried out. An order by a va
 that answer, as bits.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.column_mask import InRange
@@ -15,16 +16,18 @@ from sonicpy._native.term_mask import matching
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import nothing_behind
+from sonicpy.bucket_names import split_bucket
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN, Condition
 from sonicpy.filters.grammar import parse
 from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_boost, parse_sort
-from sonicpy.index.search.boost import boosted
-from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.boost import boosted, highest_of
+from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.masks import everybody, mask_of, unmet, window_count
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import Part, bind, merge
-from sonicpy.index.search.ranking import carry_out, count_whole, plan_of
+from sonicpy.index.search.parts import bind
+from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, plan_of
+from sonicpy.index.search.several import SeveralParts, UnitedLexicon, in_buckets, parts_of
 from sonicpy.search import Search
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.values import pack_point
@@ -66,24 +69,31 @@ class Passing(NamedTuple):
     """The objects that pass a filter, for EXPLAIN.
 
     Attributes:
-        mask: None: there is no filter.
+        masks: of each bucket; None: there is no filter.
         unmet: the tags and names of values of the filter that no object has.
     """
 
-    mask: Mask | None
+    masks: Sequence[Mask] | None
     unmet: tuple[str, ...] = ()
 
 
 PASSING_ALL = Passing(None)
 
 
-def passing_of(reader: BucketReader, search: Search, config: "Config") -> Passing:
+def passing_of(lexicon: AnyLexicon, search: Search, config: "Config") -> Passing:
     """Return the objects that pass the filter of a search."""
     condition = condition_of(search.filter)
     if condition is None:
         return PASSING_ALL
     check_ranking(config)
-    return Passing(mask_of(reader, condition), tuple(unmet(reader, condition)))
+    check_together(lexicon, config)
+    first, *others = (list(unmet(part.reader, condition)) for part in parts_of(lexicon))
+    return Passing(masks_of(lexicon, condition), tuple(each for each in first if all(each in one for one in others)))
+
+
+def masks_of(lexicon: AnyLexicon, condition: Condition | None) -> list[Mask] | None:
+    """Return the mask of a filter in each bucket; None: there is no filter."""
+    return None if condition is None else [mask_of(part.reader, condition) for part in parts_of(lexicon)]
 
 
 def condition_of(filter: str | None) -> Condition | None:
@@ -97,51 +107,63 @@ def is_by_score(search: Search) -> bool:
 
 
 def wanted_of(
-    lexicon: Lexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
-) -> Wanted | None:
-    """Return the objects that answer a search, without its filter; None: its text has no words, so none do."""
+    lexicon: AnyLexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
+) -> list[Wanted]:
+    """Return the objects of each bucket that answer a search, without its filter; none: its text has no words, so none
+    do."""
     check_ranking(config)
-    window = config.store.kv.retain_word_objects
-    if not search.text.strip():
-        return Wanted(lexicon.reader, None, window)
-    return Wanted(lexicon.reader, plan_of(lexicon, terms, config, matching), window) if len(terms) else None
+    check_together(lexicon, config)
+    plan = None
+    if search.text.strip():
+        if not len(terms):
+            return []
+        plan = plan_of(lexicon, terms, config, matching)
+    return [Wanted(part.reader, plan, config.store.kv.retain_word_objects) for part in parts_of(lexicon)]
 
 
-def refined(lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
+def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return the answer to a search with a filter or an order of its own."""
     if not is_by_score(search):
         wanted = wanted_of(lexicon, search, terms, config, matching)
-        if wanted is None:
+        if not wanted:
             return Hits(total=0 if search.total else None)
-        names, total = _page(wanted, search)
-        return Hits(names, None, total)
+        return _hits_in_order(lexicon, wanted, search)
     check_ranking(config)
     check_after(search)
     if not len(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
-    condition = condition_of(search.filter)
-    mask = None if condition is None else mask_of(lexicon.reader, condition)
-    count = search.offset + search.limit
+    masks = masks_of(lexicon, condition_of(search.filter))
     if search.boost is not None:
-        return _boosted(lexicon, terms, config, search, matching, mask)
-    plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, mask=mask)
-    if not isinstance(part, Part):
-        raise InvalidArgument(REFUSED)
-    page = merge([part], plan, search.limit, search.offset)
-    whole = count_whole(lexicon, plan, part, config, mask)
-    return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total, whole)
+        return _boosted(lexicon, terms, config, search, matching, masks)
+    count = search.offset + search.limit
+    plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, masks=masks)
+    return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config, masks))
 
 
 def _boosted(
-    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None, mask: Mask | None
+    lexicon: AnyLexicon,
+    terms: Terms,
+    config: "Config",
+    search: Search,
+    matching: Matching | None,
+    masks: Sequence[Mask] | None,
 ) -> Hits:
     boost, window = parse_boost(search.boost or ""), config.store.kv.retain_word_objects
     check_boost(config)
-    plan = plan_of(lexicon, terms, config, matching)
-    count = search.offset + search.limit
-    part = boosted(plan, lexicon.reader, window, boost, count, mask=mask, total=search.total)
-    page = merge([part], plan, search.limit, search.offset, boost.most)
-    return Hits(page.names, page.scores, page.total, count_whole(lexicon, plan, part, config, mask))
+    check_together(lexicon, config)
+    plan, count = plan_of(lexicon, terms, config, matching), search.offset + search.limit
+    readers = [part.reader for part in parts_of(lexicon)]
+    highest = highest_of(readers, boost)
+    passing: Sequence[Mask | None] = masks or [None] * len(readers)
+    parts = [
+        boosted(plan, reader, window, boost, count, mask=mask, total=search.total, highest=highest)
+        for reader, mask in zip(readers, passing, strict=True)
+    ]
+    found: FoundPart = parts[0]
+    if isinstance(lexicon, UnitedLexicon):
+        found = SeveralParts(lexicon.names, dict(enumerate(parts)), count, total=search.total)
+    whole = count_whole(lexicon, plan, found, config, masks)
+    return hits_of(lexicon, plan, found, terms, config, search, whole, boost.most)
 
 
 def check_boost(config: "Config") -> None:
@@ -174,18 +196,43 @@ def check_after(search: Search) -> None:
         raise InvalidArgument("after is given without sort; allowed is a page behind an object of a search with sort")
 
 
-def _page(wanted: Wanted, search: Search) -> tuple[list[str], int | None]:
-    reader, sort = wanted.reader, parse_sort(search.sort or NEWEST)
-    behind = None
-    if search.after is not None:
-        behind = place_of(reader, search.after, sort)
-        if behind is None:
-            raise nothing_behind(search.bucket, search.after)
-    found = wanted.under(condition_of(search.filter))
-    if search.total:
-        found = settled(found)
-    best = in_order(reader, found, sort, search.offset + search.limit, behind)
-    return reader.oids([iid for iid, _ in best[search.offset :]]), found.total() if search.total else None
+def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search) -> Hits:
+    """Return a page in an order by a value. Equal values come in the order of the buckets, then newest first."""
+    sort, condition, end = parse_sort(search.sort or NEWEST), condition_of(search.filter), search.offset + search.limit
+    best: list[tuple[int | None, int, int]] = []
+    total = 0
+    for number, (one, behind) in enumerate(zip(wanted, _behind(lexicon, search, sort), strict=True)):
+        found = one.under(condition)
+        if search.total:
+            found = settled(found)
+            total += found.total()
+        best += [(key, number, iid) for iid, key in in_order(one.reader, found, sort, end, behind)]
+    best.sort(key=lambda row: (row[0] is None, -(row[0] or 0), row[1]))  # of one bucket, they are in their order
+    places = [row[1:] for row in best[search.offset : end]]
+    names = in_buckets(places, lambda number, iids: wanted[number].reader.oids(iids))
+    buckets = [lexicon.names[number] for number, _ in places] if isinstance(lexicon, UnitedLexicon) else None
+    return Hits(names, None, total if search.total else None, buckets=buckets)
+
+
+def _behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[Place | None]:
+    """Return the place of each bucket behind which a page begins; None: its first one.
+
+    Raises:
+        InvalidArgument: there is no such object.
+    """
+    parts = parts_of(lexicon)
+    if search.after is None:
+        return [None] * len(parts)
+    number: int | None = 0
+    name = search.after
+    if isinstance(lexicon, UnitedLexicon):
+        bucket, name = split_bucket(name)
+        number = lexicon.names.index(bucket) if bucket in lexicon.names else None
+    place = None if number is None else place_of(parts[number].reader, name, sort)
+    if number is None or place is None:
+        raise nothing_behind(search.bucket, search.after)
+    before, after = (place[0], 0), (place[0], NEWEST_IID)  # equal values: none of an earlier bucket, all of a later one
+    return [*[before] * number, place, *[after] * (len(parts) - number - 1)]
 
 
 def in_order(
@@ -197,10 +244,10 @@ def in_order(
         behind: only objects behind this place; None: all.
     """
     windows = _windows(reader, sort)
-    if windows is None:
-        return [(iid, None) for iid in found.newest(wanted, NEWEST_IID if behind is None else behind[1])]
-    best: list[tuple[int, int | None]] = []
     key, below = (None, NEWEST_IID) if behind is None else behind
+    if windows is None:
+        return [(iid, None) for iid in found.newest(wanted, below if key is None else NEWEST_IID)]
+    best: list[tuple[int, int | None]] = []
     if behind is None or key is not None:
         after = None if key is None else (key, below)
         best += best_by_value(found, windows, wanted, descending=sort.descending, point=_point(sort), after=after)

@@ -7,7 +7,7 @@ query, and SummedStatistics are the sums: a plan made from them is the plan of o
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from sonicpy._native.nearest import nearest_held
+from sonicpy._native.nearest import most_frequent, nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
@@ -65,6 +65,10 @@ class Statistics(Protocol):
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each of some words, with its object frequency; None: no object holds it."""
         ...
+
+    def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
+        """Return those of some words that objects may hold; the rows of the others need not be read."""
+        return list(words)
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family."""
@@ -222,7 +226,7 @@ class SummedStatistics(Statistics):
         """Return the words that are known to begin so."""
         begun = self._begun.get(word, {})
         near = {each: its for each, its in begun.items() if its <= distance}
-        return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))])
+        return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))], BEGINNINGS_MAX)
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to begin so, but spelled otherwise."""
@@ -241,13 +245,6 @@ class SummedStatistics(Statistics):
 def _is_begun(word: bytes, beginning: bytes) -> bool:
     """Return whether a word begins so, without accents."""
     return fold(word.decode(), "").startswith(fold(beginning.decode(), ""))
-
-
-def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes, TermInfo, int]]:
-    """Return the first BEGINNINGS_MAX of some beginnings: those that most objects hold, in byte order among equals."""
-    if len(found) <= BEGINNINGS_MAX:
-        return found
-    return sorted(found, key=lambda each: (-each[1].df, each[0]))[:BEGINNINGS_MAX]
 
 
 def most_held(found: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:

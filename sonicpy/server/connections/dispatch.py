@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sonicpy.bucket_names import as_given, in_bucket
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
     Buckets,
@@ -24,6 +25,7 @@ from sonicpy.channel.commands import (
     Pop,
     Push,
     Query,
+    Similar,
     Suggest,
     Tag,
     Upsert,
@@ -91,11 +93,11 @@ def pop(index: "Changing", command: Pop) -> bytes:
 
 
 def count(index: "Index", command: Count) -> bytes:
-    collection, bucket, oid = command
+    collection, bucket, oid, buckets = command
     if bucket is None:
         return replies.result(index.count_buckets(collection))
     if oid is None:
-        return replies.result(index.count_words(collection, bucket))
+        return replies.result(index.count_words(collection, as_given(bucket, buckets)))
     return replies.result(index.count_object_words(collection, bucket, oid))
 
 
@@ -104,7 +106,8 @@ def count_buckets(index: "Index", command: CountC) -> bytes:
 
 
 def count_objects(index: "Index", command: CountB) -> bytes:
-    return replies.result(index.count_objects(*command))
+    collection, bucket, buckets = command
+    return replies.result(index.count_objects(collection, as_given(bucket, buckets)))
 
 
 def count_object_words(index: "Index", command: CountO) -> bytes:
@@ -132,9 +135,12 @@ def query(index: "Index", command: Query) -> bytes:
         hits = index.find_hits(command)
         whole = (hits.total if hits.whole is None else hits.whole) if command.whole else None
         hows = (hits.hows or [()] * len(hits)) if command.how else None  # a ranking may know none
-        return replies.hits(
-            hits.pairs(), hits.total, scores=command.scores, whole=whole, hows=hows, corrected=hits.corrected
-        )
+        pairs = hits.pairs()
+        if hits.buckets is not None:
+            pairs = [
+                (in_bucket(bucket, name), score) for bucket, (name, score) in zip(hits.buckets, pairs, strict=True)
+            ]
+        return replies.hits(pairs, hits.total, scores=command.scores, whole=whole, hows=hows, corrected=hits.corrected)
     return replies.event("QUERY", index.find_ids(command))
 
 
@@ -147,13 +153,14 @@ def facets(index: "Index", command: CountFacets) -> bytes:
 
 
 def suggest(index: "Index", command: Suggest) -> bytes:
-    collection, bucket, word, limit, filter = command
-    return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit, filter=filter))
+    collection, bucket, word, limit, filter, buckets = command
+    found = index.suggest(collection, as_given(bucket, buckets), word, limit=limit, filter=filter)
+    return replies.event("SUGGEST", found)
 
 
 def list_words(index: "Index", command: List) -> bytes:
-    collection, bucket, limit, offset, prefix, after = command
-    found = index.words(collection, bucket, limit=limit, offset=offset, prefix=prefix, after=after)
+    collection, bucket, limit, offset, prefix, after, buckets = command
+    found = index.words(collection, as_given(bucket, buckets), limit=limit, offset=offset, prefix=prefix, after=after)
     return replies.event("LIST", found)
 
 
@@ -175,6 +182,12 @@ def list_objects(index: "Index", command: Objects) -> bytes:
 
 def exists(index: "Index", command: Exists) -> bytes:
     return replies.result(int(index.exists(*command)))
+
+
+def similar(index: "Index", command: Similar) -> bytes:
+    collection, bucket, oid, limit, offset, scores = command
+    hits = index.similar(collection, bucket, oid, limit=limit, offset=offset)
+    return replies.hits(hits.pairs(), None, scores=scores, kind="SIMILAR")
 
 
 # By type, never by comparing: as tuples, commands of two types can be equal.
@@ -204,6 +217,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Buckets: list_buckets,
     Objects: list_objects,
     Exists: exists,
+    Similar: similar,
 }
 
 REMOVES = frozenset({FlushC, FlushO, FlushV})

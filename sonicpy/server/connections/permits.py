@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.access.admission import Keys, Permit
-from sonicpy.access.grant import NotPermitted, asked_scope
+from sonicpy.access.grant import NotPermitted, asked_scopes
 from sonicpy.access.key_file import KeyFile
 from sonicpy.access.key_store import KeyStore
 from sonicpy.access.tokens import check_secret
@@ -14,6 +14,8 @@ from sonicpy.channel import commands
 from sonicpy.channel.commands import Command
 from sonicpy.config import Config
 from sonicpy.errors import SessionEnded
+from sonicpy.server.connections.dispatch import Postponed, Take
+from sonicpy.server.connections.fixed_filters import coarse_reply, within
 
 if TYPE_CHECKING:
     from sonicpy.server.connections.serving import CommandKind
@@ -45,6 +47,7 @@ VERB_OF: Mapping[type, str] = {
     commands.Info: "info",
     commands.Stats: "stats",
     commands.Verify: "verify",
+    commands.Similar: "similar",
 }
 """The verb of a key that allows a command. A command without one is refused."""
 
@@ -80,7 +83,25 @@ def guarded(kinds: Mapping[type, "CommandKind"], permit: Permit) -> dict[type, "
 
 
 def _call(permit: Permit, call: Callable[[Any, Any], bytes], target: Any, command: Any) -> bytes:
-    return call(target, permitted(permit, command, counts=True))
+    allowed = permitted(permit, command, counts=True)
+    if permit.grant.filters and isinstance(allowed, commands.Query):
+        return _coarsened(call, target, allowed)
+    return call(target, allowed)
+
+
+def _coarsened(call: Callable[[Any, Any], bytes], target: Any, command: commands.Query) -> bytes:
+    """Return the reply to a query of a key with a fixed filter, also if another node is asked."""
+    try:
+        return coarse_reply(command, call(target, command))
+    except Postponed as postponed:
+        ask = postponed.ask
+        if ask is None:
+            raise
+        raise Postponed(lambda take: ask(_coarsening(command, take))) from None
+
+
+def _coarsening(command: commands.Query, take: Take) -> Take:
+    return lambda reply: take(coarse_reply(command, reply) if isinstance(reply, bytes) else reply)
 
 
 def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
@@ -96,5 +117,11 @@ def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
     verb = VERB_OF.get(type(command))
     if verb is None:
         raise NotPermitted(f"the key {grant.key} does not allow this command")
-    grant.check(verb, [asked_scope(getattr(command, "collection", None), getattr(command, "bucket", None))])
-    return command
+    named = (getattr(command, name, None) for name in ("collection", "bucket", "buckets"))
+    grant.check(verb, asked_scopes(*named))
+    return within(grant, command)
+
+
+def shown_reply(permit: Permit, command: Command, reply: bytes) -> bytes:
+    """Return the reply to a permitted command as a permit lets it be seen."""
+    return coarse_reply(command, reply) if permit.grant.filters else reply

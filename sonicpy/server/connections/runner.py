@@ -18,7 +18,7 @@ from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.connections.dispatch import Postponed, Relayed
-from sonicpy.server.connections.permits import guarded, permitted
+from sonicpy.server.connections.permits import guarded, permitted, shown_reply
 from sonicpy.server.watching.server_statistics import QUICK_S, Tally
 from sonicpy.server.watching.slow import log_slow
 
@@ -142,6 +142,8 @@ class Runner:
             if permit is not None:
                 command = permitted(permit, command, counts=type(command) not in self._service.kinds)
             reply = await self._service.execute(command)
+            if permit is not None:
+                reply = shown_reply(permit, command, reply)
         except SonicError as error:
             reply = self.refuse(error)
         self._count_long(command, time.perf_counter() - began)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from sonicpy.channel.commands import Command
 from sonicpy.config import Config
+from sonicpy.index.report.unanswered import Tallies
 from sonicpy.server.watching.server_statistics import Counts
 
 
@@ -114,6 +115,8 @@ class Report(NamedTuple):
     """Maximum of connections: the limit of descriptors can change."""
     was_asked: bool
     """Whether AskReport requested this report."""
+    unanswered: Tallies | None = None
+    """Questions that found nothing; None: they are not noted."""
 
 
 class Stop(NamedTuple):

@@ -215,6 +215,8 @@ class SearchProcess:
         self.open_graphs = message.open_graphs
         self.most = message.most
         self._index.engine.graphs.broken.update(message.broken_buckets)
+        if message.unanswered is not None and self._index.questions is not None:
+            self._index.questions.add(message.unanswered)
         self.fresh = 0
         self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
         if message.was_asked:

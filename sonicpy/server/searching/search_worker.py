@@ -110,6 +110,7 @@ class SearchService(Serving):
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
         super().__init__(config, calls, index, Sealer())
         self._engine = index.engine
+        self._questions = index.questions
         self._link = link
         self._loop = asyncio.get_running_loop()
         self._load = LoopLoad()
@@ -169,6 +170,7 @@ class SearchService(Serving):
             len(self._engine.graphs),
             self.most_connections(),
             was_asked,
+            None if self._questions is None else self._questions.take(),
         )
 
     def most_connections(self) -> int:
@@ -220,7 +222,8 @@ class SearchService(Serving):
 
         def answer(index: Index, command: Any) -> bytes:
             collection: str = getattr(command, "collection", "")
-            if self._engine.store.is_behind(collection, getattr(command, "bucket", None)):
+            bucket = None if getattr(command, "buckets", ()) else getattr(command, "bucket", None)
+            if self._engine.store.is_behind(collection, bucket):
                 raise Postponed
             return call(index, command)
 

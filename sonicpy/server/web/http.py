@@ -140,6 +140,7 @@ class ServerBackend:
         return await self._waited(self._read_stats(collection, bucket))
 
     async def _read_stats(self, *names: str | None) -> dict[str, Any]:
+        await self._service.refresh_questions()
         self._service.committer.commit()  # if that fails, the figures are those of the commit before
         return await asyncio.to_thread(self._service.index.stats, *names)
 

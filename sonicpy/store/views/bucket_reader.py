@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.completions import pack_completions
+from sonicpy._native.keys import word_keys
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.name_map import name_hash
 from sonicpy._native.object_record import ObjectRecord
@@ -15,7 +16,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
-from sonicpy._native.term_rows import TermInfo, shown_bytes
+from sonicpy._native.term_rows import TermInfo, infos_found, shown_bytes
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
@@ -67,13 +68,8 @@ class BucketReader:
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term; None: no object holds the term."""
-        keys = [word_key(self.state.bucket, term) for term in terms]
-        found = self._view.word_rows(keys)
-        letters = counts_letters(self.rules)
-        return [
-            TermInfo(row, shown_bytes(term, letters=letters)) if (row := found.get(key)) is not None else None
-            for key, term in zip(keys, terms, strict=True)
-        ]
+        keys = word_keys(self.state.bucket, terms)
+        return infos_found(terms, keys, self._view.word_rows(keys), letters=counts_letters(self.rules))
 
     def blocks(self, word: TermInfo) -> list[bytes]:
         """Return all blocks of a word's postings, in their order: by IID, or by association."""
@@ -166,6 +162,10 @@ class BucketReader:
         """Return the record of an object, or None."""
         found = find_object(self._view, self.state, oid)
         return None if found is None else found[1]
+
+    def numbered(self, oid: str) -> tuple[int, ObjectRecord] | None:
+        """Return the IID and the record of an object, or None."""
+        return find_object(self._view, self.state, oid)
 
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
         """Yield the IID and the record of every object, by rising IID."""

@@ -46,8 +46,8 @@ from sonicpy.store.views.view import View
 Changes = ChangesBetween | dict[int, Touched]
 
 BUCKETS_MAX = 1_000
-WORDS_MAX = 4_096
-"""Maximum of cached rows of words of a bucket, and of as many older ones: about 2 MB."""
+WORDS_MAX = 16_384
+"""Maximum of cached rows of words of a bucket, and of as many older ones: about 8 MB."""
 NAME_ROWS_MAX = 12_500
 """Maximum of cached rows of sixteen OIDs of a bucket: about 5 MB for short OIDs."""
 IDLE_COMMITS = 1_024

@@ -58,13 +58,13 @@ class ViewCache:
 
     def __init__(self, entries_max: int) -> None:
         self._entries_max = entries_max
-        self._entries: dict[tuple[str, str], object] = {}
+        self._entries: dict[tuple[str, ...], object] = {}
 
-    def get(self, scope: tuple[str, str]) -> object | None:
+    def get(self, scope: tuple[str, ...]) -> object | None:
         """Return the cached object of a bucket, or None."""
         return self._entries.get(scope)
 
-    def put(self, scope: tuple[str, str], made: object) -> None:
+    def put(self, scope: tuple[str, ...], made: object) -> None:
         """Cache an object made for a bucket, if `entries_max` allows it."""
         if not self._entries_max:
             return

@@ -54,7 +54,7 @@ def plan_bm25(
         statistics, search, fills = edited(demands, statistics), as_demanded(demands, search), never
     enough = search.alternates_below
     together = words_together(terms)
-    families = families_of(statistics, terms, matching, list(together))
+    families = families_of(statistics, terms, matching, statistics.may_hold(together))
     clauses = plan_terms(terms, families.rows, statistics.objects, enough, EXPANDED_WORDS, families.words or None)
     size = content_size(clauses, terms.flags)
     write_together(clauses, together, families.besides, statistics.objects)

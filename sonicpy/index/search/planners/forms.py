@@ -1,11 +1,10 @@
 """The families of a query's terms, with the rows of their words."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, add_forms
-from sonicpy._native.term_rows import TermInfo, held_words
+from sonicpy._native.term_rows import TermInfo, held_forms, held_words
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.families import Family
 from sonicpy.index.search.matching import Matching
@@ -65,13 +64,20 @@ def families_of(
                 doubtful[number] = family.doubtful
     if matching is not None:
         doubtful |= _spelled(terms)
-    others = chain.from_iterable(chain(words.values(), doubtful.values()))
-    rows = iter(statistics.rows([*terms.words, *others, *besides]))
+    asked = [*terms.words]
+    sure = len(asked)
+    for found in words.values():
+        asked += found
+    perhaps = len(asked)
+    for found in doubtful.values():
+        asked += found
+    end = len(asked)
+    rows = statistics.rows([*asked, *besides] if besides else asked)
     return Families(
-        list(islice(rows, len(terms.words))),
-        _held(words, rows),
-        _held(doubtful, rows),
-        held_words(list(besides), list(rows), live=statistics.live),
+        rows[:sure] if len(rows) > sure else rows,
+        held_forms(words, rows, sure) if words else {},
+        held_forms(doubtful, rows, perhaps) if doubtful else {},
+        held_words(list(besides), rows[end:], live=statistics.live) if besides else [],
     )
 
 
@@ -86,19 +92,6 @@ def spelled(term: bytes) -> tuple[bytes, ...]:
     """Return the other spellings of one or two letters of Han or kana."""
     letters = term.decode() if term[0] >= HAN_OR_KANA and len(term) <= PAIR_BYTES_MAX else ""
     return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()
-
-
-def _held(others: dict[int, tuple[bytes, ...]], rows: Iterator[TermInfo | None]) -> HeldForms:
-    """Return those words that objects hold; numbers without any are left out.
-
-    Args:
-        rows: of all words, in their order; as many are taken from it.
-    """
-    held = {
-        number: [(word, row) for word, row in zip(words, islice(rows, len(words)), strict=True) if row and row.df]
-        for number, words in others.items()
-    }
-    return {number: words for number, words in held.items() if words}
 
 
 def add_doubtful(clauses: Iterable[Clause], doubtful: HeldForms, objects: int) -> None:
@@ -124,4 +117,7 @@ def require_held(clauses: list[Clause]) -> None:
 
 def without_family(terms: Terms) -> int:
     """Return the flags of the terms of a query that have no family."""
-    return SPECIAL | PART if all(flags & (STOP | PART) for flags in terms.flags) else SPECIAL | PART | STOP
+    for flags in terms.flags:
+        if not flags & (STOP | PART):
+            return SPECIAL | PART | STOP
+    return SPECIAL | PART

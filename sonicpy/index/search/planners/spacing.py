@@ -7,28 +7,21 @@ that holds the joined word, or each piece, holds all of them.
 
 from collections.abc import Iterator, Sequence
 
+from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
+from sonicpy._native.neighbours import DIGITS_TOGETHER_MAX, TERMS_MAX
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
 from sonicpy._native.term_rows import TermInfo
-from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.terms import PART, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.index.search.numbers import groups_of, same_numbers
 from sonicpy.index.search.statistics import Statistics
 
-TERMS_MAX = 8
-"""A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
-TOGETHER_MAX, DIGITS_TOGETHER_MAX = 4, 6
-"""Words that one word is made of, at most; groups of digits of one number."""
 LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word without joints that no object holds is cut if it has this number of letters or digits."""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
-JOINING, SIGNED_MAX = (b"", b".", b"_", b":"), 3
-"""Signs between the words of a joined word, and words that are looked for with signs, at most."""
-PLAIN = (b"",)
-INITIALS = range(2, 6)
-"""How many letters words have that may be initials, written with dots."""
 SHARE = 0.5
 """The share of the typed spelling's weight that the other one has."""
 
@@ -37,7 +30,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
     """Return the words that those of a query may be written as together, apart, or as numbers."""
     found: dict[bytes, None] = {}
     if len(terms) <= TERMS_MAX + terms.flags.count(PART):
-        found.update((word, None) for _, word in (*_neighbours(terms), *_closed(terms)))
+        found.update(dict.fromkeys(neighbours.words_together(terms)))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
                 found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word), *_cuts(word)]))
@@ -49,9 +42,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
 
 def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence."""
-    if len(terms) > TERMS_MAX + terms.flags.count(PART):
-        return {}
-    places = {word: numbers for numbers, word in (*_neighbours(terms), *_closed(terms))}
+    places = neighbours.words_together(terms)
     for word in terms.words:
         places.pop(word, None)
     return places
@@ -75,34 +66,6 @@ def write_together(
                 weight = SHARE * min(clause.weight, idf(objects, row.df))
                 clause.slots.insert(1, Slot((word,), weight))
                 clause.holders = max(clause.holders, row.df)
-
-
-def _neighbours(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
-    """Yield the numbers of terms that follow each other, and the word that they make."""
-    numbers = [number for number, flags in enumerate(terms.flags) if not flags & PART]
-    words = [terms.words[number] for number in numbers]
-    are_digits = [word.isdigit() for word in words]
-    are_stops = [terms.flags[number] & STOP != 0 for number in numbers]
-    are_letters = [is_unspaced_letter(word) for word in words]
-    for first in range(len(words) - 1):
-        for end in range(first + 2, min(first + DIGITS_TOGETHER_MAX, len(words)) + 1):
-            if are_letters[end - 1] or (end - first > TOGETHER_MAX and not all(are_digits[first:end])):
-                break
-            if not are_letters[first] and not all(are_stops[first:end]):
-                found, parts = tuple(numbers[first:end]), words[first:end]
-                for sign in JOINING if end - first <= SIGNED_MAX else PLAIN:
-                    yield found, sign.join(parts)
-
-
-def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
-    """Yield the number of a term with joints and the term without; the same of a short one and its initials."""
-    for number, (word, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
-        if flags & (PART | STOP):
-            continue
-        if not word.isalnum() and len(tokens := tokens_of(word)) > 1:
-            yield (number,), b"".join(tokens)
-        elif word.isalpha() and len(word) in INITIALS:
-            yield (number,), ".".join(word.decode()).encode()
 
 
 # -- written apart ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,110 @@
+"""Words that the neighbours in a query make together: `iphone 15` and `iphone15`, `foo.bar` and `foobar`."""
+
+from libc.stdint cimport uint8_t
+
+from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS, UNSPACED, properties_at
+from sonicpy._native.terms cimport F_PART, F_STOP, Terms
+from sonicpy._native.word_break cimport letter_end
+
+from sonicpy._native.parts import tokens_of
+
+cdef enum:
+    WORDS_MAX = 8
+    PLAIN_MAX = 4
+    DIGITS_MAX = 6
+    SIGNED_MAX = 3
+    INITIALS_MIN = 2
+    INITIALS_MAX = 5
+
+TERMS_MAX = WORDS_MAX
+"""A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
+TOGETHER_MAX = PLAIN_MAX
+"""Words that one word is made of, at most."""
+DIGITS_TOGETHER_MAX = DIGITS_MAX
+"""Groups of digits of one number, at most."""
+
+cdef bytes NOTHING = b""
+cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of at most SIGNED_MAX
+
+cdef struct Shape:  # of a word
+    Py_ssize_t number  # of its term
+    bint is_digits
+    bint is_stop
+    bint is_letter  # a single letter of a run without blanks
+
+
+def words_together(Terms terms not None) -> dict:
+    """Return the words that neighbours make together, and words with joints without them, each with the numbers of its
+    terms; none in a sentence."""
+    cdef Shape shapes[WORDS_MAX]
+    cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
+    cdef Py_ssize_t number, count = 0
+    cdef dict found = {}
+    for number in range(len(terms.words)):
+        if not flags[number] & F_PART:
+            if count == WORDS_MAX:
+                return {}
+            read_shape(&shapes[count], terms.words[number], flags[number], number)
+            count += 1
+    if count > 1:
+        add_neighbours(found, terms.words, shapes, count)
+    for number in range(count):
+        if not shapes[number].is_stop:
+            add_closed(found, terms.words[shapes[number].number], shapes[number].number)
+    return found
+
+
+cdef int read_shape(Shape *shape, bytes word, uint8_t flags, Py_ssize_t number) except -1:
+    cdef const uint8_t *text = <const uint8_t *> <const char *> word
+    shape.number = number
+    shape.is_digits = has_only(text, len(word), IN_DIGITS)
+    shape.is_stop = flags & F_STOP != 0
+    shape.is_letter = properties_at(text, len(word), 0) & UNSPACED != 0 and letter_end(text, len(word), 0) == len(word)
+    return 0
+
+
+cdef inline bint has_only(const uint8_t *text, Py_ssize_t size, int kinds) noexcept nogil:
+    """Return whether a word consists of ASCII letters, or of digits."""
+    cdef Py_ssize_t at
+    for at in range(size):
+        if text[at] >= 0x80 or not BYTE_KINDS[text[at]] & kinds:
+            return False
+    return size > 0
+
+
+cdef int add_neighbours(dict found, list words, const Shape *shapes, Py_ssize_t count) except -1:
+    """Add the words that terms which follow each other make."""
+    cdef Py_ssize_t first, end
+    cdef bint are_digits, are_stops
+    cdef tuple numbers
+    cdef list parts
+    for first in range(count - 1):
+        are_digits, are_stops = shapes[first].is_digits, shapes[first].is_stop
+        parts = [words[shapes[first].number]]
+        for end in range(first + 2, min(first + DIGITS_MAX, count) + 1):
+            are_digits = are_digits and shapes[end - 1].is_digits
+            are_stops = are_stops and shapes[end - 1].is_stop
+            if shapes[end - 1].is_letter or (end - first > PLAIN_MAX and not are_digits):
+                break
+            parts.append(words[shapes[end - 1].number])
+            if shapes[first].is_letter or are_stops:
+                continue
+            numbers = tuple([shapes[at].number for at in range(first, end)])
+            found[NOTHING.join(parts)] = numbers
+            if end - first <= SIGNED_MAX:
+                for sign in SIGNS:
+                    found[(<bytes> sign).join(parts)] = numbers
+    return 0
+
+
+cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
+    """Add a word with joints without them, or the initials that a short word may be."""
+    cdef const uint8_t *text = <const uint8_t *> <const char *> word
+    cdef list tokens
+    if not has_only(text, len(word), IN_LETTERS | IN_DIGITS):
+        tokens = tokens_of(word)
+        if len(tokens) > 1:
+            found[NOTHING.join(tokens)] = (number,)
+    elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
+        found[".".join(word.decode("ascii")).encode("ascii")] = (number,)
+    return 0

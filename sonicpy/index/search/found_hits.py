@@ -1,0 +1,47 @@
+"""Objects that were found, as hits."""
+
+from typing import TYPE_CHECKING, Any
+
+from sonicpy._native.plan import Plan
+from sonicpy._native.terms import Terms
+from sonicpy.api.hits import Hits
+from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
+from sonicpy.index.search.parts import Page, Part
+from sonicpy.index.search.several import SeveralParts
+from sonicpy.index.search.statistics import Statistics
+from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+    from sonicpy.index.search.ranking import FoundPart
+
+
+def hits_of(
+    statistics: Statistics,
+    plan: Plan,
+    part: "FoundPart",
+    terms: Terms,
+    config: "Config",
+    search: Search,
+    whole: int | None,
+    boost: float = 1.0,
+) -> Hits:
+    """Return the page of a search as hits, with the total, reasons and facets that it asks for.
+
+    Args:
+        part: the objects that were found by the plan, up to the end of the page.
+        whole: see `count_whole`.
+        boost: no factor of a score is larger.
+    """
+    found: Any  # objects of one bucket, or of several
+    names, found = part.page(search.offset, search.limit)
+    if not isinstance(part, Part | SeveralParts):
+        return Hits(names, [score for _, _, score in found], part.total if search.total else None)
+    page = Page(names, found, plan.ceiling * boost, part.total)
+    scores = None if config.search.ranking == "newest" else page.scores
+    buckets = part.buckets(found) if isinstance(part, SeveralParts) else None
+    if not search.how:
+        return Hits(names, scores, page.total, whole, buckets=buckets)
+    how, places = HowFound(plan, terms), [place for place, _, _ in found]
+    hows = list(map(how.of, part.held(places, WORDS_SHOWN)))
+    return Hits(names, scores, page.total, whole, hows, corrected_text(search.text, plan, statistics), buckets)

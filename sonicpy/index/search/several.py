@@ -1,0 +1,346 @@
+"""Several buckets of a collection, searched as one bucket with all of their objects.
+
+Their statistics are sums, so a plan made from them is the plan of one bucket. Each bucket carries it out, and leaves
+out objects that are not better than the worst of the best so far, of the buckets before it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from heapq import merge
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, TypeVar
+
+from sonicpy._native.completions import likely_of_all
+from sonicpy._native.mask import Mask
+from sonicpy._native.plan import BRINGS, FORBIDDEN, Plan
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, shown_bytes
+from sonicpy._native.varint import pack_varints
+from sonicpy.bucket_names import name_of
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.families import Family, nearest_words
+from sonicpy.index.search.lexicon import Lexicon, Lexicons
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.parts import Found, MadeOf, Part, bind, find
+from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
+from sonicpy.rules import counts_letters
+from sonicpy.store.disk.transaction import SCOPES
+from sonicpy.store.rows.keys import scope_key, scope_of
+from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.open_cache import ReadableView
+
+Value = TypeVar("Value")
+
+CACHED_MAX = 2_000
+"""Words whose rows, and whose families, are cached with some buckets, at most."""
+
+ObjectPlace = tuple[int, int]
+"""An object: the place of its bucket among several, and its IID there."""
+PlacedObject = tuple[ObjectPlace, int, float]
+"""An object, how it was found, and its score, as in `Found`."""
+
+
+def open_several(
+    lexicons: Lexicons, view: "ReadableView", collection: str, first: str, elements: Sequence[str], most: int
+) -> "UnitedLexicon | None":
+    """Return the words of several buckets, or None if none of them exists.
+
+    Args:
+        first: a bucket that comes before the others.
+        elements: see `sonicpy.bucket_names`.
+        most: maximum of buckets.
+
+    Raises:
+        InvalidArgument: there are more, or their texts are cut by different rules.
+    """
+    key = (collection, first, *elements)
+    united = view.cache.get(key)
+    if isinstance(united, UnitedLexicon):
+        return united
+    names = _named(view, collection, first, elements, most)
+    found = [(name, lexicon) for name in names if (lexicon := lexicons.of(view, collection, name)) is not None]
+    if len(found) > most:
+        raise InvalidArgument(
+            f"buckets name more than {most} buckets; allowed are at most {most} (search.buckets_maximum)",
+            detail="InvalidBucket",
+        )
+    if not found:
+        return None
+    rules = {lexicon.reader.rules: name for name, lexicon in found}
+    if len(rules) > 1:
+        one, other, *_ = rules.values()
+        raise InvalidArgument(
+            f"the buckets {one} and {other} cut texts by different rules; allowed are buckets of the same rules: "
+            "search one by one, or push the older one again after FLUSHB",
+            detail="InvalidBucket",
+        )
+    united = UnitedLexicon([name for name, _ in found], [lexicon for _, lexicon in found], lexicons)
+    view.cache.put(key, united)
+    return united
+
+
+def _named(view: "ReadableView", collection: str, first: str, elements: Sequence[str], most: int) -> Iterable[str]:
+    """Return the names of the buckets in the order named, each once; of many more than `most`, only some."""
+    found = dict.fromkeys((first,))
+    for element in elements:
+        name, is_beginning = name_of(element)
+        if is_beginning:
+            prefix = scope_key(collection, name[:-1])
+            rows = view.transaction.some_rows(SCOPES, prefix, most + 1, prefix)
+            found.update(dict.fromkeys(scope_of(key).bucket for key, _ in rows if key.startswith(prefix)))
+        else:
+            found[name] = None
+        if len(found) > 2 * most + len(elements):
+            break
+    return found
+
+
+class UnitedLexicon(Statistics):
+    """The words of several buckets inside one transaction, and the statistics of all of their objects.
+
+    Args:
+        names: of the buckets.
+        parts: their words.
+    """
+
+    def __init__(self, names: list[str], parts: list[Lexicon], lexicons: Lexicons) -> None:
+        self.names = names
+        self.parts = parts
+        self.reader = parts[0].reader
+        """Of one of the buckets: all have the same rules."""
+        self.live = parts[0].live
+        self._lexicons = lexicons
+        self._rows: dict[bytes, TermInfo | None] = {}
+        self._families: dict[tuple[bytes, Matching], Family] = {}
+
+    @cached_property
+    def moment(self) -> tuple[object, ...]:
+        """The state of all buckets: answers are valid until it changes."""
+        return tuple((part.reader.serial, part.reader.state.lexicon_version) for part in self.parts)
+
+    @cached_property
+    def objects(self) -> int:
+        """The number of objects."""
+        return sum(part.objects for part in self.parts)
+
+    @cached_property
+    def average_length(self) -> float:
+        """The mean length of the objects."""
+        objects = self.objects
+        return sum(part.reader.state.total_length for part in self.parts) / objects if objects else 0.0
+
+    def rows(self, words: list[bytes]) -> list[TermInfo | None]:
+        """Return the row of each of some words, with the frequency in all buckets; None: no object holds it."""
+        known = self._rows
+        missing = [word for word in words if word not in known]
+        if len(known) + len(missing) > CACHED_MAX:
+            known.clear()
+            missing = words
+        if missing:
+            columns = [part.reader.words(missing) for part in self.parts]
+            for word, rows in zip(missing, zip(*columns, strict=True), strict=True):
+                known[word] = self._summed(word, rows)
+        return [known[word] for word in words]
+
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words of a word's family, at most FAMILY_MAX of either kind."""
+        key = (word, matching)
+        found = self._families.get(key)
+        if found is None:
+            if len(self._families) >= CACHED_MAX:
+                self._families.clear()
+            found = self._families[key] = self._find_family(word, matching)
+        return found
+
+    def _find_family(self, word: bytes, matching: Matching) -> Family:
+        families = [part.family(word, matching) for part in self.parts]
+        words = set().union(*(family.words for family in families))
+        doubtful = set().union(*(family.doubtful for family in families)) - words
+        return Family(nearest_words(word, sorted(words)), nearest_words(word, sorted(doubtful)))
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        return sorted(set().union(*(part.joined(word, matching) for part in self.parts)))
+
+    def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
+        """Yield the words that begin with `prefix` and follow `after`, in byte order."""
+        merged = merge(*(part.completions(prefix, after) for part in self.parts))
+        return (word for word, _ in groupby(merged))
+
+    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
+        """Return the first `most` completions held by objects, with their rows, in byte order."""
+        words = merge(*(map(_word, part.completed(prefix, most)) for part in self.parts))
+        return self.held(list(islice((word for word, _ in groupby(words)), most)))
+
+    def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return at most `limit` of the first `examined` completions: `word` itself, then the others by frequency."""
+        if not self.live:
+            return most_likely(word, self.completed(word, examined), limit)
+        if len(word) > WORD_BYTES_MAX:
+            return []
+        packed = [part.reader.packed_completions(word, examined) for part in self.parts]
+        return likely_of_all(packed, word, limit, examined)
+
+    def corrections(
+        self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
+    ) -> list[tuple[bytes, int]]:
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order."""
+        found: dict[bytes, int] = {}
+        for part in self.parts:
+            found.update(part.corrections(word, distance, transpositions=transpositions, of_long=of_long))
+        return sorted(found.items(), key=lambda match: (match[1], match[0]))
+
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does; see `Statistics`."""
+        found: dict[bytes, int] = {}
+        for part in self.parts:
+            for each, _, its in part.beginnings(word, distance):
+                found[each] = min(its, found.get(each, its))
+        return most_frequent([(each, row, found[each]) for each, row in self.held(sorted(found))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        return self._of_all(part.variants(word) for part in self.parts)
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words with a part that begins as a word does; see `Statistics`."""
+        return self._of_all(part.inner(word) for part in self.parts)
+
+    def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that hold some letters; see `Statistics`."""
+        return most_held(self._of_all(part.holding(letters) for part in self.parts))
+
+    def resolved(self, matching: Matching) -> Matching:
+        """Return how the words of a query lead to families in these buckets."""
+        return matching if matching.languages else matching._replace(languages=self._languages)
+
+    def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
+        """Return the words that begin with `prefix` and follow `after`, in byte order, from place `offset` on."""
+        return list(islice(self.completions(prefix, after), offset, offset + limit))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.completions(b""))
+
+    def _summed(self, word: bytes, rows: Sequence[TermInfo | None]) -> TermInfo | None:
+        """Return the row of a word for all buckets, whose frequencies are sums."""
+        held = [row for row in rows if row is not None]
+        if len(held) < 2:
+            return held[0] if held else None
+        df, hidden = sum(row.df for row in held), sum(row.hidden_df for row in held)
+        shown = shown_bytes(word, letters=counts_letters(self.reader.rules))
+        return TermInfo(pack_varints((0, df, hidden, 0)), shown)
+
+    def _of_all(self, found: Iterable[list[tuple[bytes, TermInfo]]]) -> list[tuple[bytes, TermInfo]]:
+        return self.held(sorted({word for each in found for word, _ in each}))
+
+    @cached_property
+    def _languages(self) -> tuple[str, ...]:
+        """Return the languages of all texts, as far as they were counted, or by the words."""
+        counted = add_counted(fact for part in self.parts if (fact := part.reader.fact(LANGUAGES)))
+        return languages_in(counted) or self._lexicons.languages.of_several([part.reader for part in self.parts])
+
+
+def _word(found: tuple[bytes, TermInfo]) -> bytes:
+    return found[0]
+
+
+def parts_of(lexicon: Lexicon | UnitedLexicon) -> list[Lexicon]:
+    """Return the words of each bucket."""
+    return lexicon.parts if isinstance(lexicon, UnitedLexicon) else [lexicon]
+
+
+class SeveralParts:
+    """The findings of several buckets.
+
+    Args:
+        names: of the buckets.
+        parts: of those that hold some word, by their places.
+        wanted: number of the best objects of all.
+        total: the number of all objects is wanted, too.
+    """
+
+    def __init__(self, names: list[str], parts: dict[int, Part], wanted: int, *, total: bool) -> None:
+        self._names = names
+        self._parts = parts
+        found = [((place, iid), kind, score) for place, part in parts.items() for iid, kind, score in part.found]
+        found.sort(key=_rank)
+        self.found: list[PlacedObject] = found[:wanted]
+        self.total = sum(part.total or 0 for part in parts.values()) if total else None
+
+    def page(self, offset: int, limit: int) -> tuple[list[str], list[PlacedObject]]:
+        """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
+        found = self.found[offset : offset + limit]
+        places = [place for place, _, _ in found]
+        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids)), found
+
+    def buckets(self, found: Sequence[PlacedObject]) -> list[str]:
+        """Return the bucket of each of some objects."""
+        return [self._names[number] for (number, _), _, _ in found]
+
+    def parts(self, places: Sequence[ObjectPlace], listed_max: int) -> list[MadeOf]:
+        """Return the parts of the scores of found objects; see `Part.parts`."""
+        return in_buckets(places, lambda number, iids: self._parts[number].parts(iids, listed_max))
+
+    def held(self, places: Sequence[ObjectPlace], listed_max: int) -> list[list[int]]:
+        """Return the numbers of the words of the plan that found objects hold; see `Part.held`."""
+        return in_buckets(places, lambda number, iids: self._parts[number].held(iids, listed_max))
+
+    def is_full(self, wanted: int) -> bool:
+        """Return whether it found as many objects as wanted that hold every word."""
+        return len(self.found) >= wanted and all(kind == 0 for _, kind, _ in self.found)
+
+
+def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
+    """Return a value of each of some objects.
+
+    Args:
+        of_bucket: returns those of some objects of a bucket, by its place.
+    """
+    by_bucket: dict[int, list[int]] = {}
+    for number, iid in places:
+        by_bucket.setdefault(number, []).append(iid)
+    found: dict[ObjectPlace, Value] = {}
+    for number, iids in by_bucket.items():
+        found.update(zip(((number, iid) for iid in iids), of_bucket(number, iids), strict=True))
+    return [found[place] for place in places]
+
+
+def _rank(found: PlacedObject) -> tuple[int, float, int, int]:
+    (place, iid), kind, score = found
+    return kind, -score, place, -iid
+
+
+def find_in_several(
+    united: UnitedLexicon,
+    plan: Plan,
+    wanted: int,
+    window: int,
+    *,
+    total: bool = False,
+    masks: Sequence[Mask] | None = None,
+) -> SeveralParts:
+    """Return the best `wanted` objects of several buckets, with the number of all if `total`.
+
+    Args:
+        window: number of newest objects that each word finds; 0: all.
+        masks: the objects of each bucket that pass a filter; None: all.
+    """
+    parts: dict[int, Part] = {}
+    best: list[Found] = []
+    words = plan.words()
+    finds_strangers = any(clause.role & FORBIDDEN and clause.role & BRINGS for clause in plan.clauses)
+    for place, lexicon in enumerate(united.parts):
+        if not finds_strangers and not any(lexicon.reader.words(words)):
+            continue
+        floor = (best[wanted - 1][1], best[wanted - 1][2]) if 0 < wanted <= len(best) else None
+        query = bind(plan, lexicon.reader, window, mask=None if masks is None else masks[place])
+        part = find(query, wanted, total=total, floor=floor)
+        parts[place] = part
+        if part.found:
+            best = list(islice(merge(best, part.found, key=_kind_and_score), wanted))
+    return SeveralParts(united.names, parts, wanted, total=total)
+
+
+def _kind_and_score(found: Found) -> tuple[int, float]:
+    return found[1], -found[2]

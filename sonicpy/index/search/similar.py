@@ -1,0 +1,69 @@
+"""SIMILAR: objects that share rare words with an object.
+
+The query is made of the object's record: of its terms, those that weigh most, by the inverse of their frequency times
+the square root of how often the object holds them. None has a family.
+"""
+
+from sonicpy._native.bm25 import idf
+from sonicpy._native.plan import Plan, content_size, plan_terms
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import Terms
+from sonicpy.api.hits import Hits
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.parts import bind, find, merge
+from sonicpy.index.search.plan import NOTHING_LEFT_OUT
+from sonicpy.index.search.planners.bm25 import SHARE_EXPONENT_MAX, SHARE_STRENGTH
+
+TERMS_MAX = 40
+"""Terms of an object that are looked for, at most."""
+READ_MAX = 400
+"""Terms of an object whose frequencies are compared, at most: those that it holds most often."""
+SHARED_MIN = 2
+"""A term of one object leads to no other one."""
+
+
+def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) -> Hits:
+    """Return the objects that are most like one, without itself; none if there is no such object.
+
+    Args:
+        limit, offset: the page: at most `limit` objects behind the first `offset`.
+        window: number of newest objects that each word finds; 0: all.
+    """
+    reader = lexicon.reader
+    found = reader.numbered(oid)
+    if found is None:
+        return Hits()
+    iid, record = found
+    held = sorted(((-tf, term_id) for term_id, tf, is_hidden, _ in record.terms() if not is_hidden))[:READ_MAX]
+    words = [word.encode() for word in reader.terms([term_id for _, term_id in held])]
+    plan = _plan(lexicon, words, [-tf for tf, _ in held])
+    if plan is None:
+        return Hits()
+    part = find(bind(plan, reader, window), offset + limit + 1)
+    part.found = [one for one in part.found if one[0] != iid]
+    page = merge([part], plan, limit, offset)
+    return Hits(page.names, page.scores)
+
+
+def _plan(lexicon: Lexicon, words: list[bytes], counts: list[int]) -> Plan | None:
+    """Return the plan of the rarest words; None: the object shares none.
+
+    Args:
+        counts: how often the object holds each word.
+    """
+    objects = lexicon.objects
+    rows = zip(words, counts, lexicon.rows(words), strict=True)
+    shared = [(word, count, row) for word, count, row in rows if row is not None and row.df >= SHARED_MIN]
+    shared.sort(key=lambda one: (-_weight(objects, one[2], one[1]), one[0]))
+    rarest = shared[:TERMS_MAX]
+    if not rarest:
+        return None
+    names, times, infos = map(list, zip(*rarest, strict=True))
+    terms = Terms(names, bytes(times), bytes(len(names)))
+    clauses = plan_terms(terms, infos, objects, 0, 0)
+    exponent = min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / content_size(clauses, terms.flags))
+    return Plan(clauses, lexicon.average_length, exponent, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
+
+
+def _weight(objects: int, row: TermInfo, count: int) -> float:
+    return float(idf(objects, row.df) * count**0.5)

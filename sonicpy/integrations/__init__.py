@@ -1,0 +1,1 @@
+"""Classes for frameworks of other projects, a file for each; none is imported before a program asks for it."""

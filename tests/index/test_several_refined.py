@@ -1,0 +1,150 @@
+"""Filters, orders, facets and the ways to ask over several buckets: as of one bucket with all of their objects."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy.bucket_names import in_bucket
+from sonicpy.errors import InvalidArgument
+from sonicpy.vectors import Vector
+from tests.index.test_spread import corpus
+
+C, ALL = "c", "whole"
+BUCKETS = ("red", "forum:1", "forum:2", "blue", "plain")
+NAMED = ["red", "forum:*", "blue", "plain", "none"]
+FILTERS = ["odd", "NOT odd", "price > 40", "odd AND price < 60", "price = 7 OR size:2", "NOT price > 10", "absent"]
+TEXTS = ["night lights", "runing houses", "the engine", "water", "zzzz", "lighthouse orange"]
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    """Return the objects, in the order in which they are pushed. Those of the last bucket have no tags and values."""
+    chance = random.Random(3)
+    found = []
+    for oid, text in corpus(1):
+        bucket = chance.choice(BUCKETS)
+        tags = [] if bucket == "plain" else chance.sample(["odd", "size:1", "size:2", "size:3"], chance.randint(0, 2))
+        price = None if bucket == "plain" or chance.random() < 0.2 else chance.randrange(100)
+        found.append({"object": oid, "text": text, "bucket": bucket, "tags": tags, "price": price})
+    return found
+
+
+@pytest.fixture(scope="module")
+def index(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sonicpy.Index]:
+    with sonicpy.open(tmp_path_factory.mktemp("several") / "index") as opened:
+        with opened.batch():
+            for row in rows:
+                values = {} if row["price"] is None else {"price": row["price"]}
+                for bucket in (ALL, row["bucket"]):
+                    tags = row["tags"] or None
+                    opened.push(C, bucket, row["object"], row["text"], "eng", tags=tags, values=values or None)
+        yield opened
+
+
+def compare(index: sonicpy.Index, text: str, **options: Any) -> None:
+    one, several = (index.query(C, bucket, text, total=True, lang="eng", **options) for bucket in (ALL, NAMED))
+    assert (several.scores, several.total, several.whole) == (one.scores, one.total, one.whole), (text, options)
+    assert several.corrected == one.corrected
+    every = index.query(C, ALL, text, lang="eng", **{**options, "limit": 10_000, "offset": 0})
+    hows = dict(zip(every, every.hows or [()] * len(every), strict=True))
+    for hit in several:
+        assert hows[hit] == (hit.how or ()), (text, options, hit)
+        assert index.exists(C, hit.bucket or "", hit.object)
+
+
+@pytest.mark.parametrize("filter", FILTERS)
+def test_filters(index: sonicpy.Index, filter: str) -> None:
+    for text in TEXTS:
+        compare(index, text, filter=filter, limit=7, how=True)
+        compare(index, text, filter=filter, limit=5, offset=3)
+    count = index.query(C, ALL, "", filter=filter, limit=1, total=True).total
+    assert index.query(C, NAMED, "", filter=filter, limit=1, total=True).total == count
+    for text in ("night lights", ""):
+        one, several = (index.explain(C, bucket, text, filter=filter, limit=500) for bucket in (ALL, NAMED))
+        assert (several.total, several.unfiltered, several.unmet) == (one.total, one.unfiltered, one.unmet)
+        assert {(hit.object, hit.score) for hit in several.hits} == {(hit.object, hit.score) for hit in one.hits}
+        assert sonicpy.Explanation.from_json(several.to_json()) == several
+    for word in ("w", "li", "runing"):
+        assert index.suggest(C, NAMED, word, filter=filter) == index.suggest(C, ALL, word, filter=filter)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"how": True},
+        {"syntax": "web", "how": True},
+        {"match": "all"},
+        {"match": "any", "how": True},
+        {"fuzzy": 2},
+        {"fuzzy": 0},
+        {"boost": "price"},
+        {"boost": "price 10s"},
+        {"boost": "price", "filter": "odd", "how": True},
+    ],
+    ids=str,
+)
+def test_ways_to_ask(index: sonicpy.Index, options: dict[str, Any]) -> None:
+    texts = ['"night" lights', "+water -engine", "light* house", "*ouse", "water OR zzzz", "-water"]
+    for text in [*TEXTS, *texts]:
+        for limit, offset in ((5, 0), (9, 4)):
+            compare(index, text, limit=limit, offset=offset, **options)
+
+
+def in_order(rows: list[Row], bucket: str, sign: int) -> list[str]:
+    """Return the objects of several buckets by price, slowly: the twin."""
+    place = {name: number for number, name in enumerate([bucket, *BUCKETS])}
+    aged = [(row, -age) for age, row in enumerate(rows)]
+    aged.sort(key=lambda one: (one[0]["price"] is None, sign * (one[0]["price"] or 0), place[one[0]["bucket"]], one[1]))
+    return [in_bucket(row["bucket"], row["object"]) for row, _ in aged]
+
+
+@pytest.mark.parametrize(("sort", "sign"), [("price", 1), ("-price", -1), ("newest", 0)])
+def test_orders(index: sonicpy.Index, rows: list[Row], sort: str, sign: int) -> None:
+    if sort == "newest":
+        rows = [{**row, "price": None} for row in rows]
+    wanted = in_order(rows, "none", sign)
+    found, after = [], None
+    while page := index.query(C, NAMED, "", sort=sort, limit=37, after=after, total=True):
+        assert page.total == len(rows)
+        found += [in_bucket(hit.bucket or "", hit.object) for hit in page]
+        after = found[-1]
+    assert found == wanted
+    paged = index.query(C, NAMED, "", sort=sort, limit=20, offset=50)
+    assert [in_bucket(hit.bucket or "", hit.object) for hit in paged] == wanted[50:70]
+    some = {*index.query(C, ALL, "night", limit=10_000, lang="eng", filter="odd")}
+    sorted_hits = index.query(C, NAMED, "night", sort=sort, limit=10_000, lang="eng", filter="odd")
+    of_some = [item for item in wanted if item.partition("/")[2] in some]
+    assert [in_bucket(hit.bucket or "", hit.object) for hit in sorted_hits] == of_some
+    with pytest.raises(InvalidArgument, match="allowed is an object that exists"):
+        index.query(C, NAMED, "", sort=sort, after=in_bucket("none", "o"))
+
+
+def test_facets(index: sonicpy.Index) -> None:
+    for filter in (None, "odd", "size:2 AND price < 80"):
+        for text in ("", "night", "zzzz"):
+            for apart in (False, True):
+                asked: dict[str, Any] = {
+                    "of": "size:*, odd*",
+                    "ranges": "price: 10,50",
+                    "apart": apart,
+                    "filter": filter,
+                }
+                assert index.facets(C, NAMED, text, **asked) == index.facets(C, ALL, text, **asked)
+    assert index.facets(C, NAMED, of="*", limit=1) == index.facets(C, ALL, of="*", limit=1)
+    with_query = index.query(C, NAMED, "night", facets={"size:*": None, "price": [50]}, how=True)
+    assert with_query.facets == index.query(C, ALL, "night", facets={"size:*": None, "price": [50]}).facets
+    assert with_query.buckets is not None
+    assert with_query.hows is not None
+
+
+def test_a_vector_is_of_one_bucket(index: sonicpy.Index) -> None:
+    vector: Vector = [1.0] * 64
+    with pytest.raises(InvalidArgument, match="allowed is one of the two"):
+        index.query(C, NAMED, "night", vector=vector)
+    with pytest.raises(InvalidArgument, match="allowed is one of the two"):
+        index.explain(C, NAMED, "night", vector=vector)

@@ -1,0 +1,77 @@
+"""SIMILAR finds what a query with the rarest words of an object finds, without the object."""
+
+import random
+from collections import Counter
+from math import log, sqrt
+
+import pytest
+
+import sonicpy
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.similar import TERMS_MAX
+
+WORDS = [f"{first}{second}o{third}" for first in "bdfg" for second in "aeiu" for third in "klmnprst"]
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    chance = random.Random(11)
+    weights = [1 / (place + 1) for place in range(len(WORDS))]
+    return {f"o{number}": chance.choices(WORDS, weights, k=chance.choice((3, 8, 20, 90))) for number in range(300)}
+
+
+@pytest.fixture(scope="module")
+def bucket(texts: dict[str, list[str]]) -> sonicpy.Bucket:
+    only_words = {"search": {"query_alternates_try": 0}}  # queries correct nothing
+    found = sonicpy.open(":memory:", only_words).bucket("c", "b")
+    found.push_many((name, " ".join(words), "none") for name, words in texts.items())
+    return found
+
+
+def rarest(texts: dict[str, list[str]], name: str) -> list[str]:
+    """Return the words of an object that weigh most, as often as it holds them."""
+    held = Counter(word for words in texts.values() for word in set(words))
+    counts = Counter(texts[name])
+
+    def weight(word: str) -> float:
+        return log(1 + (len(texts) - held[word] + 0.5) / (held[word] + 0.5)) * sqrt(counts[word])
+
+    shared = sorted((word for word in counts if held[word] > 1), key=lambda word: (-weight(word), word))[:TERMS_MAX]
+    return [word for word in shared for _ in range(counts[word])]
+
+
+def test_against_queries(bucket: sonicpy.Bucket, texts: dict[str, list[str]]) -> None:
+    for name in list(texts)[::7]:
+        text = " ".join(rarest(texts, name)) + " "
+        asked = bucket.query(text, limit=300, lang="none", stem=False).pairs()
+        wanted = {one: score % 1 for one, score in asked if one != name and score is not None}
+        found = bucket.similar(name, limit=300)
+        assert {*found} == wanted.keys(), name
+        assert found.scores == sorted(found.scores or [], reverse=True)
+        for one, score in found.pairs():
+            assert score is not None and score % 1 == pytest.approx(wanted[one], rel=1e-9), name
+
+
+def test_pages(bucket: sonicpy.Bucket) -> None:
+    whole = bucket.similar("o3", limit=25)
+    assert len(whole) == 25 and "o3" not in whole
+    assert bucket.similar("o3", limit=10, offset=5) == whole[5:15].objects
+    assert bucket.similar("o3") == whole[:10].objects
+    assert bucket.similar("o3", limit=0) == []
+
+
+def test_nothing_is_like_it() -> None:
+    bucket = sonicpy.open(":memory:").bucket("c", "b")
+    assert bucket.similar("o") == []
+    bucket.push("o", "alone")
+    bucket.push("empty", "!")
+    assert bucket.similar("o") == bucket.similar("none") == bucket.similar("empty") == []
+    bucket.push("other", "alone too")
+    assert bucket.similar("o") == ["other"]
+
+
+def test_compat_mode_refuses() -> None:
+    with sonicpy.open(":memory:", {"server": {"compat": "sonic"}}) as index:
+        index.push("c", "b", "o", "same")
+        with pytest.raises(InvalidArgument, match="server.compat is sonic"):
+            index.similar("c", "b", "o")

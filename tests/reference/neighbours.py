@@ -1,0 +1,38 @@
+"""Words that the neighbours in a query make together, word by word."""
+
+from sonicpy._native.parts import tokens_of
+from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.word_break import is_unspaced_letter
+
+SIGNS = ("", ".", "_", ":")
+
+
+def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
+    """Return the words, each with the numbers of its terms."""
+    numbers = [number for number, flags in enumerate(terms.flags) if not flags & PART]
+    if len(numbers) > 8:
+        return {}
+    found: dict[bytes, tuple[int, ...]] = {}
+    for first in range(len(numbers)):
+        for end in range(first + 2, len(numbers) + 1):
+            _add(found, terms, tuple(numbers[first:end]))
+    for number in numbers:
+        word, flags = terms.words[number], terms.flags[number]
+        tokens = tokens_of(word)
+        if flags & STOP:
+            continue
+        if not word.isalnum() and len(tokens) > 1:
+            found[b"".join(tokens)] = (number,)
+        elif word.isalpha() and 2 <= len(word) <= 5:
+            found[b".".join(bytes([letter]) for letter in word)] = (number,)
+    return found
+
+
+def _add(found: dict[bytes, tuple[int, ...]], terms: Terms, numbers: tuple[int, ...]) -> None:
+    words = [terms.words[number] for number in numbers]
+    most = 6 if all(map(bytes.isdigit, words)) else 4
+    if len(words) > most or any(map(is_unspaced_letter, words)):
+        return
+    if not all(terms.flags[number] & STOP for number in numbers):
+        for sign in SIGNS if len(words) <= 3 else ("",):
+            found[sign.encode().join(words)] = numbers
