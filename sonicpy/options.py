@@ -28,6 +28,7 @@ from sonicpy.option_kinds import (
     VectorNumbers,
 )
 from sonicpy.tags import TagList
+from sonicpy.text_names import name_of_text, weights_text
 from sonicpy.values import ValueList
 
 LIMIT_CEILING = 2**16 - 1
@@ -172,6 +173,15 @@ MORE = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+FIELDS = Option(
+    "fields", Spec(weights_text), None, "FIELDS(<name>^<weight>,...)",
+    "named texts add to the score, by their weights; names without weights: only these texts are searched",
+    is_ours=True,
+)  # fmt: skip
+FIELD = Option(
+    "field", Spec(name_of_text), None, "FIELD(<name>)", "the name of the text, such as `title`", is_ours=True
+)
+
 VECTOR = Option(
     "vector", VectorNumbers(), None, "VECTOR(<column>:<base64>)",
     "the vector of the text, which puts the first `depth` objects in order, where objects have vectors", is_ours=True,
@@ -219,15 +229,23 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         ),
         BOOST,
         BUCKETS,
+        FIELDS,
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, BUCKETS),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, BUCKETS, FIELDS),
     "SUGGEST": (LIMIT._replace(default=5), FILTER, BUCKETS),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
-    "UPSERT": (LANG, MORE, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
+    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES, FIELD),
+    "UPSERT": (
+        LANG,
+        MORE,
+        VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"),
+        TAGS,
+        VALUES,
+        FIELD,
+    ),
     "TAG": (TAGS, VALUES),
     "FLUSH": (FILTER,),
     "FACETS": (

@@ -15,6 +15,10 @@ FilterLike = str | Mapping[str, Any] | None
 """A filter as programs give it."""
 
 
+FieldsLike = str | Sequence[str] | Mapping[str, float | None] | None
+"""Named texts with their weights as programs give them."""
+
+
 FacetsLike = str | Sequence[str] | Mapping[str, Sequence[int] | None] | None
 """Facets as programs ask for them with a query."""
 
@@ -37,6 +41,7 @@ class Search(NamedTuple):
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
         after: with `sort`, only objects behind this one.
+        fields: the named texts that are searched, or add to scores; see `sonicpy.text_names`. None: none are named.
         boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: none do.
         whole: with `total`, the number of those that hold whole words is wanted, too.
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
@@ -69,6 +74,7 @@ class Search(NamedTuple):
     after: str | None = None
     boost: str | None = None
     buckets: tuple[str, ...] = ()
+    fields: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -147,6 +153,7 @@ class ExplainOptions(TypedDict, total=False):
     meaning: float
     depth: int
     filter: FilterLike
+    fields: FieldsLike
 
 
 class QueryOptions(ExplainOptions, total=False):

@@ -14,7 +14,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
     *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
-    *("options", "rules", "search", "tags", "values", "vectors", "version"),
+    *("options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
@@ -52,7 +52,7 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
     "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
-    "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "values"},
+    "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "text_names", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"bucket_names", "filters", "ids", "options"},
@@ -60,6 +60,7 @@ ALLOWED = {
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},
     "tags": {"errors", "ids"},
+    "text_names": {"arguments", "errors", "ids"},
     "values": {"errors", "ids"},
     "version": set(),
 }

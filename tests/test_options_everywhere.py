@@ -87,6 +87,7 @@ EXAMPLES: dict[str, Example] = {
     "sort": Example("newest", is_shown=False),
     "boost": Example("weight", is_shown=False),
     "after": Example("other", is_shown=False, beside={"sort": "newest"}),
+    "fields": Example("title"),
 }
 
 

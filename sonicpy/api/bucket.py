@@ -33,6 +33,7 @@ class Searchable(Protocol):
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None: ...
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int: ...
     def tag(
@@ -49,7 +50,7 @@ class Searchable(Protocol):
         collection: str,
         bucket: str,
         object: ObjectName,
-        text: str,
+        text: str | Mapping[str, str],
         lang: str | None = None,
         vector: Vector = None,
         *,
@@ -63,7 +64,7 @@ class Searchable(Protocol):
         collection: str | None = None,
         bucket: str | None = None,
         object: str | None = None,
-        text: str | Sequence[str] = TEXT_COLUMN,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,
@@ -154,9 +155,12 @@ class Bucket:
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None:
         """Add a text to an object; see `Index.push`."""
-        self._index.push(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
+        self._index.push(
+            self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values, field=field
+        )
 
     def tag(
         self, object: ObjectName, tags: Iterable[str] | None = None, *, values: Mapping[str, Any] | None = None
@@ -167,7 +171,7 @@ class Bucket:
     def upsert(
         self,
         object: ObjectName,
-        text: str,
+        text: str | Mapping[str, str],
         lang: str | None = None,
         vector: Vector = None,
         *,
@@ -182,7 +186,7 @@ class Bucket:
         rows: Any,
         *,
         object: str | None = None,
-        text: str | Sequence[str] = TEXT_COLUMN,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,

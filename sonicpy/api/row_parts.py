@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sonicpy.api.missing import joined
+from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown
@@ -141,7 +141,7 @@ def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowPa
         row["collection"] if shape.collection is None else shape.collection,
         row["bucket"] if shape.bucket is None else shape.bucket,
         row[column],
-        row[shape.text] if isinstance(shape.text, str) else joined(row.get(name) for name in shape.text),
+        row[shape.text] if isinstance(shape.text, str) else text_of_columns(map(row.get, shape.text_columns), shape),
         row.get("lang") if shape.lang is None else shape.lang,
     )
     if not shape.tag_columns and not shape.value_columns and not shape.vectors:
@@ -149,6 +149,13 @@ def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowPa
     values = {name: row.get(column) for name, column in shape.value_columns.items()}
     vectors = {name: row.get(column) for name, column in shape.vectors}
     return (*first, [row.get(column) for column in shape.tag_columns], values, vectors)
+
+
+def text_of_columns(texts: Iterable[Any], shape: Shape) -> Any:
+    """Return the text of a row from those of several columns: joined, or by the names of the shape."""
+    if not shape.named_columns:
+        return joined(texts)
+    return {name: text for name, text in zip(shape.named_columns, texts, strict=True) if not is_missing(text)}
 
 
 def _repeated(names: Sequence[Any], shape: Shape) -> NoParts | None:

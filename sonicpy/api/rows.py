@@ -10,14 +10,15 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
 from sonicpy._native.ids import are_names
-from sonicpy.api.missing import is_missing, joined
-from sonicpy.api.row_parts import NoParts, RowParts, RowReader, no_row, reader_of
+from sonicpy.api.missing import is_missing
+from sonicpy.api.row_parts import NoParts, RowParts, RowReader, no_row, reader_of, text_of_columns
 from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, object_name, shown
 from sonicpy.tags import tags_of
+from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
 
@@ -45,6 +46,8 @@ class Row(NamedTuple):
     """All tags of the object; None: they stay."""
     values: dict[str, int | str | None] | None = None
     """Values by name, points as text; None: all stay."""
+    texts: dict[str, str] | None = None
+    """Parts of the text by name, "" for the one without; None: none has a name."""
 
 
 class Refused(NamedTuple):
@@ -133,7 +136,7 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
 def _of_row(row: Row, shape: Shape) -> RowParts:
     """Return the parts of a Row, which has its own tags, values and vectors."""
     collection, bucket, lang = shape.collection or row.collection, shape.bucket or row.bucket, shape.lang or row.lang
-    return (collection, bucket, row.object, row.text, lang, [row.tags], row.values or {}, {"": row.vector})
+    return (collection, bucket, row.object, row.texts or row.text, lang, [row.tags], row.values or {}, {"": row.vector})
 
 
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
@@ -144,6 +147,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             continue
         collection, bucket, oid, text, lang = parts[:5]
         more: RowExtras = {}
+        texts: dict[str, str] | None = None
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
@@ -154,6 +158,9 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 more = extras_of_row(*parts[5:])
                 if compat and more:
                     raise InvalidArgument("tags, values or vectors are given in compat mode; Sonic lacks them")
+            if isinstance(text, Mapping) and text:
+                texts = _named_texts(text, compat=compat)
+                text = " ".join(filter(None, texts.values()))
         except InvalidArgument as error:
             reason = "the name of the object is missing" if is_missing(oid) else str(error)
             yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
@@ -163,7 +170,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 yield Refused(number, name, _wrong_text(text))
                 continue
             text = str(text)
-        yield Row(collection, bucket, name, text, lang, **more)
+        yield Row(collection, bucket, name, text, lang, **more, texts=texts)
 
 
 class RowExtras(TypedDict, total=False):
@@ -199,8 +206,16 @@ def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
     return found
 
 
+def _named_texts(texts: Mapping[Any, Any], *, compat: bool) -> dict[str, str]:
+    if compat:
+        raise InvalidArgument("texts with names are not offered in compat mode: Sonic lacks them")
+    return texts_of(texts)
+
+
 def _wrong_text(text: object) -> str:
-    return "the text is missing" if is_missing(text) else f"the text is of type {type(text).__name__}; allowed is a str"
+    if is_missing(text) or text == {}:
+        return "the text is missing"
+    return f"the text is of type {type(text).__name__}; allowed is a str"
 
 
 def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
@@ -209,8 +224,8 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
         if isinstance(shape.text, str):
             texts: Iterable[object] = _column(columns, (shape.text,))
         else:
-            several = [_column(columns, (name,)) for name in shape.text]
-            texts = map(joined, zip(*several, strict=True))
+            several = [_column(columns, (name,)) for name in shape.text_columns]
+            texts = (text_of_columns(row, shape) for row in zip(*several, strict=True))
         count = len(oids)
         yield from zip(
             _all(columns, "collection", shape.collection, count),

@@ -8,6 +8,7 @@ from sonicpy.api.columns import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
+from sonicpy.text_names import texts_of
 from sonicpy.values import VALUES_MAX, name_of, too_many
 
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "Shape"]
@@ -20,7 +21,7 @@ class Shape:
     Attributes:
         collection, bucket: of all rows; None: each row names its own, in the column of that name.
         object: the column with the name of the object; None: `id`, else `object`.
-        text: the column with the text, or several whose texts are joined.
+        text: the column with the text, or several whose texts are joined; or the columns of named texts by name.
         lang: of all rows; None: each row's column `lang`, or a guess if there is none.
         compat: names of objects are those of compat mode.
         vector: the column with the vector, or those of several columns of vectors by their names; None: rows have none.
@@ -28,6 +29,7 @@ class Shape:
         values: the columns with values, which give them their names; or the column of each value by its name.
         object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
+        named_columns: the names of texts, in the order of `text_columns`; (): they have none.
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
         tag_columns: the columns that give tags.
         value_columns: the column of each value, by its name.
@@ -39,7 +41,7 @@ class Shape:
     collection: str | None = None
     bucket: str | None = None
     object: str | None = None
-    text: str | Sequence[str] = TEXT_COLUMN
+    text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN
     lang: str | None = None
     compat: bool = False
     vector: str | Mapping[str, str] | None = None
@@ -47,6 +49,7 @@ class Shape:
     values: Sequence[str] | Mapping[str, str] = ()
     object_columns: tuple[str, ...] = field(init=False, repr=False)
     text_columns: tuple[str, ...] = field(init=False, repr=False)
+    named_columns: tuple[str, ...] = field(init=False, repr=False)
     scope_columns: tuple[str, ...] = field(init=False, repr=False)
     vectors: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     tag_columns: tuple[str, ...] = field(init=False, repr=False)
@@ -59,7 +62,9 @@ class Shape:
             check_bucket(self.bucket)
         if not isinstance(self.object, str | None):
             raise InvalidArgument(f"object is {shown(self.object)}; allowed is the name of a column")
-        if not isinstance(self.text, str) and not _are_columns(self.text):
+        named = self.text if isinstance(self.text, Mapping) else {}
+        columns = list(named.values()) if named else self.text
+        if not isinstance(columns, str) and not _are_columns(columns):
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
         vectors = {"": self.vector} if isinstance(self.vector, str) else self.vector or {}
         if not isinstance(vectors, Mapping) or not all(
@@ -74,7 +79,8 @@ class Shape:
         for name, value in {
             "lang": language_of(self.lang),
             "object_columns": OBJECT_COLUMNS if self.object is None else (self.object,),
-            "text_columns": (self.text,) if isinstance(self.text, str) else tuple(self.text),
+            "text_columns": (columns,) if isinstance(columns, str) else tuple(columns),
+            "named_columns": tuple(texts_of(dict.fromkeys(named, ""))),
             "vectors": tuple(vectors.items()),
             "scope_columns": tuple(name for name, value in given.items() if value is None),
             "tag_columns": _several(self.tags),

@@ -115,6 +115,10 @@ class Similar(NamedTuple):
     scores: bool = False
 
 
+def _unescaped(text: str) -> str:
+    return text.replace("\\\\", "\\") if "\\" in text else text
+
+
 class Push(NamedTuple):
     """Add a text to an object."""
 
@@ -130,6 +134,8 @@ class Push(NamedTuple):
     """All tags of the object; None: they stay."""
     values: dict[str, int | str | None] | None = None
     """Values by name, points as text; None: this one is taken away."""
+    field: str | None = None
+    """The name of the text; None: it has none."""
 
 
 class Upsert(NamedTuple):
@@ -149,11 +155,17 @@ class Upsert(NamedTuple):
     """As in Push."""
     values: dict[str, int | str | None] | None = None
     """As in Push."""
+    field: str | dict[str, str] | None = None
+    """As in Push; once all pieces are together, the texts by name if one has a name, and `text` is empty."""
 
     @property
-    def meant(self) -> str:
-        """The text as its sender has it: as in Sonic, a backslash that was escaped is still doubled in `text`."""
-        return self.text.replace("\\\\", "\\") if "\\" in self.text else self.text
+    def meant(self) -> str | dict[str, str]:
+        """The text as its sender has it, or the texts by name: as in Sonic, a backslash that was escaped is still
+        doubled in `text`."""
+        if isinstance(self.field, dict):
+            return {name: _unescaped(text) for name, text in self.field.items()}
+        text = _unescaped(self.text)
+        return text if self.field is None else {self.field: text}
 
 
 class Tag(NamedTuple):

@@ -26,7 +26,7 @@ class Pieces:
     def __init__(self) -> None:
         self.waits = False
         self._names: tuple[str, ...] = ()
-        self._texts: list[str] = []
+        self._texts: list[tuple[str, str]] = []  # each with the name of its text, or ""
         self._bytes = 0
         self._since = 0.0
         self._refused: str | None = None
@@ -55,13 +55,16 @@ class Pieces:
         if self._bytes > PIECES_MAX_BYTES:
             self._drop(f"the pieces of the text of {names[2]} have more than {PIECES_MAX_BYTES >> 20} MB")
             return self.take(command)
-        self._texts.append(f"{command.text} " if command.more == 1 else command.text)
+        assert not isinstance(command.field, dict)
+        self._texts.append((command.field or "", f"{command.text} " if command.more == 1 else command.text))
         self._since = time.monotonic()
         if command.more:
             return None
-        text = "".join(self._texts)
+        texts = _by_name(self._texts)
         self._end()
-        return command._replace(text=text)
+        if texts.keys() == {""}:
+            return command._replace(text=texts[""])
+        return command._replace(text="", field=texts)
 
     def refuse(self) -> None:
         """Note that a line with a piece could not be read: the rest of its text is refused."""
@@ -79,6 +82,14 @@ class Pieces:
     def _end(self) -> None:
         self._names, self._texts, self._bytes, self._refused = (), [], 0, None
         self.waits = False
+
+
+def _by_name(pieces: list[tuple[str, str]]) -> dict[str, str]:
+    """Return the texts of pieces by name, in their order; "" is the name of the text without one."""
+    texts: dict[str, list[str]] = {}
+    for name, piece in pieces:
+        texts.setdefault(name, []).append(piece)
+    return {name: "".join(some) for name, some in texts.items()}
 
 
 def _refusal(sentence: str) -> CommandError:

@@ -9,6 +9,7 @@ from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 from sonicpy.errors import CommandError
 from sonicpy.tags import tag_of
+from sonicpy.text_names import name_of_text
 from sonicpy.values import plain_values
 
 PUSH = f"""\
@@ -41,6 +42,7 @@ def add_verbs(verbs: Verbs) -> None:
     add_lang(parser)
     parser.add_argument("--vector", metavar="NUMBERS", type=vector, help="its vector, such as [0.1, -0.2, ...]")
     _add_tagging(parser)
+    _add_field(parser)
     add_target_flags(parser)
     parser.set_defaults(run=push)
     parser = verbs.add_parser(
@@ -55,6 +57,11 @@ def add_verbs(verbs: Verbs) -> None:
     )
     add_scoped(parser, "object", "text")
     add_lang(parser)
+    _add_field(parser)
+    parser.add_argument(
+        "--and", metavar="FIELD=TEXT", action="append", type=_field, dest="more", default=[],
+        help="one more text of the object, with its name; may be given several times",
+    )  # fmt: skip
     add_target_flags(parser)
     parser.set_defaults(run=upsert)
     parser = verbs.add_parser(
@@ -87,6 +94,24 @@ def _tagging(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"tags": arguments.tags, "values": values}
 
 
+def _add_field(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--field", metavar="NAME", type=_name, help="the name of the text, such as title, for `query --fields`"
+    )
+
+
+def _name(text: str) -> str:
+    try:
+        return name_of_text(text)
+    except CommandError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _field(text: str) -> tuple[str, str]:
+    name, _, given = text.partition("=")
+    return _name(name), given
+
+
 def _tag(text: str) -> str:
     try:
         return tag_of(text)
@@ -109,7 +134,7 @@ def push(arguments: argparse.Namespace) -> int:
     with open_target(arguments, Purpose.CREATE) as index:
         index.push(
             arguments.collection, arguments.bucket, arguments.object, text, arguments.lang, arguments.vector,
-            **_tagging(arguments),
+            **_tagging(arguments), field=arguments.field,
         )  # fmt: skip
     if not has_words(text):
         remark(f"the text holds no letter and no digit, so it adds no words to {arguments.object}")
@@ -129,7 +154,9 @@ def upsert(arguments: argparse.Namespace) -> int:
     """Replace the text of an object. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.CREATE) as index:
-        index.upsert(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang)
+        texts = {arguments.field or "": text, **dict(arguments.more)}
+        given = text if texts.keys() == {""} else texts
+        index.upsert(arguments.collection, arguments.bucket, arguments.object, given, arguments.lang)
     show(arguments, {"object": arguments.object})
     return 0
 

@@ -23,6 +23,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName
 from sonicpy.search import FilterLike
+from sonicpy.text_names import name_of_text, texts_of
 from sonicpy.vectors import COLUMN, Vector, bits_of
 
 
@@ -35,11 +36,14 @@ def push(
     vector: Vector = None,
     tags: Iterable[str] | None = None,
     values: Mapping[str, Any] | None = None,
+    field: str | None = None,
 ) -> CallPlan[None]:
     """Plan PUSH, with as many lines as the text needs."""
     check_scope(collection, bucket)
     oid, given = object_word(object, new=True), text_of("text", text)
     options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
+    if field is not None:
+        options["field"] = name_of_text(field)
     yield Exchange(
         Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, options)
     )
@@ -65,7 +69,7 @@ def upsert(
     collection: str,
     bucket: str,
     object: ObjectName,
-    text: str,
+    text: str | Mapping[str, str],
     lang: str | None,
     vector: Vector = None,
     tags: Iterable[str] | None = None,
@@ -73,7 +77,8 @@ def upsert(
 ) -> CallPlan[None]:
     """Plan UPSERT, with as many lines as the text needs."""
     check_scope(collection, bucket)
-    oid, given = object_word(object, new=True), text_of("text", text)
+    oid = object_word(object, new=True)
+    given = texts_of(text) if isinstance(text, Mapping) else text_of("text", text)
     options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
     yield Exchange(
         Mode.INGEST,

@@ -58,21 +58,35 @@ def tagging(tags: Any, values: Any) -> dict[str, Any]:
 
 
 def push_lines(
-    server: ServerInfo, collection: str, bucket: str, object: str, text: str, options: Mapping[str, Any]
+    server: ServerInfo,
+    collection: str,
+    bucket: str,
+    object: str,
+    text: str | Mapping[str, str],
+    options: Mapping[str, Any],
 ) -> list[str]:
-    """Return the lines that push a text; one line for a text of only white space, which creates an object, too.
+    """Return the lines that push a text, or texts by name; one line for a text of only white space, which creates an
+    object, too.
 
     Args:
         options: of PUSH, by name; each line has them.
 
     Raises as `text_lines`.
     """
-    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", options)
-    return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
+    head, lines = f"PUSH {collection} {bucket} {object} ", []
+    for field, part in _by_field(text, options):
+        tail = meta("PUSH", field)
+        lines += text_lines(server, head, part, tail) or [f"{head}{NO_WORDS}{tail}"]
+    return lines
 
 
 def upsert_lines(
-    server: ServerInfo, collection: str, bucket: str, object: str, text: str, options: Mapping[str, Any]
+    server: ServerInfo,
+    collection: str,
+    bucket: str,
+    object: str,
+    text: str | Mapping[str, str],
+    options: Mapping[str, Any],
 ) -> list[str]:
     """Return the lines that replace the text of an object: all but the last one have MORE.
 
@@ -83,19 +97,29 @@ def upsert_lines(
         InvalidArgument: the text is not Unicode.
         TooLong: the text is longer than a server keeps, or the names leave no room for it.
     """
-    head, tail = f"UPSERT {collection} {bucket} {object} ", meta("UPSERT", options)
-    room_bytes = _room(server, head, f"{tail}{meta('UPSERT', {'more': 2})}")
+    texts = _by_field(text, options)
     try:
-        size_bytes = len(text.encode())
+        size_bytes = sum(len(part.encode()) for _, part in texts)
     except UnicodeEncodeError as error:
         raise not_unicode("text", error) from error
     if size_bytes > PIECES_MAX_BYTES:
         raise TooLong(f"the text has {size_bytes} bytes; a server keeps {PIECES_MAX_BYTES} bytes of a text at most")
-    pieces = [*pieces_to_join(text, room_bytes)] or [(NO_WORDS, False)]
-    mores = [*(1 if is_blank else 2 for _, is_blank in pieces[:-1]), 0]
-    return [
-        f"{head}{piece}{tail}{meta('UPSERT', {'more': more})}" for (piece, _), more in zip(pieces, mores, strict=True)
-    ]
+    head = f"UPSERT {collection} {bucket} {object} "
+    lines: list[tuple[str, int]] = []
+    for field, part in texts:
+        tail = meta("UPSERT", field)
+        room_bytes = _room(server, head, f"{tail}{meta('UPSERT', {'more': 2})}")
+        pieces = [*pieces_to_join(part, room_bytes)] or [(NO_WORDS, False)]
+        lines += [(f"{head}{piece}{tail}", 1 if is_blank else 2) for piece, is_blank in pieces]
+    mores = [*(more for _, more in lines[:-1]), 0]
+    return [f"{line}{meta('UPSERT', {'more': more})}" for (line, _), more in zip(lines, mores, strict=True)]
+
+
+def _by_field(text: str | Mapping[str, str], options: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
+    """Return each text with the options of its lines."""
+    if not isinstance(text, Mapping):
+        return [(options, text)]
+    return [({**options, "field": name} if name else options, part) for name, part in text.items()] or [(options, "")]
 
 
 def _room(server: ServerInfo, head: str, tail: str) -> int:

@@ -16,6 +16,7 @@ from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines, tagging, upsert_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.ids import ObjectName, object_name, shown
+from sonicpy.text_names import name_of_text
 from sonicpy.vectors import Vector, bits_of
 
 GROUPS_IN_FLIGHT_MAX = 8
@@ -124,7 +125,7 @@ class Pushes:
             return []
         try:
             options = {"lang": row.lang, "vector": row.vector, **tagging(row.tags, row.values)}
-            lines = self._make_lines(server, row.collection, row.bucket, row.object, row.text, options)
+            lines = self._make_lines(server, row.collection, row.bucket, row.object, row.texts or row.text, options)
         except (CommandError, TooLong) as refusal:
             self._on_done(place, row, refusal)
             return []
@@ -210,11 +211,15 @@ class WaitingPushes:
         vector: Vector = None,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> bool:
         """Append a push; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)
         names, bits = (collection, bucket, object_name(object)), bits_of("vector", vector)
-        self._rows[next(self._numbers)] = Row(*names, text, language_of(lang), bits, **tagging(tags, values))
+        texts = None if field is None else {name_of_text(field): text}
+        self._rows[next(self._numbers)] = Row(
+            *names, text, language_of(lang), bits, **tagging(tags, values), texts=texts
+        )
         return len(self._rows) >= BATCH_ROWS
 
     def pushes(self) -> Pushes:

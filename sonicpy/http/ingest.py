@@ -6,7 +6,18 @@ from fastapi import Request
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.bulk import push_stream
-from sonicpy.http.models import BulkJson, DoneJson, FlushBody, PopBody, PushBody, RemovedJson, TagBody, TaggedJson
+from sonicpy.http.models import (
+    BulkJson,
+    DoneJson,
+    FlushBody,
+    PopBody,
+    PushBody,
+    RemovedJson,
+    TagBody,
+    TaggedJson,
+    TextBody,
+    UpsertBody,
+)
 from sonicpy.http.routes import Operation
 
 NDJSON = {
@@ -43,7 +54,8 @@ class IngestOperations:
 
     async def push(self, body: PushBody) -> DoneJson:
         """Add a text to an object. Pushing the same text again changes nothing."""
-        await self._backend.call("push", *_names(body), body.text, body.lang, **_others(body))
+        named = {} if body.field is None else {"field": body.field}
+        await self._backend.call("push", *_names(body), body.text, body.lang, **_others(body), **named)
         return DoneJson()
 
     async def tag(self, body: TagBody) -> TaggedJson:
@@ -51,9 +63,10 @@ class IngestOperations:
         names = body.collection, body.bucket, body.object
         return TaggedJson(tagged=bool(await self._backend.call("tag", *names, body.tags, values=body.values)))
 
-    async def upsert(self, body: PushBody) -> DoneJson:
+    async def upsert(self, body: UpsertBody) -> DoneJson:
         """Give an object just this text, in one change: all other words of it go."""
-        await self._backend.call("upsert", *_names(body), body.text, body.lang, **_others(body))
+        text = body.text if body.field is None else {body.field: body.text}
+        await self._backend.call("upsert", *_names(body), text, body.lang, **_others(body))
         return DoneJson()
 
     async def pop(self, body: PopBody) -> RemovedJson:
@@ -75,11 +88,11 @@ class IngestOperations:
         return await push_stream(self._backend, request.stream(), upsert=upsert)
 
 
-def _names(body: PushBody) -> tuple[Any, ...]:
+def _names(body: TextBody) -> tuple[Any, ...]:
     return body.collection, body.bucket, body.object
 
 
-def _others(body: PushBody) -> dict[str, Any]:
+def _others(body: TextBody) -> dict[str, Any]:
     """Return the values of an object beside its text that a request gives."""
     given = {"vector": body.vector, "tags": body.tags, "values": body.values}
     return {name: value for name, value in given.items() if value is not None}

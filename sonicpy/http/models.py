@@ -314,17 +314,32 @@ FieldOfValues = Annotated[
 ]
 
 
-class PushBody(Strict):
-    """A text for an object, with tags and values."""
+FieldOfText = Annotated[str, Field(max_length=TEXT_MAX)]
+
+
+class TextBody(Strict):
+    """A change of an object by a text."""
 
     collection: FieldOfName
     bucket: FieldOfName
     object: FieldOfObject
-    text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=TAG_MAX)
     vector: VectorJson = Field(default=None, description="numbers, or bits in base 64; perhaps by column")
     tags: FieldOfTags = None
     values: FieldOfValues = None
+    field: str | None = Field(default=None, max_length=NAME_MAX, description="the name of the text, such as title")
+
+
+class PushBody(TextBody):
+    """A text for an object, with tags and values."""
+
+    text: FieldOfText
+
+
+class UpsertBody(TextBody):
+    """The text of an object, or its texts by name, with tags and values."""
+
+    text: FieldOfText | dict[str, FieldOfText] = Field(description="or texts by the names of fields")
 
 
 class TagBody(Strict):

@@ -45,6 +45,7 @@ from sonicpy.search import (
     facets_asked,
     joined,
 )
+from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
@@ -147,7 +148,7 @@ class Answers(TextReader):
         """Return the answer to a search. Raises like `query`."""
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
-            terms, matching = self._query_terms(search, self._lexer(lexicon))
+            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
             hits = query_hits(lexicon, terms, self._config, search, matching)
@@ -167,7 +168,7 @@ class Answers(TextReader):
             return kept[2].copy()
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
-            terms, matching = self._query_terms(search, self._lexer(lexicon))
+            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
             if lexicon is None:
                 return []
             moment = _moment(lexicon)
@@ -193,8 +194,9 @@ class Answers(TextReader):
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             lexer = self._lexer(lexicon)
-            terms, matching = self._query_terms(search, lexer)
-            lang, text = language_of(search.lang), wanted_text(search.text, search.syntax)
+            fields = _fields_of(lexicon, search)
+            terms, matching = self._query_terms(search, lexer, fields)
+            lang, text = language_of(search.lang), wanted_text(search.text, search.syntax, fields)
             code, how = lexer.language(text, lang)
             held = set(terms.words)
             analysed = Analysed(
@@ -205,6 +207,7 @@ class Answers(TextReader):
                 frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
                 matching,
                 lexer.rules,
+                fields,
             )
             return explain(analysed, lexicon, self._config)
 
@@ -450,6 +453,14 @@ def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
     _encoded("prefix", prefix)
     terms = lexer.lex_plain(prefix)
     return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+
+def _fields_of(lexicon: Lexicon | UnitedLexicon | None, search: Search) -> frozenset[str]:
+    """Return the names of the texts of a bucket, or of several, if the signs of a search may name them."""
+    if lexicon is None or search.syntax != "web":
+        return frozenset()
+    parts = lexicon.parts if isinstance(lexicon, UnitedLexicon) else [lexicon]
+    return frozenset(name.decode() for part in parts for name in unpack_names(part.reader.fact(TEXT_NAMES)))
 
 
 def _moment(lexicon: Lexicon | UnitedLexicon) -> Moment:

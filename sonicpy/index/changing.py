@@ -1,10 +1,11 @@
 """Changing: the methods of Index that change one object, a bucket or a collection, from arguments to a mutation."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from sonicpy._native.digest import digest_of, normal_text
+from sonicpy._native.digest import digest_of
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
@@ -19,6 +20,15 @@ from sonicpy.index.ingest.given_vectors import (
     packed_fields,
     vector_fields,
     vectors_of_export,
+)
+from sonicpy.index.ingest.named_texts import (
+    IN_COMPAT as NAMED_IN_COMPAT,
+)
+from sonicpy.index.ingest.named_texts import (
+    GivenTexts,
+    field_of_push,
+    given_texts,
+    text_fields,
 )
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
@@ -60,6 +70,7 @@ class Changing:
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None:
         """Add a text to an object. Texts add up; the same text again changes nothing.
 
@@ -78,6 +89,8 @@ class Changing:
             values: whole numbers of 64 bits by name, dates and times (seconds since 1970), True and False, and points
                 as (latitude, longitude); None takes a value away, names that are not given stay. A bucket has at most
                 16 names.
+            field: the name of the text, such as "title", which queries can search or weight: 1 to 64 ASCII letters,
+                digits and _ - . with a letter or _ first, at most 8 in a bucket. None: it has none.
 
         Raises:
             InvalidArgument: an argument has a type or a value that is not allowed; the vectors of the bucket have
@@ -99,8 +112,9 @@ class Changing:
             if is_counted:
                 lexer.note_language(terms, text, language_of(lang))
             try:
-                if fields:
-                    engine.push_with(PushWith(collection, bucket, oid, terms, fields, lexer.rules))
+                if fields or field is not None:
+                    named = () if field is None else self._field_of_push(field, terms)
+                    engine.push_with(PushWith(collection, bucket, oid, terms, (*fields, *named), lexer.rules))
                 else:
                     engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:
@@ -113,7 +127,7 @@ class Changing:
         collection: str,
         bucket: str,
         object: ObjectName,
-        text: str,
+        text: str | Mapping[str, str],
         lang: str | None = None,
         vector: Vector = None,
         *,
@@ -127,6 +141,8 @@ class Changing:
 
         Args:
             collection, bucket, object, lang, vector: as in `push`.
+            text: the text; or its parts by their names as fields, such as {"title": "Java", "body": "An island"}; "" is
+                the name of a part that has none. Fields that are not named go.
             tags, values: as in `push`: those that are not given stay.
 
         Raises like `push`, and InvalidArgument in compat mode.
@@ -140,13 +156,14 @@ class Changing:
         if lang is not None:
             lang = language_of(lang)
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
-        text = normal_text(text if type(text) is str else text_of("text", text))
+        given = given_texts(text)
+        text = given.text
         fields: Fields = ()
         if tags is not None or values is not None or vector is not None:
             fields = self._fields(text, tags, values, vector)
         while True:
             lexer = engine.lexer_of(collection, bucket)
-            digest = self._digest(oid, text, lang, lexer.rules)
+            digest = self._digest(oid, given, lang, lexer.rules)
             if engine.has_digest(collection, bucket, oid, digest):
                 if fields:
                     engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
@@ -156,8 +173,11 @@ class Changing:
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
+            named = text_fields(given.named, partial(lexer.lex_push, lang=lang))
             try:
-                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, (*fields, (DIGESTS.id, digest))))
+                engine.apply(
+                    UpsertTerms(collection, bucket, oid, terms, lexer.rules, (*fields, *named, (DIGESTS.id, digest)))
+                )
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:
@@ -316,9 +336,14 @@ class Changing:
         if self._engine.is_compat:
             raise InvalidArgument("upsert is not offered in compat mode: Sonic lacks it")
 
-    def _digest(self, oid: str, text: str, lang: str | None, rules: int) -> bytes:
+    def _field_of_push(self, field: str, terms: Terms) -> Fields:
+        if self._engine.is_compat:
+            raise InvalidArgument(NAMED_IN_COMPAT)
+        return field_of_push(field, terms)
+
+    def _digest(self, oid: str, given: GivenTexts, lang: str | None, rules: int) -> bytes:
         try:
-            return digest_of(oid, text, lang, rules)
+            return digest_of(oid, given.text, lang, rules, given.rest if given.named else b"")
         except UnicodeEncodeError as error:
             raise not_unicode("text", error) from error
 

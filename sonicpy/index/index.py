@@ -26,6 +26,7 @@ from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
 from sonicpy.index.given_settings import Settings, config_of, full_config
 from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
+from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.mirroring import Mirroring
@@ -155,7 +156,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         collection: str | None = None,
         bucket: str | None = None,
         object: str | None = None,
-        text: str | Sequence[str] = TEXT_COLUMN,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,
@@ -178,7 +179,8 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
                 iterable of tables.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
-            text: the column with the text; the texts of several columns are joined.
+            text: the column with the text; the texts of several columns are joined. Or the columns of named texts by
+                name, such as {"title": "headline"}, see `upsert`.
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
             upsert: each text replaces the words of its object, see `upsert`; of several rows of one object, the last.
@@ -198,6 +200,8 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, vector, tags, values)
         if shape.compat and shape.vectors:
             raise InvalidArgument(IN_COMPAT)
+        if shape.compat and shape.named_columns:
+            raise InvalidArgument(NAMED_IN_COMPAT)
         if shape.compat and (shape.tag_columns or shape.value_columns):
             raise InvalidArgument("tags and values are given to an index in compat mode; Sonic has neither")
         new, upsert = switch_of("new", new), switch_of("upsert", upsert)

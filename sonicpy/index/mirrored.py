@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
-from sonicpy._native.digest import digest_of, normal_text
+from sonicpy._native.digest import digest_of
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
+from sonicpy.index.ingest.named_texts import digest_rest, normal_row
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts
@@ -277,6 +278,7 @@ class Mirror:
 def _digest(row: Row, rules: int) -> bytes | None:
     """Return the digest that a row leaves; None: the row is refused, because its text is not Unicode."""
     try:
-        return digest_of(row.object, normal_text(row.text), row.lang, rules)
+        row = normal_row(row)
+        return digest_of(row.object, row.text, row.lang, rules, digest_rest(row.texts) if row.texts else b"")
     except UnicodeEncodeError:
         return None

@@ -1,6 +1,6 @@
 """Texts to terms, with the errors of a call with a text; no folder is needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.ids import are_names
@@ -35,11 +35,12 @@ class TextReader:
     _config: "Config"
     _engine: TextEngine
 
-    def _query_terms(self, search: Search, lexer: Lexer) -> tuple[Terms, Matching | None]:
+    def _query_terms(self, search: Search, lexer: Lexer, fields: Container[str] = ()) -> tuple[Terms, Matching | None]:
         """Return the terms of a search, and how they lead to families; None: they have none.
 
         Args:
             lexer: of the rules of the bucket.
+            fields: the names of texts that the bucket has.
         """
         text, lang = search.text, search.lang
         if type(text) is not str:
@@ -47,13 +48,14 @@ class TextReader:
         if lang is not None:
             lang = language_of(lang)
         has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
+        has_demands = has_demands or search.fields is not None
         if not text and not has_demands:  # of a filter alone: no language has to be guessed
             return lexer.lex_plain(text), None
         web = None
         try:
             if has_demands and search.syntax == "web":
                 text.encode()  # signs take texts apart: the whole one is checked
-                web = read_web(text)
+                web = read_web(text, fields)
                 text = text if web.is_plain else web.wanted()
             terms, code = lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:

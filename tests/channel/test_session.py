@@ -93,7 +93,7 @@ def test_next_reads_one_line_at_a_time() -> None:
     assert talk.next() == b"PONG\r\n"
     assert talk.next() == b"", "a blank line: nothing to send, but the caller gets its turn back"
     push = talk.next()
-    assert (type(push), push) == (commands.Push, ("c", "b", "o", "x", None, None, None, None))
+    assert (type(push), push) == (commands.Push, ("c", "b", "o", "x", None, None, None, None, None))
     assert talk.next() == b"ERR unknown_command\r\n"
     assert talk.next() is None
 

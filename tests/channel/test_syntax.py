@@ -242,7 +242,7 @@ USAGES = {
     "LIST": "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
     "PUSH": 'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
     "UPSERT": 'UPSERT <collection> <bucket> <object> "<text>" [LANG(<locale>)]? [MORE(1)]? '
-    "[VECTOR(<column>:<base64>)]? [TAGS(<tag>,...)]? [SET(<name>=<value>,...)]?",
+    "[VECTOR(<column>:<base64>)]? [TAGS(<tag>,...)]? [SET(<name>=<value>,...)]? [FIELD(<name>)]?",
     "POP": 'POP <collection> <bucket> <object> "<text>"',
     "COUNT": "COUNT <collection> [<bucket> [<object>]?]?",
     "FLUSHO": "FLUSHO <collection> <bucket> <object>",
@@ -251,7 +251,7 @@ USAGES = {
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
         " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
-        " [FILTER(<conditions>)]? [BUCKETS(<bucket>,<letters>*)]?"
+        " [FILTER(<conditions>)]? [BUCKETS(<bucket>,<letters>*)]? [FIELDS(<name>^<weight>,...)]?"
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

@@ -98,7 +98,7 @@ def test_a_request_counts_once_for_the_rate(tmp_path: Path) -> None:
 
 def test_marks_need_no_verb_but_query_and_show_no_explanation(tmp_path: Path) -> None:
     def shown(collection: str, bucket: str, objects: list[str]) -> dict[str, dict[str, str]]:
-        return {name: {"title": f"{name}: green lamps"} for name in objects}
+        return {name: {"title": f"{name}: green lamp"} for name in objects}
 
     store = KeyStore(tmp_path)
     added(store, scopes=["shop"], verbs=["query"], filter="lit")
@@ -108,7 +108,7 @@ def test_marks_need_no_verb_but_query_and_show_no_explanation(tmp_path: Path) ->
         client = TestClient(app(index, password="password", keys=Keys([store], SECRET), hits=shown))
         headers = {"Authorization": f"Bearer {token()}"}
         found = client.get("/v1/search", params={**ASKED, "marked": True}, headers=headers).json()
-        assert [each["title"] for each in found["shown"]] == ["p1: green <mark>lamps</mark>"]
+        assert [each["title"] for each in found["shown"]] == ["p1: green <mark>lamp</mark>"]
         assert [each["words"] for each in found["shown"]] == [[]]
         assert "lampshade" not in str(found)
         assert client.get("/v1/explain", params=ASKED, headers=headers).status_code == 403

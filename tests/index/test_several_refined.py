@@ -148,3 +148,24 @@ def test_a_vector_is_of_one_bucket(index: sonicpy.Index) -> None:
         index.query(C, NAMED, "night", vector=vector)
     with pytest.raises(InvalidArgument, match="allowed is one of the two"):
         index.explain(C, NAMED, "night", vector=vector)
+
+
+def test_fields_of_several_buckets_are_looked_up_in_each() -> None:
+    with sonicpy.open(":memory:") as index:
+        texts = (
+            {"title": "hotel york", "body": "nice rooms"},
+            {"title": "york", "body": "hotel in lyon"},
+            {"title": "lyon"},
+        )
+        for number, named in enumerate(texts):
+            for bucket in (ALL, f"b{number % 2}"):
+                index.upsert(C, bucket, str(number), named)
+        for text, options in (
+            ("hotel", {"fields": "title"}),
+            ("hotel lyon", {"fields": "title^3,body"}),
+            ("title:york hotel", {"syntax": "web"}),
+            ("hotel -title:hotel", {"syntax": "web"}),
+        ):
+            one, several = (index.query(C, bucket, text, total=True, **options) for bucket in (ALL, ["b0", "b1"]))
+            assert (several.scores, several.total) == (one.scores, one.total), text
+            assert sorted(several.objects) == sorted(one.objects) != [], text

@@ -41,6 +41,8 @@ cdef enum:
     NOBODY = 0xFFFFFFFF  # an IID that no object has
     UNITED_MIN = 4  # words of a slot whose postings are put together
 
+cdef bytes IN_NAMED = b"\1"
+
 
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
     """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
@@ -51,8 +53,11 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
         mask: the objects that pass a filter; None: all.
     """
-    cdef list rows = reader.words(words_of(plan))
-    cdef list lists = [None] * len(rows)
+    cdef list words = words_of(plan), rows, lists
+    if has_named(plan):
+        reader = reader.with_texts
+    rows = reader.words(words)
+    lists = [None] * len(rows)
     cdef QueryState query = QueryState(
         reader.length_masks(), plan.average, K1, B, plan.exponent, full_first=plan.full_first
     )
@@ -62,6 +67,18 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
     find_lists(reader, rows, lists, window)
     put_plan(query, plan, lists)
     return query
+
+
+cdef bint has_named(Plan plan) except -1:
+    """Return whether a plan has terms of named texts: its last clause has some then."""
+    cdef Slot slot
+    cdef bytes word
+    if plan.clauses:
+        for slot in (<Clause> plan.clauses[len(plan.clauses) - 1]).slots:
+            for word in slot.words:
+                if IN_NAMED in word:
+                    return True
+    return False
 
 
 cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:

@@ -29,6 +29,7 @@ class AsyncSearchable(Protocol):
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None: ...
     async def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int: ...
     async def tag(
@@ -45,7 +46,7 @@ class AsyncSearchable(Protocol):
         collection: str,
         bucket: str,
         object: ObjectName,
-        text: str,
+        text: str | Mapping[str, str],
         lang: str | None = None,
         vector: Vector = None,
         *,
@@ -59,7 +60,7 @@ class AsyncSearchable(Protocol):
         collection: str | None = None,
         bucket: str | None = None,
         object: str | None = None,
-        text: str | Sequence[str] = TEXT_COLUMN,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,
@@ -157,9 +158,12 @@ class AsyncBucket:
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None:
         """Add a text to an object; see `AsyncClient.push`."""
-        await self._client.push(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
+        await self._client.push(
+            self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values, field=field
+        )
 
     async def tag(
         self, object: ObjectName, tags: Iterable[str] | None = None, *, values: Mapping[str, Any] | None = None
@@ -170,7 +174,7 @@ class AsyncBucket:
     async def upsert(
         self,
         object: ObjectName,
-        text: str,
+        text: str | Mapping[str, str],
         lang: str | None = None,
         vector: Vector = None,
         *,
@@ -185,7 +189,7 @@ class AsyncBucket:
         rows: Any,
         *,
         object: str | None = None,
-        text: str | Sequence[str] = TEXT_COLUMN,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,

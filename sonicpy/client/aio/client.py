@@ -87,6 +87,7 @@ class AsyncClient:
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None:
         """Add a text to an object, in several lines if it is long. Pushing the same text again changes nothing.
 
@@ -95,9 +96,9 @@ class AsyncClient:
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
                 guesses; "none": no language.
             vector: a vector of the object, of which the signs are kept; see `Index.push`.
-            tags, values: as in `Index.push`.
+            tags, values, field: as in `Index.push`.
         """
-        await self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values))
+        await self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values, field))
 
     async def tag(
         self,
@@ -116,7 +117,7 @@ class AsyncClient:
         collection: str,
         bucket: str,
         object: ObjectName,
-        text: str,
+        text: str | Mapping[str, str],
         lang: str | None = None,
         vector: Vector = None,
         *,
@@ -136,7 +137,7 @@ class AsyncClient:
         collection: str | None = None,
         bucket: str | None = None,
         object: str | None = None,
-        text: str | Sequence[str] = TEXT_COLUMN,
+        text: str | Sequence[str] | Mapping[str, str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,
@@ -156,7 +157,7 @@ class AsyncClient:
                 iterable of tables.
             collection, bucket: of all rows; None: each row has its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`.
-            text: the column with the text, or several columns, whose texts are joined.
+            text: the column with the text, or several columns, whose texts are joined; or columns by names of texts.
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
             new: only False; Sonic Channel cannot say whether an object exists.
             upsert: each text replaces the words of its object; see `upsert`.
@@ -447,9 +448,10 @@ class AsyncBatch(AsyncClient):
         *,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
+        field: str | None = None,
     ) -> None:
         """Collect a text for an object; it is sent later."""
-        if self._waiting.add(collection, bucket, object, text, lang, vector, tags, values):
+        if self._waiting.add(collection, bucket, object, text, lang, vector, tags, values, field):
             await self.send()
 
     @property

@@ -11,12 +11,13 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
-from sonicpy._native.digest import digest_of, normal_text
+from sonicpy._native.digest import digest_of
 from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
+from sonicpy.index.ingest.named_texts import digest_rest, normal_row, text_fields
 from sonicpy.index.ingest.tagged import fields_of
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import AnyPush, Fields, PushTerms, PushWith, RulesDiffer, UpsertTerms
@@ -196,7 +197,7 @@ def _analyze_changed(chunk: Chunk, lexer_of: LexerOf, has_digest: HasDigest) -> 
             chunk.refused.append(row)
             continue
         names, lexer = row[:3], lexer_of(row.collection, row.bucket)
-        row = row._replace(text=normal_text(row.text))
+        row = normal_row(row)
         push = _analyzed_if_changed(row, lexer, None if names in replaced else has_digest)
         if push is None:
             chunk.unchanged += 1
@@ -211,7 +212,7 @@ def _analyze_changed(chunk: Chunk, lexer_of: LexerOf, has_digest: HasDigest) -> 
 def _analyzed_if_changed(row: Row, lexer: Lexer, has_digest: HasDigest | None) -> UpsertTerms | str | None:
     """Return the replacement of a row, or its refusal; None: its object holds just its text."""
     try:
-        digest = digest_of(row.object, row.text, row.lang, lexer.rules)
+        digest = digest_of(row.object, row.text, row.lang, lexer.rules, digest_rest(row.texts) if row.texts else b"")
     except UnicodeEncodeError as error:
         return _not_unicode(error)
     has_others = row.tags is not None or row.values is not None or row.vector is not None
@@ -283,6 +284,8 @@ def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     fields: Fields = fields_of(row.tags, row.values) if row.tags is not None or row.values is not None else ()
     if row.vector is not None:
         fields += vector_fields(row.vector)
+    if row.texts:
+        fields += text_fields(row.texts, partial(lexer.lex_push, lang=row.lang))
     if fields:
         return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
     return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonicpy.errors import InvalidArgument
+from sonicpy.index.ingest.named_texts import texts_of_export
 from sonicpy.store.changing.mutations import Fields
-from sonicpy.store.fields.all_fields import TAGS, VALUES
+from sonicpy.store.fields.all_fields import TAGS, TEXTS, VALUES
 from sonicpy.store.fields.tag_field import pack_tags
 from sonicpy.store.fields.value_field import pack_values
 from sonicpy.tags import tags_of
@@ -35,4 +36,6 @@ def fields_of(tags: Any, values: Any, *, compat: bool = False) -> Fields:
 
 def fields_of_export(fields: Mapping[str, Any], *, compat: bool) -> Fields:
     """Return the fields of an object of an export, by their names there. Raises InvalidArgument."""
-    return fields_of(fields.get("tags"), fields.get("values"), compat=compat)
+    return fields_of(fields.get("tags"), fields.get("values"), compat=compat) + texts_of_export(
+        fields.get(TEXTS.name), compat=compat
+    )

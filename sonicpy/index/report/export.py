@@ -22,12 +22,13 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.language_counts import LANGUAGES, counted_texts
-from sonicpy.store.rows.tag_counts import TAG_COUNTS
+from sonicpy.store.rows.named_words import TEXT_NAMES
+from sonicpy.store.rows.tag_counts import TAG_COUNTS, TEXT_COUNTS
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
-ON_OBJECTS = frozenset((LANGUAGES, RULES, VECTOR_COLUMNS, TAG_COUNTS, COLUMN_NAMES))
+ON_OBJECTS = frozenset((LANGUAGES, RULES, VECTOR_COLUMNS, TAG_COUNTS, COLUMN_NAMES, TEXT_COUNTS, TEXT_NAMES))
 """Kinds of facts that are on the lines of objects, where older versions read some, or that follow from these lines."""
 
 

@@ -8,6 +8,7 @@ from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIR
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
+from sonicpy.text_names import weights_of
 
 COMBINATIONS_MAX = 64
 """Clauses that alternatives make, at most: each takes one term of every alternative."""
@@ -24,7 +25,11 @@ def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lex
     reader = _Reader(terms, code, lexer)
     demands = NONE if web is None or web.is_plain else reader.demands(web)
     edits = None if search.fuzzy == "auto" else int(search.fuzzy)
-    demands = demands._replace(match=search.match, edits=edits)
+    demands = demands._replace(
+        match=search.match,
+        edits=edits,
+        fields=() if search.fields is None else tuple(weights_of(search.fields).items()),
+    )
     return terms if demands == NONE else AskedTerms(reader.terms(), demands)
 
 
@@ -59,19 +64,26 @@ class _Reader:
         for items in web.items:
             wanted = [item for item in items if item.sign != REFUSED]
             numbers = [found for item in wanted if (found := self._of(item))] if not _are_plain(wanted) else []
-            has_to = any(item.sign == REQUIRED or item.kind == PHRASE for item in wanted)
+            has_to = any(
+                item.sign == REQUIRED or item.kind == PHRASE or (item.field and len(items) == 1) for item in wanted
+            )
             if len(numbers) > 1:
                 either.append((has_to, tuple(dict.fromkeys(numbers))))
             elif has_to:
                 required += [number for found in numbers for number in found]
         free = set(self._alone(web)) if either else set()
+        refused = [(word, item.field) for item in _all_refused(web) for word in self._refused([item])]
+        fields = {number: item.field for item in items_in(web) if item.field for number in self._of(item)}
+        count = len(self._first) + len(self._more)
+        fields |= {count + place: field for place, (_, field) in enumerate(refused) if field}
         return Demands(
+            inside=tuple(fields.items()),
             required=tuple(dict.fromkeys(required)),
             begun=marked[BEGUN],
             inner=marked[INNER],
             either=tuple(_within(either)),
             free=tuple(sorted(free)),
-            refused=tuple(self._refused(item for items in web.items for item in items if item.sign == REFUSED)),
+            refused=tuple(word for word, _ in refused),
         )
 
     def _alone(self, web: WebQuery) -> Iterator[int]:
@@ -117,6 +129,15 @@ class _Reader:
             if found is not None:
                 word, flags = found
                 yield RefusedWord(word.decode(), item.kind, not flags & (SPECIAL | PART) and item.kind == WORDS)
+
+
+def items_in(web: WebQuery) -> Iterator[WebItem]:
+    """Yield the items of a text that are not refused."""
+    return (item for items in web.items for item in items if item.sign != REFUSED)
+
+
+def _all_refused(web: WebQuery) -> Iterator[WebItem]:
+    return (item for items in web.items for item in items if item.sign == REFUSED)
 
 
 def letters_of(part: str, lexer: Lexer) -> bytes:

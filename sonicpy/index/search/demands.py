@@ -38,6 +38,8 @@ class Demands(NamedTuple):
         either: alternatives; see `Either`.
         free: terms that are wanted besides, by themselves, although they are among alternatives.
         refused: words that no object may hold.
+        fields: the names of texts with their weights; None: none was given.
+        inside: terms, and refused words behind them, that look in one named text alone, each with its name.
     """
 
     match: str = "auto"
@@ -48,6 +50,8 @@ class Demands(NamedTuple):
     either: tuple[Either, ...] = ()
     free: tuple[int, ...] = ()
     refused: tuple[RefusedWord, ...] = ()
+    fields: tuple[tuple[str, float | None], ...] = ()
+    inside: tuple[tuple[int, str], ...] = ()
 
     def signed(self) -> set[int]:
         """Return the terms that an object has to hold because of their signs, alone or as alternatives."""
@@ -101,7 +105,7 @@ def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
 
 def unpack_demands(packed: Sequence[Any]) -> Demands:
     """Return the demands that JSON has as a list."""
-    match, edits, required, begun, inner, either, free, refused = packed
+    match, edits, required, begun, inner, either, free, refused, *more = packed
     return Demands(
         match,
         edits,
@@ -111,4 +115,5 @@ def unpack_demands(packed: Sequence[Any]) -> Demands:
         tuple((has_to, tuple(map(tuple, alternatives))) for has_to, alternatives in either),
         tuple(free),
         tuple(RefusedWord(*one) for one in refused),
+        *(tuple(map(tuple, pairs)) for pairs in more),
     )

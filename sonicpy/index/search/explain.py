@@ -24,11 +24,12 @@ from sonicpy.api.explanation import (
 )
 from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
+from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
 from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
-from sonicpy.index.search.parts import WHOLLY, MadeOf, share_of
+from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
@@ -36,6 +37,7 @@ from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
+from sonicpy.store.rows.named_words import is_named, is_whole
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -63,6 +65,7 @@ class Analysed(NamedTuple):
         stops: the terms that are on a list of stop words.
         matching: the matching of families; None: no word has one.
         rules: by which the text was cut, and the texts of the bucket are.
+        fields: the names of texts that signs may name.
     """
 
     search: Search
@@ -72,6 +75,7 @@ class Analysed(NamedTuple):
     stops: frozenset[bytes]
     matching: Matching | None = None
     rules: int = FIRST
+    fields: frozenset[str] = frozenset()
 
 
 def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") -> Explanation:
@@ -109,12 +113,12 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         objects=sum(state.objects for state in states),
         language=analysed.language,
         analysis=analysis(config, analysed.rules),
-        terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
+        terms=_terms(analysed, plain_plan(plan), rows, config)[:TERMS_SHOWN],
         more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
         whole=whole,
-        notes=notes_of(analysed.search.text, analysed.search.syntax),
+        notes=notes_of(analysed.search.text, analysed.search.syntax, analysed.fields),
         filter=analysed.search.filter,
         unfiltered=unfiltered,
         unmet=passing.unmet,
@@ -140,7 +144,13 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
     """Return the rows of the words of a plan."""
     words = plan.words()
-    return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
+    has_named = any(map(is_named, words))
+    rows = lexicon.reader.with_texts.words(words) if has_named else lexicon.rows(words)
+    found: dict[bytes, TermInfo] = {}
+    for word, row in zip(words, rows, strict=True):
+        if row is not None:
+            found.setdefault(plain_word(word), row)
+    return found
 
 
 def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: "Config") -> tuple[Term, ...]:
@@ -348,11 +358,18 @@ def _hit(
         how=HOWS[kind],
         base=base,
         parts=tuple(
-            ScorePart(_shown(found.typed(one)), _shown(one.word), times, shown(score)) for one, times, score in named
+            ScorePart(_shown_typed(found, one), _shown(shown_word(one.word)), times, shown(score))
+            for one, times, score in named
         ),
         more=more,
         more_score=shown(more_score),
     )
+
+
+def _shown_typed(found: HowFound, one: Word) -> str:
+    """Return the word of the query that a word of the plan represents; of a whole text, all of it."""
+    own = plain_word(one.word)
+    return _shown(own[1:].replace(b"\1", b" ") if is_whole(own) else found.typed(one))
 
 
 def _shown(word: bytes) -> str:

@@ -8,8 +8,10 @@ from sonicpy._native.plan import FORBIDDEN, Clause, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.held_word import HeldWord
 from sonicpy.index.search.accents import fold
+from sonicpy.index.search.fields import plain_plan, plain_word
 from sonicpy.index.search.parts import Word, words_of
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.store.rows.named_words import is_whole
 
 WORDS_SHOWN = 100
 """Words of an object that are named, at most: those that add most to its score."""
@@ -34,21 +36,24 @@ class HowFound:
         Args:
             numbers: of the words of the plan that the object holds.
         """
-        found = dict.fromkeys(self._held(self._words[number]) for number in sorted(numbers))
+        words = (self._words[number] for number in sorted(numbers))
+        found = dict.fromkeys(self._held(one) for one in words if not is_whole(plain_word(one.word)))
         return tuple(sorted(found, key=lambda held: self._asked[held.typed.encode()]))
 
     def _held(self, one: Word) -> HeldWord:
         typed = self.typed(one)
-        return HeldWord(_how(one, typed), typed.decode(), one.word.decode())
+        plain = one._replace(word=plain_word(one.word))
+        return HeldWord(_how(plain, typed), typed.decode(), plain.word.decode())
 
     def typed(self, one: Word) -> bytes:
         """Return the word of the query that a word of the plan represents: a clause of alternatives has several."""
-        clause = self._clauses[id(one.slot)]
-        first = clause.slots[0].words[0]
-        if one.slot.how == "exact" and one.slot.words[0] in self._asked:
-            return one.slot.words[0]
-        among = [each for slot in clause.slots[1:] if slot.how == "exact" and (each := slot.words[0]) in self._asked]
-        return max((first, *among), key=lambda each: _common_letters(each, one.word)) if among else first
+        clause, word = self._clauses[id(one.slot)], plain_word(one.word)
+        first, own = plain_word(clause.slots[0].words[0]), plain_word(one.slot.words[0])
+        if one.slot.how == "exact" and own in self._asked:
+            return own
+        firsts = [plain_word(slot.words[0]) for slot in clause.slots[1:] if slot.how == "exact"]
+        among = [each for each in firsts if each in self._asked]
+        return max((first, *among), key=lambda each: _common_letters(each, word)) if among else first
 
 
 def _how(one: Word, typed: bytes) -> str:
@@ -69,6 +74,7 @@ def _common_letters(one: bytes, other: bytes) -> int:
 def corrected_text(text: str, plan: Plan, statistics: Statistics) -> str | None:
     """Return the text of a query with the likeliest correction of every word that no object holds, nor a form of it;
     None: there are no such words, or no corrections."""
+    plan = plain_plan(plan)
     likeliest = {clause.slots[0].words[0]: word for clause in plan.clauses if (word := _correction(clause)) is not None}
     if not likeliest:
         return None

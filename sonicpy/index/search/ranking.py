@@ -13,6 +13,7 @@ from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
+from sonicpy.index.search.fields import with_fields
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
@@ -53,9 +54,25 @@ AnyLexicon = Lexicon | UnitedLexicon
 """The words of a bucket, or of several."""
 FoundPart = Union[Part, "SonicPart", SeveralParts]
 
+
+def fielded(planner: Planner) -> Planner:
+    """Return a planner whose plans the fields of a query change."""
+
+    def plan(
+        statistics: Statistics,
+        terms: Terms,
+        search: "SearchConfig",
+        matching: Matching | None,
+        fills: Fills = never,
+    ) -> Plan:
+        return with_fields(planner(statistics, terms, search, matching, fills), terms)
+
+    return plan
+
+
 TOGETHER = 30.0
 """How much more often than by chance the words of a query are together in an object, about."""
-PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
+PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
 """By the setting search.ranking."""
 
 
@@ -80,7 +97,8 @@ def carry_out(
     if planner is None:
         if demands_of(terms) is not None:
             raise InvalidArgument(
-                f"search.ranking is {config.search.ranking}; syntax, match and fuzzy need one of {', '.join(PLANNERS)}"
+                f"search.ranking is {config.search.ranking}; syntax, match, fuzzy and fields need one of "
+                f"{', '.join(PLANNERS)}"
             )
         from sonicpy.index.search.sonic import rank_sonic  # noqa: PLC0415  loaded when it is needed
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.mask import Mask
+from sonicpy._native.nearest import most_frequent
 from sonicpy._native.plan import BRINGS, FORBIDDEN, Plan
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.varint import pack_varints
@@ -21,14 +22,16 @@ from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, MadeOf, Part, bind, find
-from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
+from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.transaction import SCOPES
 from sonicpy.store.rows.keys import scope_key, scope_of
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
+from sonicpy.store.rows.named_words import is_named
 
 if TYPE_CHECKING:
-    from sonicpy.store.views.open_cache import ReadableView
+    from sonicpy.store.rows.named_words import is_named
+from sonicpy.store.views.open_cache import ReadableView
 
 Value = TypeVar("Value")
 
@@ -197,7 +200,7 @@ class UnitedLexicon(Statistics):
         for part in self.parts:
             for each, _, its in part.beginnings(word, distance):
                 found[each] = min(its, found.get(each, its))
-        return most_frequent([(each, row, found[each]) for each, row in self.held(sorted(found))])
+        return most_frequent([(each, row, found[each]) for each, row in self.held(sorted(found))], BEGINNINGS_MAX)
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
@@ -329,9 +332,11 @@ def find_in_several(
     parts: dict[int, Part] = {}
     best: list[Found] = []
     words = plan.words()
+    has_named = any(map(is_named, words))
     finds_strangers = any(clause.role & FORBIDDEN and clause.role & BRINGS for clause in plan.clauses)
     for place, lexicon in enumerate(united.parts):
-        if not finds_strangers and not any(lexicon.reader.words(words)):
+        reader = lexicon.reader.with_texts if has_named else lexicon.reader
+        if not finds_strangers and not any(reader.words(words)):
             continue
         floor = (best[wanted - 1][1], best[wanted - 1][2]) if 0 < wanted <= len(best) else None
         query = bind(plan, lexicon.reader, window, mask=None if masks is None else masks[place])

@@ -10,7 +10,7 @@ words. OR counts only in capitals, between two items that are not refused.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 WORDS, PHRASE, BEGUN, PART = "words", "phrase", "begun", "part"
@@ -53,6 +53,7 @@ class WebItem(NamedTuple):
         text: its words, without signs.
         sign: REQUIRED, REFUSED, or empty.
         start, end: its place in the text.
+        field: the name of the text that it looks in; "": all of them.
     """
 
     kind: str
@@ -60,11 +61,12 @@ class WebItem(NamedTuple):
     sign: str
     start: int
     end: int
+    field: str = ""
 
     @property
     def is_plain(self) -> bool:
         """Whether it is words and nothing else."""
-        return self.kind == WORDS and not self.sign
+        return self.kind == WORDS and not self.sign and not self.field
 
 
 class WebQuery(NamedTuple):
@@ -94,9 +96,13 @@ class WebQuery(NamedTuple):
         return " ".join([*(item.text for item in kept), *([] if is_open else [""])])
 
 
-def read_web(text: str) -> WebQuery:
-    """Return the items of a text."""
-    items = list(_items(text.translate(_QUOTES)))
+def read_web(text: str, fields: Container[str] = ()) -> WebQuery:
+    """Return the items of a text.
+
+    Args:
+        fields: the names of texts that the bucket has.
+    """
+    items = [_in_field(item, fields) for item in _items(text.translate(_QUOTES))]
     eithers = _eithers(items)
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
     if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
@@ -104,16 +110,16 @@ def read_web(text: str) -> WebQuery:
     return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
 
 
-def wanted_text(text: str, syntax: str) -> str:
+def wanted_text(text: str, syntax: str, fields: Container[str] = ()) -> str:
     """Return the text of a query without refused items and without signs, by a value of the option SYNTAX."""
-    if syntax != "web" or (web := read_web(text)).is_plain:
+    if syntax != "web" or (web := read_web(text, fields)).is_plain:
         return text
     return web.wanted()
 
 
-def notes_of(text: str, syntax: str) -> tuple[str, ...]:
+def notes_of(text: str, syntax: str, fields: Container[str] = ()) -> tuple[str, ...]:
     """Return the notes on a text that is read by a value of the option SYNTAX."""
-    return read_web(text).notes if syntax == "web" else ()
+    return read_web(text, fields).notes if syntax == "web" else ()
 
 
 def _items(text: str) -> Iterator[WebItem]:
@@ -128,6 +134,14 @@ def _items(text: str) -> Iterator[WebItem]:
         else:
             kind, at = found.lastgroup or WORDS, found.end()
             yield WebItem(kind, found[kind], found["sign"] or "", start, at)
+
+
+def _in_field(item: WebItem, fields: Container[str]) -> WebItem:
+    """Return an item, without the name of the text before its words if it has one."""
+    found = _FIELD.match(item.text) if item.kind in (WORDS, BEGUN) else None
+    if found is None or found[1] not in fields:
+        return item
+    return item._replace(text=item.text[found.end() :], field=found[1])
 
 
 def _is_meant(found: re.Match[str]) -> bool:
@@ -164,7 +178,7 @@ def _notes(items: Iterable[WebItem]) -> Iterator[str]:
     for item in items:
         if item.kind == PHRASE and len(item.text.split()) > 1:
             yield PHRASE_IS_WORDS if item.sign != REFUSED else only_one_word(item)
-        elif item.kind == WORDS and (field := _FIELD.match(item.text)) is not None:
+        elif item.kind == WORDS and not item.field and (field := _FIELD.match(item.text)) is not None:
             yield f"{field[1]}: is no field of the bucket: the words count as typed"
 
 

@@ -70,16 +70,16 @@ class Relayed(NamedTuple):
 
 
 def push(index: "Changing", command: Push) -> bytes:
-    collection, bucket, oid, text, lang, vector, tags, values = command  # push(*command) would copy the tuple
-    if tags is None and values is None and vector is None:
+    collection, bucket, oid, text, lang, vector, tags, values, field = command  # push(*command) would copy the tuple
+    if tags is None and values is None and vector is None and field is None:
         index.push(collection, bucket, oid, text, lang)
     else:
-        index.push(collection, bucket, oid, text, lang, vector, tags=tags, values=values)
+        index.push(collection, bucket, oid, text, lang, vector, tags=tags, values=values, field=field)
     return replies.OK
 
 
 def upsert(index: "Changing", command: Upsert) -> bytes:
-    collection, bucket, oid, _, lang, _, vector, tags, values = command
+    collection, bucket, oid, _, lang, _, vector, tags, values, _ = command
     index.upsert(collection, bucket, oid, command.meant, lang, vector, tags=tags, values=values)
     return replies.OK
 

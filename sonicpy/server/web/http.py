@@ -106,6 +106,8 @@ class ServerBackend:
         given = args[VECTOR_PLACE] if is_push and len(args) > VECTOR_PLACE else options.get("vector")
         if given is not None or not text:
             return args, options
+        if isinstance(text, dict):  # by the names of texts
+            text = " ".join(text.values())
         vector = await embedding.vector_of(text, is_question=not is_push)
         return ((*args[:VECTOR_PLACE], vector), options) if is_push else (args, {**options, "vector": vector})
 

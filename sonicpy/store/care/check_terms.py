@@ -15,7 +15,6 @@ from sonicpy._native.name_rows import slice_start, unpack_names
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
-from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, shown_bytes, term_id_in
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
@@ -34,11 +33,9 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
-from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import (
-    TAGS_MARK,
     block_position,
     fact_key,
     iid_of,
@@ -53,7 +50,7 @@ from sonicpy.store.rows.meta import is_by_association, uses_of
 from sonicpy.store.rows.names import name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import all_terms, terms_numbered
 from sonicpy.store.rows.objects_there import ObjectsThere
-from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, unpack_tag_counts
+from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 
 NO_NAME = b"-"
 """Of an object in a list of tags."""
@@ -334,15 +331,16 @@ class TermsCheck:
 class TagsCheck(TermsCheck):
     """The rows under the number of the tags of a bucket, which are like those of words."""
 
-    def __init__(self, transaction: Transaction, state: BucketState, counts: TagCounts) -> None:
-        super().__init__(transaction, BucketState(state.bucket | TAGS_MARK, state.next_iid, counts.next_id))
+    def __init__(self, transaction: Transaction, state: BucketState, counts: TagCounts, beside: Beside) -> None:
+        super().__init__(transaction, BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id))
+        self._beside = beside
         self._counts = counts
         self._held = 0
 
     def faults(self) -> Iterator[str]:
         """Yield the errors, a sentence each."""
         return (
-            f"tags: {fault}"
+            f"{self._beside.use}: {fault}"
             for fault in chain(
                 self._word_faults(),
                 self._term_faults(),
@@ -362,36 +360,42 @@ class TagsCheck(TermsCheck):
     def _row_faults(self) -> Iterator[str]:
         bucket = owner_of(self._state.bucket)
         there = ObjectsThere(self._transaction, bucket)
-        for key, packed in self._transaction.rows(TAGS, bucket_key(bucket)):
-            first, row = int.from_bytes(key[4:], "big") * OBJECTS_PER_TAG_ROW, TagRow(packed)
+        for key, packed in self._transaction.rows(TAGS, bucket_key(bucket | self._beside.row_mark)):
+            first, row = int.from_bytes(key[4:], "big") * self._beside.per_row, self._beside.row(packed)
             if row.pack() != packed:
                 yield f"the row of the objects from {first} on is not written as it is read"
             for place in row.places():
                 iid, ids = first + place, row.of(place)
                 self._held += len(ids)
                 if iid not in there:
-                    yield f"object {iid} has tags, but does not exist"
+                    yield f"object {iid} has {self._beside.use}, but does not exist"
                 yield from self._record_faults(iid, ObjectRecord.of(NO_NAME, [(id, 1, False, 0) for id in ids]))
 
     def _count_faults(self) -> Iterator[str]:
         counted = self._counts._replace(live=len(self._words), held=self._held)
         if counted != self._counts:
-            held, right = (f"{counts.live} tags with {counts.held} holders" for counts in (self._counts, counted))
+            held, right = (
+                f"{counts.live} {self._beside.use} with {counts.held} holders" for counts in (self._counts, counted)
+            )
             yield f"the bucket counts {held} instead of {right}"
 
 
 def tag_faults(transaction: Transaction, state: BucketState) -> Iterator[str]:
-    """Yield the errors of the tags of a bucket, a sentence each."""
-    fact = transaction.get(FACTS, fact_key(state.bucket, TAG_COUNTS))
-    prefix = bucket_key(state.bucket), bucket_key(state.bucket | TAGS_MARK)
+    """Yield the errors of the tags and the named texts of a bucket, a sentence each."""
+    return chain(_beside_faults(transaction, state, OF_TAGS), _beside_faults(transaction, state, OF_TEXTS))
+
+
+def _beside_faults(transaction: Transaction, state: BucketState, beside: Beside) -> Iterator[str]:
+    fact = transaction.get(FACTS, fact_key(state.bucket, beside.counts))
+    prefix = bucket_key(state.bucket | beside.row_mark), bucket_key(state.bucket | beside.mark)
     rows = [transaction.first(table, key) for table, key in ((TAGS, prefix[0]), (WORDS, prefix[1]))]
     if fact is None:
         if any(row is not None and row[0].startswith(key) for row, key in zip(rows, prefix, strict=True)):
-            yield "it has tags, and no counters of them"
+            yield f"it has {beside.use}, and no counters of them"
         return
-    if uses.TAGS not in uses_of(transaction):
-        yield "it has tags, and the row 'uses' of meta does not name them"
-    yield from TagsCheck(transaction, state, unpack_tag_counts(fact)).faults()
+    if beside.use not in uses_of(transaction):
+        yield f"it has {beside.use}, and the row 'uses' of meta does not name them"
+    yield from TagsCheck(transaction, state, unpack_tag_counts(fact), beside).faults()
 
 
 def _shown(name: bytes) -> str:

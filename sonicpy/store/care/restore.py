@@ -22,7 +22,7 @@ from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import STAGING, TAGS_MARK, collection_prefix, is_staged, scope_of
+from sonicpy.store.rows.keys import BESIDE_MARKS, STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
@@ -75,7 +75,7 @@ class Restoration:
             for table in BUCKET_TABLES:
                 if table == PENDING:  # the graphs that are built will hold every word
                     continue
-                for mark in (0, TAGS_MARK):
+                for mark in (0, *BESIDE_MARKS):
                     rows = self._source.transaction.rows(table, bucket_key(state.bucket | mark))
                     while some := [(key[4:], row) for key, row in islice(rows, STEP_ROWS)]:
                         self._do(_copying(_staged(number), table, mark, some))

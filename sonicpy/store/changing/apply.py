@@ -19,8 +19,9 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, TAGS, VALUES, VECTORS
+from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, TAGS, TEXTS, VALUES, VECTORS
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.digests import NO_DIGEST
 from sonicpy.store.views.bucket_reader import find_object
 
@@ -160,6 +161,8 @@ def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
             digest = value
         else:
             FIELDS[id].apply(writer, oid, FieldMode.ADD if id in BESIDE_TEXTS else FieldMode.REPLACE, value)
+    if view.is_used(uses.TEXTS) and all(id != TEXTS.id for id, _ in fields):
+        writer.texts.drop(iid)
     if digest == NO_DIGEST:
         view.digests.end(writer.state.bucket, iid)
     else:

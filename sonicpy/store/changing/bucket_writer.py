@@ -14,16 +14,19 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.changing.tag_writer import TagWriter
+from sonicpy.store.changing.text_writer import TextWriter
 from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.changing.vector_slots import VectorSlots
 from sonicpy.store.disk.transaction import POSTINGS, REMOVED
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
 from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.removals import removed_key
+from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
@@ -64,6 +67,12 @@ class BucketWriter:
     def values(self) -> ValueWriter:
         """Of its objects."""
         return ValueWriter(self.view, self.state)
+
+    @cached_property
+    def texts(self) -> TextWriter:
+        """Of its objects."""
+        tables = BucketTables(self.view, BucketState(self.state.bucket | OF_TEXTS.mark))
+        return TextWriter(self.view, self.state, TagWriter(self.view, self.state, tables, OF_TEXTS))
 
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
@@ -110,6 +119,8 @@ class BucketWriter:
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
         words = self._with_joints(record, words) if self._letters else words
+        if self.view.is_used(uses.TEXTS):
+            self.texts.take(iid, words)
         return self._remove(iid, record, words, keeps_object=TAGS.holds(self, iid) or VALUES.holds(self, iid))
 
     def flush_object(self, oid: str) -> int:

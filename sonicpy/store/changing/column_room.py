@@ -1,13 +1,17 @@
-"""The bound of the names of values that a bucket has, checked before a change is made: replay and replicas carry it out
-as it was accepted."""
+"""The bounds of the names of values and of texts that a bucket has, checked before a change is made: replay and
+replicas carry it out as it was accepted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy.store.changing.mutations import ChangeFields, PushWith, UpsertTerms
-from sonicpy.store.fields.all_fields import VALUES
+from sonicpy.store.fields.all_fields import TEXTS, VALUES
+from sonicpy.store.fields.text_field import unpack_texts
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
+from sonicpy.store.rows.named_words import TEXT_NAMES, split_name, unpack_names
+from sonicpy.text_names import TEXTS_MAX
+from sonicpy.text_names import too_many as too_many_texts
 from sonicpy.values import VALUES_MAX, too_many
 
 if TYPE_CHECKING:
@@ -15,16 +19,32 @@ if TYPE_CHECKING:
 
 
 def check_room(view: "View", changes: Iterable[ChangeFields | UpsertTerms | PushWith]) -> None:
-    """Raise InvalidArgument if changes would give a bucket too many names of values."""
+    """Raise InvalidArgument if changes would give a bucket too many names of values, or of texts."""
+    changes = tuple(changes)
     names: dict[tuple[str, str], set[str]] = {}
     for change in changes:
         for id, value in change.fields:
             if id == VALUES.id:
                 new = {name for name, given in unpack_values(value).items() if given.value is not None}
                 names.setdefault((change.collection, change.bucket), set()).update(new)
+    _check_texts(view, changes)
     for scope, new in names.items():
         state = view.bucket(*scope)
         columns = [] if state is None else unpack_columns(view.fact(state.bucket, COLUMN_NAMES))
         together = new.union(column.name for column in columns if column.name)
         if len(together) > VALUES_MAX and not new <= {column.name for column in columns}:
             raise too_many(together)
+
+
+def _check_texts(view: "View", changes: Sequence[ChangeFields | UpsertTerms | PushWith]) -> None:
+    names: dict[tuple[str, str], set[bytes]] = {}
+    for change in changes:
+        for id, value in change.fields:
+            if id == TEXTS.id:
+                new = {split_name(term)[0] for term in unpack_texts(value)}
+                names.setdefault((change.collection, change.bucket), set()).update(new)
+    for scope, new in names.items():
+        state = view.bucket(*scope)
+        known = set() if state is None else set(unpack_names(view.fact(state.bucket, TEXT_NAMES)))
+        if len(known | new) > TEXTS_MAX and not new <= known:
+            raise too_many_texts(name.decode() for name in known | new)

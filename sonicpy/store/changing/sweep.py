@@ -1,7 +1,7 @@
 """Deletes the rows of flushed buckets, a few at a time; their names are free since the flush."""
 
 from sonicpy.store.disk.transaction import BUCKET_TABLES, DROPPED
-from sonicpy.store.rows.keys import TAGS_MARK, bucket_key, bucket_of
+from sonicpy.store.rows.keys import BESIDE_MARKS, bucket_key, bucket_of
 from sonicpy.store.views.write_view import WriteView
 
 
@@ -15,7 +15,7 @@ def sweep(view: WriteView, rows: int) -> bool:
         dropped = transaction.first(DROPPED, b"")
         if dropped is None:
             return False
-        for prefix in (dropped[0], bucket_key(bucket_of(dropped[0]) | TAGS_MARK)):
+        for prefix in (dropped[0], *(bucket_key(bucket_of(dropped[0]) | mark) for mark in BESIDE_MARKS)):
             for table in BUCKET_TABLES:
                 rows -= transaction.delete_rows(table, prefix, max(rows, 0))
                 if rows <= 0:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from sonicpy._native.add_terms import AddTerms
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
-from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
+from sonicpy._native.tag_rows import TagRow
 from sonicpy._native.terms import Terms
 from sonicpy.store.disk.transaction import TAGS
-from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TAGS_MARK, tag_key
+from sonicpy.store.rows.id_row import IdRow
+from sonicpy.store.rows.keys import tag_key
 from sonicpy.store.rows.numbered_terms import drop_terms
-from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, pack_tag_counts, unpack_tag_counts
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside, TagCounts, pack_tag_counts, unpack_tag_counts
 from sonicpy.store.rows.word_rows import stored_words
 
 if TYPE_CHECKING:
@@ -30,17 +30,20 @@ class TagWriter:
         view: of the open write transaction.
         state: of the bucket.
         tables: reads and writes the rows under the number of the tags.
+        beside: other terms than tags.
     """
 
-    def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables") -> None:
+    def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables", beside: Beside = OF_TAGS) -> None:
         self._view = view
         self._state = state
-        self._number = state.bucket | TAGS_MARK
+        self._beside = beside
+        self._number = state.bucket | beside.mark
+        self._rows = state.bucket | beside.row_mark
         self._tables = tables
 
     def ids_of(self, iid: int) -> list[int]:
         """Return the ids of the tags of an object."""
-        return self._row(iid).of(iid % OBJECTS_PER_TAG_ROW)
+        return self._row(iid).of(iid % self._beside.per_row)
 
     def put(self, iid: int, tags: list[bytes]) -> None:
         """Give an object these tags, and take away all others.
@@ -48,7 +51,7 @@ class TagWriter:
         Args:
             tags: sorted, without duplicates.
         """
-        row, place = self._row(iid), iid % OBJECTS_PER_TAG_ROW
+        row, place = self._row(iid), iid % self._beside.per_row
         ids = row.of(place)
         held = self._view.terms_numbered(self._number, ids) if ids else {}
         wanted = set(tags)
@@ -56,25 +59,25 @@ class TagWriter:
         new = sorted(wanted.difference(held.values()))
         if not gone and not new:
             return
-        self._view.require(uses.TAGS)
+        self._view.require(self._beside.use)
         self._view.touch(self._number)
-        counts = unpack_tag_counts(self._view.fact(self._state.bucket, TAG_COUNTS))
+        counts = unpack_tag_counts(self._view.fact(self._state.bucket, self._beside.counts))
         if gone:
             counts = self._remove(iid, gone, counts)
         left = held.keys() - gone.keys()
         if new:
             added, counts = self._add(iid, new, counts)
             left |= set(added)
-        self._view.set_fact(self._state.bucket, TAG_COUNTS, pack_tag_counts(counts))
+        self._view.set_fact(self._state.bucket, self._beside.counts, pack_tag_counts(counts))
         row.put(place, sorted(left))
         self._write(iid, row)
 
-    def _row(self, iid: int) -> TagRow:
-        key = tag_key(self._state.bucket, iid // OBJECTS_PER_TAG_ROW)
-        return TagRow(self._view.transaction.get(TAGS, key) or b"")
+    def _row(self, iid: int) -> TagRow | IdRow:
+        key = tag_key(self._rows, iid // self._beside.per_row)
+        return self._beside.row(self._view.transaction.get(TAGS, key) or b"")
 
-    def _write(self, iid: int, row: TagRow) -> None:
-        key, packed = tag_key(self._state.bucket, iid // OBJECTS_PER_TAG_ROW), row.pack()
+    def _write(self, iid: int, row: TagRow | IdRow) -> None:
+        key, packed = tag_key(self._rows, iid // self._beside.per_row), row.pack()
         if packed:
             self._view.transaction.put(TAGS, key, packed)
         else:

@@ -8,6 +8,7 @@ from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
 from sonicpy.store.fields.tag_field import Tags
 from sonicpy.store.fields.term_field import Terms
+from sonicpy.store.fields.text_field import Texts
 from sonicpy.store.fields.value_field import Values
 from sonicpy.store.fields.vector_field import Vectors
 
@@ -17,8 +18,9 @@ DIGESTS: Final = Digests()
 VECTORS: Final = Vectors()
 TAGS: Final = Tags()
 VALUES: Final = Values()
+TEXTS: Final = Texts()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS)}
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS, TEXTS)}
 """By the number in records; terms come first."""
 
 

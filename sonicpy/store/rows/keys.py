@@ -21,7 +21,7 @@
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The words, terms and postings of the tags of a bucket have the number of the bucket + 2**31: so no reader of its words
-meets them.
+meets them. Those of its named texts, and the rows of their ids in `tags`, have that number + 2**30.
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
 """
@@ -29,12 +29,15 @@ The packers of the hot path are native (sonicpy._native.keys); the others are he
 from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, word_key
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
+from sonicpy.store.rows.marks import BESIDE_MARKS, TAGS_MARK, TEXTS_MARK, VALUES_MARK
 
 __all__ = [
+    "BESIDE_MARKS",
     "BUCKET_MAX",
     "STAGING",
     "TAGS_MARK",
     "TERM_KEY_BYTES",
+    "TEXTS_MARK",
     "VALUES_MARK",
     "after_collection",
     "block_key",
@@ -62,10 +65,6 @@ __all__ = [
     "word_key",
 ]
 
-TAGS_MARK = 1 << 31
-"""The number of the rows of tags is that of their bucket and this bit."""
-VALUES_MARK = 1 << 30
-"""The bit of the number under which values are cached; no row has it."""
 BUCKET_MAX = VALUES_MARK - 1
 TERM_KEY_BYTES = 9
 """Bytes of the bucket and the term in the keys of `postings` and `impacts`."""
@@ -146,8 +145,9 @@ def window_id(column: int, iid: int) -> int:
 
 
 def owner_of(number: int) -> int:
-    """Return the number of the bucket that the rows with a number belong to: its own, or those of its tags."""
-    return number & (TAGS_MARK - 1)
+    """Return the number of the bucket that the rows with a number belong to: its own, or those of its tags or named
+    texts."""
+    return number & BUCKET_MAX
 
 
 def block_position(key: bytes) -> int:

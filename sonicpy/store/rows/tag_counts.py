@@ -2,11 +2,41 @@
 
 from typing import Final, NamedTuple
 
+from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.id_row import IdRow
+from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK
 
 TAG_COUNTS: Final = 41
 """The kind of the fact."""
+TEXT_COUNTS: Final = 44
+"""The kind of the same fact of named texts."""
+
+
+class Beside(NamedTuple):
+    """A kind of terms that objects have beside their words, with rows and postings under a number of their own.
+
+    Attributes:
+        mark: the bits of the number.
+        row_mark: the bits of the number in the keys of `tags`, where the ids of the terms of objects are.
+        counts: the kind of the fact with the counters.
+        use: the name in `uses.KNOWN`.
+        row: reads and changes a row of ids.
+        per_row: the objects of a row.
+    """
+
+    mark: int
+    row_mark: int
+    counts: int
+    use: str
+    row: type[TagRow] | type[IdRow]
+    per_row: int
+
+
+OF_TAGS: Final = Beside(TAGS_MARK, 0, TAG_COUNTS, uses.TAGS, TagRow, OBJECTS_PER_TAG_ROW)
+OF_TEXTS: Final = Beside(TEXTS_MARK, TEXTS_MARK, TEXT_COUNTS, uses.TEXTS, IdRow, 1)
 
 
 class TagCounts(NamedTuple):

@@ -16,6 +16,7 @@ DIGESTS: Final = "digests"
 VECTORS: Final = "vectors"
 TAGS: Final = "tags"
 VALUES: Final = "values"
+TEXTS: Final = "texts"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
@@ -25,6 +26,7 @@ KNOWN: Final[dict[str, str]] = {
     VECTORS: "the table `vectors`: bits of vectors of objects; facts of kind 48; records of kind 12",
     TAGS: "tags of objects: the table `tags`, and rows of words and postings under numbers of buckets from 2**31 on",
     VALUES: "named values of objects: the table `columns`",
+    TEXTS: "named texts of objects: rows of words, postings and tags under numbers of buckets from 3 * 2**30 on",
 }
 """Each name with its meaning."""
 

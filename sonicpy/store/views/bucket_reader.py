@@ -15,7 +15,6 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.term_rows import TermInfo, infos_found, shown_bytes
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -23,9 +22,10 @@ from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, TAGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TAGS_MARK, bucket_key, owner_of, tag_key, term_key, word_key
-from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, unpack_tag_counts
+from sonicpy.store.rows.keys import bucket_key, owner_of, tag_key, term_key, word_key
+from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 from sonicpy.store.views.bucket_rows import BucketRows
+from sonicpy.store.views.with_texts import WithTexts
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
@@ -60,6 +60,16 @@ class BucketReader:
     def tags(self) -> "TagRows | None":
         """The tags of the bucket; None: no object has one."""
         return self._view.tag_reader(self)
+
+    @property
+    def texts(self) -> "TagRows | None":
+        """The named texts of the objects of the bucket: terms of `rows.named_words`; None: there are none."""
+        return self._view.tag_reader(self, OF_TEXTS)
+
+    @property
+    def with_texts(self) -> WithTexts:
+        """A reader that also reads terms of named texts."""
+        return WithTexts(self)
 
     @property
     def columns(self) -> "ColumnRows | None":
@@ -262,10 +272,12 @@ class TagReader(BucketReader):
     Args:
         owner: reads the bucket.
         counts: of its tags.
+        beside: other terms than tags.
     """
 
-    def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts) -> None:
-        super().__init__(view, tags_state(owner.state, counts))
+    def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts, beside: Beside = OF_TAGS) -> None:
+        super().__init__(view, tags_state(owner.state, counts, beside))
+        self._beside = beside
         self._owner = owner
         self.live = counts.live
         """Number of tags that objects have."""
@@ -292,10 +304,12 @@ class TagReader(BucketReader):
 
     def tag_ids_of(self, iids: list[int]) -> list[list[int]]:
         """Return the ids of the tags of some objects, rising."""
-        bucket, held = owner_of(self.state.bucket), dict[int, TagRow]()
-        for number in {iid // OBJECTS_PER_TAG_ROW for iid in iids}:
-            held[number] = TagRow(self._transaction.get(TAGS, tag_key(bucket, number)) or b"")
-        return [held[iid // OBJECTS_PER_TAG_ROW].of(iid % OBJECTS_PER_TAG_ROW) for iid in iids]
+        bucket, per_row = owner_of(self.state.bucket) | self._beside.row_mark, self._beside.per_row
+        held = {
+            number: self._beside.row(self._transaction.get(TAGS, tag_key(bucket, number)) or b"")
+            for number in {iid // per_row for iid in iids}
+        }
+        return [held[iid // per_row].of(iid % per_row) for iid in iids]
 
     def tags_of(self, iids: list[int]) -> list[list[str]]:
         """Return the tags of some objects, in byte order."""
@@ -325,9 +339,9 @@ def _places(packed: bytes | bytearray, value: int) -> Iterator[int]:
         at = packed.find(value, at + 1)
 
 
-def tag_counts(owner: "Owner") -> TagCounts | None:
+def tag_counts(owner: "Owner", beside: Beside = OF_TAGS) -> TagCounts | None:
     """Return the counters of the tags of a bucket; None: no object has a tag."""
-    fact = owner.fact(TAG_COUNTS)
+    fact = owner.fact(beside.counts)
     counts = None if fact is None else _unpacked_counts(fact)
     return counts if counts is not None and counts.live else None
 
@@ -335,9 +349,9 @@ def tag_counts(owner: "Owner") -> TagCounts | None:
 _unpacked_counts = lru_cache(maxsize=256)(unpack_tag_counts)  # each query with tags asks
 
 
-def tags_state(state: BucketState, counts: TagCounts) -> BucketState:
+def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) -> BucketState:
     """Return the state of a bucket as a reader of its tags needs it."""
-    return BucketState(state.bucket | TAGS_MARK, state.next_iid, counts.next_id, state.objects)
+    return BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id, state.objects)
 
 
 def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:

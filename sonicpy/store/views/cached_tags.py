@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.bucket_cache import BucketCache
-from sonicpy.store.rows.tag_counts import TagCounts
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside, TagCounts
 from sonicpy.store.views.bucket_reader import TagReader, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 
@@ -22,9 +22,16 @@ class CachedTagReader(TagReader, CachedReader):
     """
 
     def __init__(
-        self, view: "BucketRows", owner: "Owner", counts: TagCounts, cache: BucketCache, source: "CacheSource"
+        self,
+        view: "BucketRows",
+        owner: "Owner",
+        counts: TagCounts,
+        cache: BucketCache,
+        source: "CacheSource",
+        beside: Beside = OF_TAGS,
     ) -> None:
-        CachedReader.__init__(self, view, tags_state(owner.state, counts), cache, source)
+        CachedReader.__init__(self, view, tags_state(owner.state, counts, beside), cache, source)
+        self._beside = beside
         self._owner = owner
         self.live = counts.live
         cache.note_objects(len(owner.lengths()))

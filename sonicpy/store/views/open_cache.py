@@ -12,6 +12,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import VALUES_MARK
 from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
@@ -65,14 +66,14 @@ class OpenCache(SnapshotCache):
         cache = self.of(state.bucket, self._view)
         return CachedReader(self._view, state, cache, OpenSource(self._view, state, cache, self))
 
-    def tag_reader(self, owner: Owner) -> TagReader | None:
+    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket; None: no object has one."""
-        counts = tag_counts(owner)
+        counts = tag_counts(owner, beside)
         if counts is None:
             return None
-        state = tags_state(owner.state, counts)
+        state = tags_state(owner.state, counts, beside)
         cache = self.of(state.bucket, self._view)
-        return CachedTagReader(self._view, owner, counts, cache, OpenSource(self._view, state, cache, self))
+        return CachedTagReader(self._view, owner, counts, cache, OpenSource(self._view, state, cache, self), beside)
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
         """Return a reader of the values of a bucket; None: there are none."""

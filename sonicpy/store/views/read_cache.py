@@ -35,6 +35,7 @@ from sonicpy.store.rows.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.rows.names import find_new, oids_from, stored_names
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
@@ -262,14 +263,14 @@ class Snapshot(View):
         cache = self.snapshot_cache.of(state.bucket, self)
         return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
 
-    def tag_reader(self, owner: Owner) -> TagReader | None:
+    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket through the cache; see `View`."""
-        counts, snapshots = tag_counts(owner), self.snapshot_cache
+        counts, snapshots = tag_counts(owner, beside), self.snapshot_cache
         if counts is None:
             return None
-        state = tags_state(owner.state, counts)
+        state = tags_state(owner.state, counts, beside)
         cache = snapshots.of(state.bucket, self)
-        return CachedTagReader(self, owner, counts, cache, SnapshotSource(self, state, cache, snapshots))
+        return CachedTagReader(self, owner, counts, cache, SnapshotSource(self, state, cache, snapshots), beside)
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
         """Return a reader of the values of a bucket through the cache; see `View`."""

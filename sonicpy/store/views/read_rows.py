@@ -1,6 +1,6 @@
 """The rows that queries in an open write transaction read through their cache."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending
@@ -9,6 +9,9 @@ from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 
+if TYPE_CHECKING:
+    from sonicpy.store.rows.tag_counts import Beside
+
 
 class ReadRows(Protocol):
     """The cache for queries in an open write transaction; `OpenCache` documents it."""
@@ -16,5 +19,5 @@ class ReadRows(Protocol):
     def reader(self, state: BucketState) -> CachedReader: ...
     def pending_words(self, state: BucketState) -> list[bytes]: ...
     def growing_pending_words(self, state: BucketState) -> KnownPending | None: ...
-    def tag_reader(self, owner: Owner) -> TagReader | None: ...
+    def tag_reader(self, owner: Owner, beside: "Beside" = ...) -> TagReader | None: ...
     def column_reader(self, owner: Owner) -> ColumnReader | None: ...

@@ -43,6 +43,7 @@ from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader, tag_counts
@@ -241,10 +242,14 @@ class View:
         """Return the words of `pending_words` as a growing list; None, because a view without a cache has none."""
         return None
 
-    def tag_reader(self, owner: Owner) -> TagReader | None:
-        """Return a reader of the tags of a bucket that `owner` reads; None: no object has one."""
-        counts = tag_counts(owner)
-        return None if counts is None else TagReader(self, owner, counts)
+    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
+        """Return a reader of the tags of a bucket that `owner` reads; None: no object has one.
+
+        Args:
+            beside: other terms than tags.
+        """
+        counts = tag_counts(owner, beside)
+        return None if counts is None else TagReader(self, owner, counts, beside)
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
         """Return a reader of the values of a bucket that `owner` reads; None: there are none."""

@@ -32,7 +32,7 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import BUCKET_MAX, TAGS_MARK, bucket_of, fact_key, object_key, scope_key
+from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, fact_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
@@ -40,6 +40,7 @@ from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
+from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views import open_words
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader
@@ -197,7 +198,8 @@ class WriteView(View):
         self._forget_state((collection, bucket))
         self.flush_term_rows()
         self._write_cache.forget(state.bucket)
-        self._write_cache.forget(state.bucket | TAGS_MARK)
+        for mark in BESIDE_MARKS:
+            self._write_cache.forget(state.bucket | mark)
         self._write_cache.flushed[state.bucket] = state.lexicon_version
         self._write_cache.has_dropped = True
         self._changed_buckets.discard(state.bucket)
@@ -359,9 +361,10 @@ class WriteView(View):
         assert self.open_cache is not None
         return self.open_cache.reader(state)
 
-    def tag_reader(self, owner: Owner) -> TagReader | None:
+    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket, through the cache if there is one; see `View`."""
-        return super().tag_reader(owner) if self.open_cache is None else self.open_cache.tag_reader(owner)
+        cache = self.open_cache
+        return super().tag_reader(owner, beside) if cache is None else cache.tag_reader(owner, beside)
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
         """Return a reader of the values of a bucket, through the cache if there is one; see `View`."""

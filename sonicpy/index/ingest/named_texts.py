@@ -1,0 +1,111 @@
+"""The named texts of an object, from arguments to the field of a record and the rest of a digest."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from sonicpy._native.digest import normal_text
+from sonicpy._native.terms import Terms
+from sonicpy._native.varint import pack_varints
+from sonicpy.arguments import not_unicode, text_of
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+from sonicpy.store.changing.mutations import Fields
+from sonicpy.store.fields.all_fields import TEXTS
+from sonicpy.store.fields.text_field import pack_texts
+from sonicpy.store.rows.named_words import whole_word, whole_words
+from sonicpy.text_names import name_of_text, texts_of
+
+if TYPE_CHECKING:
+    from sonicpy.api.rows import Row
+
+IN_COMPAT = "texts with names are given to an index in compat mode; Sonic has none"
+
+
+class GivenTexts(NamedTuple):
+    """The text of an UPSERT.
+
+    Attributes:
+        text: the whole text of the object, in the form that digests are made of.
+        named: its parts by name, in the same form; {}: none has a name.
+    """
+
+    text: str
+    named: dict[str, str]
+
+    @property
+    def rest(self) -> bytes:
+        """The named texts as a digest covers them; UnicodeEncodeError: a text is not Unicode."""
+        return digest_rest(self.named)
+
+
+def given_texts(text: str | Mapping[str, str], *, compat: bool = False) -> GivenTexts:
+    """Return the text of an object, or its texts by name, as UPSERT takes them. Raises InvalidArgument."""
+    if type(text) is str:
+        return GivenTexts(normal_text(text), {})
+    if not isinstance(text, Mapping):
+        return GivenTexts(normal_text(text_of("text", text)), {})
+    if compat:
+        raise InvalidArgument(IN_COMPAT)
+    parts = {name: normal_text(part) for name, part in texts_of(text).items()}
+    return GivenTexts(joined_texts(parts), {name: part for name, part in parts.items() if name})
+
+
+def joined_texts(texts: Mapping[str, str]) -> str:
+    """Return the whole text of an object with named texts."""
+    return " ".join(filter(None, texts.values()))
+
+
+def digest_rest(named: Mapping[str, str]) -> bytes:
+    """Return named texts as a digest covers them, whatever their order. Raises UnicodeEncodeError."""
+    parts = [part.encode() for name, text in sorted(named.items()) if name for part in (name, text)]
+    return b"".join(pack_varints((len(part),)) + part for part in parts)
+
+
+def normal_row(row: "Row") -> "Row":
+    """Return a row with its texts in the form that digests are made of."""
+    if row.texts is None:
+        return row._replace(text=normal_text(row.text))
+    given = given_texts(row.texts)
+    return row._replace(text=given.text, texts=given.named)
+
+
+def text_fields(named: Mapping[str, str], lex: Callable[[str], Terms]) -> Fields:
+    """Return the field that gives an object its named texts; (): there are none. Raises UnicodeEncodeError.
+
+    Args:
+        lex: cuts a text as PUSH does.
+    """
+    named = {name: text for name, text in named.items() if name}
+    if not named:
+        return ()
+    return ((TEXTS.id, pack_texts({name: words_of_text(lex(text)) for name, text in named.items()})),)
+
+
+def field_of_push(name: str, terms: Terms) -> Fields:
+    """Return the field of a PUSH that adds a text to the one with a name."""
+    return ((TEXTS.id, pack_texts({name_of_text(name): words_of_text(terms)})),)
+
+
+def words_of_text(terms: Terms) -> list[bytes]:
+    """Return the words of a named text, and the one that stands for all of it."""
+    whole = whole_word(whole_words(terms))
+    return [*terms.words] if whole is None else [*terms.words, whole]
+
+
+def texts_of_export(held: object, *, compat: bool) -> Fields:
+    """Return the field of the named texts of an object of an export: words by name. Raises InvalidArgument."""
+    if held is None:
+        return ()
+    if compat:
+        raise InvalidArgument(IN_COMPAT)
+    if not isinstance(held, Mapping) or not all(_are_words(words) for words in held.values()):
+        raise InvalidArgument(f"texts is {shown(held)}; allowed are lists of words by the names of texts")
+    try:
+        words = {name_of_text(name): [word.encode() for word in words] for name, words in held.items()}
+    except UnicodeEncodeError as error:
+        raise not_unicode("texts", error) from error
+    return ((TEXTS.id, pack_texts(words)),)
+
+
+def _are_words(words: object) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) and word for word in words)

@@ -1,0 +1,134 @@
+"""Fields in plans: a search in named texts alone, or named texts that add to the scores of a search in all words.
+
+A term of a named text is a word like others in a plan, behind the name of its text (`store.rows.named_words`): so a
+plan still names no row of any bucket, and parts of a spread bucket carry it out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, Clause, Plan, Slot
+from sonicpy._native.terms import Terms
+from sonicpy.index.search.demands import demands_of
+from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split_name, whole_word, whole_words
+from sonicpy.text_names import DEFAULT_WEIGHT
+
+WHOLE_SHARE = 6.0
+"""The weight of a text that is the whole query, as a multiple of the weights of its words: such a text comes before
+those with more words, also if the rest of its object is long."""
+
+
+def with_fields(plan: Plan, terms: Terms) -> Plan:
+    """Return the plan of a query as the fields that it names change it."""
+    demands = demands_of(terms)
+    if demands is None or not (demands.fields or demands.inside):
+        return plan
+    if demands.inside:
+        plan = _looked_up_inside(plan, terms, dict(demands.inside))
+    if not demands.fields:
+        return plan
+    if all(weight is None for _, weight in demands.fields):
+        names = [name.encode() for name, _ in demands.fields]
+        return _with_clauses(plan, [*(_inside(one, names) for one in plan.clauses), *_whole(plan, terms, names)])
+    added = [
+        clause
+        for name, weight in demands.fields
+        if (times := DEFAULT_WEIGHT if weight is None else weight)
+        for clause in _added(plan, terms, name.encode(), times)
+    ]
+    return _with_clauses(plan, [*plan.clauses, *added])
+
+
+def plain_plan(plan: Plan) -> Plan:
+    """Return a plan without what named texts add, and with the words of the others alone."""
+    if not any(map(is_named, plan.words())):
+        return plan
+    clauses = [
+        Clause(
+            clause.term,
+            clause.role,
+            clause.weight,
+            [_slot(slot, list(dict.fromkeys(map(plain_word, slot.words)))) for slot in clause.slots],
+            is_expandable=clause.is_expandable,
+            holders=clause.holders,
+        )
+        for clause in plan.clauses
+        if clause.role or not is_named(clause.slots[0].words[0])
+    ]
+    return _with_clauses(plan, clauses)
+
+
+def plain_word(word: bytes) -> bytes:
+    """Return a word of a plan without the name of its text."""
+    return split_name(word)[1] if is_named(word) else word
+
+
+def shown_word(word: bytes) -> bytes:
+    """Return a word of a plan for users: `title:java`, and `title:"java tools"` for a whole text."""
+    if not is_named(word):
+        return word
+    name, own = split_name(word)
+    return name + b":" + (b'"' + own[1:].replace(b"\1", b" ") + b'"' if is_whole(own) else own)
+
+
+def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
+    """Return a clause that looks in named texts alone."""
+    slots = [_slot(slot, _named(slot.words, names)) for slot in clause.slots]
+    return Clause(
+        clause.term, clause.role, clause.weight, slots, is_expandable=clause.is_expandable, holders=clause.holders
+    )
+
+
+def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
+    """Return a plan in which some terms look in one named text alone; their clauses come last."""
+    words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
+    plain, named = [], []
+    for clause in plan.clauses:
+        own = inside.get(clause.term)
+        starts = {slot.words[0] for slot in clause.slots if slot.how == "exact"} & words.keys()
+        if own is not None and len(starts) < 2:  # alternatives have one clause together
+            named.append(_inside(clause, [own.encode()]))
+        elif starts and clause.role:
+            slots = [
+                _slot(slot, _named(slot.words, [words[slot.words[0]]])) if slot.words[0] in words else slot
+                for slot in clause.slots
+            ]
+            named.append(Clause(clause.term, clause.role, clause.weight, slots, holders=clause.holders))
+        else:
+            plain.append(clause)
+    return _with_clauses(plan, [*plain, *named])
+
+
+def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clause]:
+    """Yield the clauses that a named text adds to a plan."""
+    for clause in plan.clauses:
+        if not clause.role & FORBIDDEN:
+            slots = [_slot(slot, _named(slot.words, [name]), times) for slot in clause.slots]
+            yield Clause(clause.term, ADDS, times * clause.weight, slots)
+    yield from _whole(plan, terms, [name], times)
+
+
+def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0) -> Iterator[Clause]:
+    """Yield the clause of texts that are the whole query."""
+    whole = whole_word(whole_words(terms))
+    bringing = [clause for clause in plan.clauses if clause.role & BRINGS and not clause.role & FORBIDDEN]
+    weight = WHOLE_SHARE * times * sum(clause.weight for clause in bringing)
+    if whole is not None and weight:
+        yield Clause(bringing[0].term, ADDS, weight, [Slot(tuple(_named([whole], names)), weight)])
+
+
+def _named(words: Iterable[bytes], names: Sequence[bytes]) -> list[bytes]:
+    """Return words as terms of named texts; those that are such terms stay."""
+    words = list(words)
+    if any(map(is_named, words)):
+        return words
+    return [named_word(name, word) for word in words for name in names]
+
+
+def _slot(slot: Slot, words: list[bytes], times: float = 1.0) -> Slot:
+    return Slot(tuple(words), times * slot.weight, times * slot.exact_weight, slot.how, slot.edits)
+
+
+def _with_clauses(plan: Plan, clauses: list[Clause]) -> Plan:
+    return Plan(
+        clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
+    )

@@ -1,0 +1,89 @@
+"""The named texts of objects inside the write transaction: terms beside the words of the objects, as tags are."""
+
+from typing import TYPE_CHECKING
+
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.named_words import BETWEEN, TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
+from sonicpy.store.rows.tag_counts import OF_TEXTS
+from sonicpy.text_names import TEXTS_MAX
+
+if TYPE_CHECKING:
+    from sonicpy.store.changing.tag_writer import TagWriter
+    from sonicpy.store.views.write_view import WriteView
+
+
+class TextWriter:
+    """Changes the named texts of the objects of one bucket.
+
+    Args:
+        view: of the open write transaction.
+        state: of the bucket.
+        terms: changes the terms of the texts.
+    """
+
+    def __init__(self, view: "WriteView", state: BucketState, terms: "TagWriter") -> None:
+        self._view = view
+        self._bucket = state.bucket
+        self._number = state.bucket | OF_TEXTS.mark
+        self._terms = terms
+
+    def replace(self, iid: int, terms: list[bytes]) -> None:
+        """Give an object the terms of named texts, see `rows.named_words`, and take all others away."""
+        self._put(iid, self._terms.ids_of(iid), self._fitting(terms))
+
+    def add(self, iid: int, terms: list[bytes]) -> None:
+        """Add the terms of named texts to those of an object; a text that grows is no longer one term as a whole."""
+        ids = self._terms.ids_of(iid)
+        if not ids:
+            self._put(iid, ids, self._fitting(terms))
+            return
+        held, new = self._named(ids), set(self._fitting(terms))
+        grown = _names_with_more(held, new)
+        self._put(iid, ids, [term for term in held | new if not _is_whole_of(term, grown)])
+
+    def take(self, iid: int, words: list[bytes]) -> None:
+        """Take words out of all named texts of an object."""
+        ids = self._terms.ids_of(iid)
+        if not ids:
+            return
+        held, gone = self._named(ids), set(words)
+        left = {term for term in held if split_name(term)[1] not in gone}
+        shorter = {split_name(term)[0] for term in held - left}
+        self._put(iid, ids, [term for term in left if not _is_whole_of(term, shorter)])
+
+    def drop(self, iid: int) -> None:
+        """Take all named texts from an object."""
+        self._terms.put(iid, [])
+
+    def _put(self, iid: int, ids: list[int], terms: list[bytes]) -> None:
+        if ids:  # the object may become shorter: cached bounds of its postings end
+            self._view.touch(self._number)
+            self._view.note_rewritten(self._number, ids)
+        self._terms.put(iid, sorted(terms))
+
+    def _named(self, ids: list[int]) -> set[bytes]:
+        return set(self._view.terms_numbered(self._number, ids).values()) if ids else set()
+
+    def _fitting(self, terms: list[bytes]) -> list[bytes]:
+        """Note the names of texts, and return the terms of those that the bucket has room for: writers refuse others
+        before, and in a cluster the first ones decide."""
+        known = unpack_names(self._view.fact(self._bucket, TEXT_NAMES))
+        names = dict.fromkeys(term.partition(BETWEEN)[0] for term in terms)
+        new = [name for name in names if name not in known][: TEXTS_MAX - len(known)]
+        if new:
+            self._view.set_fact(self._bucket, TEXT_NAMES, pack_names([*known, *new]))
+        allowed = {*known, *new}
+        return terms if names.keys() <= allowed else [term for term in terms if split_name(term)[0] in allowed]
+
+
+def _names_with_more(held: set[bytes], new: set[bytes]) -> set[bytes]:
+    """Return the names of the texts that objects had, and that hold other words with the new ones."""
+    before = {name for name, _ in map(split_name, held)}
+    return {name for name, _ in map(split_name, new ^ held) if name in before} & {
+        name for name, _ in map(split_name, new)
+    }
+
+
+def _is_whole_of(term: bytes, names: set[bytes]) -> bool:
+    name, word = split_name(term)
+    return is_whole(word) and name in names

@@ -1,0 +1,70 @@
+"""The named texts of an object. A record gives their terms, see `rows.named_words`, packed as the terms of a PUSH."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.records import pack_terms, unpack_terms
+from sonicpy._native.terms import Terms
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.store.disk.transaction import TAGS, Transaction
+from sonicpy.store.fields.field import FieldMode, FieldWriter
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.named_words import named_word, split_name
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.bucket_reader import BucketReader
+
+OF_TEXT = re.compile(rb"[^\x01]+\x01.", re.DOTALL).match
+
+
+class Texts:
+    """The field of named texts."""
+
+    id = 4
+    name = uses.TEXTS
+    tables = (TAGS,)
+
+    def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
+        """Add named texts to an object, or with REPLACE give it these alone; see `Field`."""
+        terms = unpack_texts(value)
+        if (iid := writer.iid_of(oid) if oid else None) is None:
+            raise DamagedBytes("named texts are of an object that exists")
+        if mode is FieldMode.REPLACE:
+            writer.texts.replace(iid, terms)
+        else:
+            writer.texts.add(iid, terms)
+
+    def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
+        """Take all named texts from an object; see `Field`."""
+        if writer.view.is_used(uses.TEXTS):
+            writer.texts.drop(iid)
+
+    def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
+        """Yield nothing: `care.check_terms` compares them with everything else."""
+        return iter(())
+
+    def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
+        """Return the words of the named texts of an object by name; see `Field`."""
+        texts = reader.texts
+        held: dict[str, list[str]] = {}
+        for term in [] if texts is None else texts.tags_of([iid])[0]:
+            name, word = split_name(term.encode())
+            held.setdefault(name.decode(), []).append(word.decode())
+        return {"texts": held} if held else {}
+
+
+def pack_texts(texts: Mapping[str, Iterable[bytes]]) -> bytes:
+    """Return the words of named texts, by name, as a record holds them."""
+    terms = sorted({named_word(name.encode(), word) for name, words in texts.items() for word in words})
+    return pack_terms(Terms(terms, b"\1" * len(terms), bytes(len(terms))))
+
+
+def unpack_texts(packed: bytes) -> list[bytes]:
+    """Return the terms that `pack_texts` packed. Raises DamagedBytes."""
+    terms = unpack_terms(packed).words
+    if terms != sorted(set(terms)) or not all(map(OF_TEXT, terms)):
+        raise DamagedBytes("the terms of named texts do not rise, or lack a name")
+    return terms

@@ -1,0 +1,32 @@
+"""The ids of the terms that one object has beside its words, however many: v(each minus the one before)."""
+
+from itertools import accumulate
+
+from sonicpy._native.varint import pack_varints, unpack_varints
+
+
+class IdRow:
+    """The row of one object, with the methods of a `TagRow`.
+
+    Args:
+        packed: the row in the table; b"": there is none.
+    """
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def of(self, place: int) -> list[int]:
+        """Return the ids, rising. Raises DamagedBytes."""
+        return list(accumulate(unpack_varints(self._packed)))
+
+    def put(self, place: int, ids: list[int]) -> None:
+        """Replace the ids by rising ones."""
+        self._packed = pack_varints([after - before for before, after in zip([0, *ids], ids, strict=False)])
+
+    def places(self) -> list[int]:
+        """Return the place of the object, if it has ids."""
+        return [0] if self._packed else []
+
+    def pack(self) -> bytes:
+        """Return the row as it is stored."""
+        return self._packed

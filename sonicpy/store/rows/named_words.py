@@ -1,0 +1,60 @@
+"""The terms of named texts: each word behind the name of its text, and short texts as a whole; and the fact of names.
+
+    word     name | 0x01 | word
+    whole    name | 0x01 | 0x01 | its distinct words, in their order, with 0x01 between two, if at most WHOLE_MAX
+
+No text has a word with 0x01.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from sonicpy._native.terms import PART, Terms
+
+BETWEEN: Final = b"\1"
+WHOLE_MAX: Final = 16
+"""The most words of a text that is also one term as a whole."""
+TEXT_NAMES: Final = 45
+"""The kind of the fact: the names of the texts of a bucket, with a NUL between two, in the order of their first use."""
+
+
+def named_word(name: bytes, word: bytes) -> bytes:
+    """Return the term of a word in a text with a name."""
+    return name + BETWEEN + word
+
+
+def whole_word(words: Iterable[bytes]) -> bytes | None:
+    """Return the word that stands for all of some words; None: there are none, or too many."""
+    distinct = list(dict.fromkeys(words))
+    return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
+
+
+def whole_words(terms: Terms) -> Iterable[bytes]:
+    """Return the words that decide whether two texts are the same, but for signs."""
+    return (word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART)
+
+
+def is_whole(word: bytes) -> bool:
+    """Return whether a word, without the name, stands for a text as a whole."""
+    return word.startswith(BETWEEN)
+
+
+def is_named(term: bytes) -> bool:
+    """Return whether a term of a plan is one of a named text."""
+    return BETWEEN in term
+
+
+def split_name(term: bytes) -> tuple[bytes, bytes]:
+    """Return the name of the text and the word of a term."""
+    name, _, word = term.partition(BETWEEN)
+    return name, word
+
+
+def pack_names(names: Iterable[bytes]) -> bytes:
+    """Return the fact."""
+    return b"\0".join(names)
+
+
+def unpack_names(fact: bytes | None) -> list[bytes]:
+    """Return the names of a fact; None: there are none."""
+    return fact.split(b"\0") if fact else []
