@@ -39,6 +39,7 @@ READS = OPEN | {
     Endpoint("GET", "/v1/about"),
     Endpoint("GET", "/v1/query"),
     Endpoint("POST", "/v1/query"),
+    Endpoint("POST", "/v1/query/many"),
     Endpoint("GET", "/v1/search"),
     Endpoint("GET", "/v1/suggest"),
     Endpoint("GET", "/v1/similar"),

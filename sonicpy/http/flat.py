@@ -8,11 +8,16 @@ milliseconds. Strings are read by the json module, at its speed.
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from json import decoder
 from typing import Any
 
 scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
+INNER_KEYS_MAX = 4
+"""Keys of an object inside one of several bodies, such as vectors by their columns."""
+OBJECTS_MAX = 65
+"""Bodies in a long text of several: one more than any operation takes."""
 LIST_MAX = 256
 """Values of a list inside a long body."""
 PLAIN_BYTES = 2_000
@@ -26,6 +31,9 @@ SIMPLE = re.compile(
 NUMBERS = re.compile(r"\[[-+.,\deE \t\r\n]{0,32000}\]", re.ASCII)
 """A list of numbers, such as a vector."""
 
+ReadValue = Callable[[str, int], tuple[Any, int]]
+"""A function that returns the value at a place, and the place behind it."""
+
 UTF8_MARK = "\ufeff"
 """Programs of Windows begin UTF-8 with it."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -38,13 +46,26 @@ def flat_json(body: bytes) -> Any:
         UnicodeDecodeError: it is not UTF-8.
         JSONDecodeError: it is no JSON; or it is long, and no flat object.
     """
+    return _read(body, _object)
+
+
+def listed_json(body: bytes) -> Any:
+    """Return the value of a JSON text of several bodies: an object of one key, whose value is a list of them.
+
+    Raises:
+        UnicodeDecodeError, JSONDecodeError: as `flat_json`.
+    """
+    return _read(body, _listed)
+
+
+def _read(body: bytes, read_long: Callable[[str], Any]) -> Any:
     text = body.decode().removeprefix(UTF8_MARK)
     if len(text) <= PLAIN_BYTES:
         try:
             return json.loads(text)
         except RecursionError as error:
             raise json.JSONDecodeError("it is nested too deeply", text, 0) from error
-    return _object(text)
+    return read_long(text)
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
@@ -55,22 +76,29 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    held, place = _inside(text, 0, _member)
+    return _whole(text, *_inside(text, 0, _member))
+
+
+def _listed(text: str) -> dict[str, Any]:
+    return _whole(text, *_inside(text, 0, _bodies, 1))
+
+
+def _whole(text: str, held: dict[str, Any], place: int) -> dict[str, Any]:
     if _skip(text, place) < len(text):
         raise json.JSONDecodeError("there is text behind the object", text, place)
     return held
 
 
-def _inside(text: str, place: int, value: Callable[[str, int], tuple[Any, int]]) -> tuple[dict[str, Any], int]:
+def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -> tuple[dict[str, Any], int]:
     """Return the object that begins at a place, and the place behind it; `value` reads a value."""
     place = _skip(text, place, "{")
     held: dict[str, Any] = {}
-    if value is _value and text[place : place + 1] == "}":
+    if value is not _member and text[place : place + 1] == "}":
         return held, place + 1
     while True:
         key, place = scanstring(text, _skip(text, place, '"'), True)
         held[key], place = value(text, _skip(text, _skip(text, place, ":")))
-        if len(held) > KEYS_MAX:
+        if len(held) > keys_max:
             raise json.JSONDecodeError("it has too many keys", text, place)
         place = _skip(text, place)
         if text[place : place + 1] == "}":
@@ -89,15 +117,33 @@ def _member(text: str, place: int) -> tuple[Any, int]:
     return _value(text, place)
 
 
-def _list(text: str, place: int) -> tuple[list[Any], int]:
+def _bodies(text: str, place: int) -> tuple[list[Any], int]:
+    """Return the list of bodies at a place, and the place behind it."""
+    return _list(text, _skip(text, place, "["), partial(_inside, value=_part), OBJECTS_MAX)
+
+
+def _part(text: str, place: int) -> tuple[Any, int]:
+    """Return the value of a key of one of several bodies, and the place behind it: lists are of numbers alone."""
+    if text[place : place + 1] == "{":
+        return _inside(text, place, _number_or_value, INNER_KEYS_MAX)
+    return _number_or_value(text, place)
+
+
+def _number_or_value(text: str, place: int) -> tuple[Any, int]:
+    found = NUMBERS.match(text, place)
+    return _value(text, place) if found is None else (json.loads(found[0]), found.end())
+
+
+def _list(text: str, place: int, value: ReadValue | None = None, most: int = LIST_MAX) -> tuple[list[Any], int]:
+    read = _value if value is None else value
     held: list[Any] = []
     place = _skip(text, place)
     if text[place : place + 1] == "]":
         return held, place + 1
     while True:
-        one, place = _value(text, _skip(text, place))
+        one, place = read(text, _skip(text, place))
         held.append(one)
-        if len(held) > LIST_MAX:
+        if len(held) > most:
             raise json.JSONDecodeError("a list has too many values", text, place)
         place = _skip(text, place)
         if text[place : place + 1] == "]":

@@ -79,10 +79,15 @@ def status_of(error: SonicError) -> int:
 
 def refusal(error: SonicError, request_id: str | None) -> JSONResponse:
     """Return a response about a request that the backend refused; a failure is logged."""
+    return problem(noted_status(error), str(error), request_id=request_id)
+
+
+def noted_status(error: SonicError) -> int:
+    """Return the status of an error; a failure is logged."""
     status = status_of(error)
     if status >= 500:
         logger.error("%s", error)
-    return problem(status, str(error), request_id=request_id)
+    return status
 
 
 SENTENCES: Mapping[str, str] = {
@@ -114,6 +119,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
     """Return a sentence about an error in a request: its place, the value, values allowed."""
     places = [part for part in error["loc"] if part not in ("body", "query")]
     where = str(places[0]) if places else "the body"  # behind it: which of several types pydantic tried
+    if len(places) > 2 and isinstance(places[1], int):  # a part of an object in a list
+        where = f"{where}[{places[1]}].{places[2]}"
     sentence = SENTENCES.get(error["type"], "{where}: {msg}")
     given = _shown(error["input"])[:GIVEN_MAX]
     return sentence.format(where=where, given=given, place=where, msg=error["msg"], **error.get("ctx", {}))

@@ -9,19 +9,27 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from sonicpy.http.access import GRANTED, Endpoint
-from sonicpy.http.flat import flat_json, not_utf8
+from sonicpy.http.flat import flat_json, listed_json, not_utf8
 from sonicpy.http.problems import GIVEN_MAX
 
 
 class FlatRequest(Request):
     """A request whose JSON is read by flat_json."""
 
+    _value = staticmethod(flat_json)
+
     async def json(self) -> Any:
         """Return the value of the body. Raises JSONDecodeError, or HTTPException if it is not UTF-8."""
         try:
-            return flat_json(await self.body())
+            return self._value(await self.body())
         except UnicodeDecodeError as error:
             raise HTTPException(422, f"the body {not_utf8(error)}") from error
+
+
+class ListedRequest(FlatRequest):
+    """A request of several bodies."""
+
+    _value = staticmethod(listed_json)
 
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -33,6 +41,8 @@ class FlatRoute(APIRoute):
     It answers only requests that passed the gate for this route, whatever route the framework chooses.
     """
 
+    request: type[FlatRequest] = FlatRequest
+
     def get_route_handler(self) -> Handler:
         """Return the handler of the framework, which gets a FlatRequest."""
         handle = super().get_route_handler()
@@ -41,7 +51,7 @@ class FlatRoute(APIRoute):
         async def handle_flat(request: Request) -> Response:
             if request.scope.get(GRANTED) not in own:
                 raise HTTPException(403, f"{self.path} was not requested by its own path")
-            return await handle(FlatRequest(request.scope, request.receive))
+            return await handle(self.request(request.scope, request.receive))
 
         return handle_flat
 
@@ -67,6 +77,12 @@ class StrictRoute(FlatRoute):
             return await handle(request)
 
         return handle_strict
+
+
+class ListedRoute(StrictRoute):
+    """A StrictRoute whose request has several bodies."""
+
+    request = ListedRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from sonicpy.bucket_names import AnyBucket, with_others
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.guarded import explained
+from sonicpy.http.many import many_operation
 from sonicpy.http.models import (
     LIMIT_MAX,
     QUERY_TEXT_MAX,
@@ -69,6 +70,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     return [
         Operation("GET", "/v1/query", operations.query, omits_unset=True),
         Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body", omits_unset=True),
+        many_operation(operations.query_by_body),
         Operation("GET", "/v1/facets", operations.facets),
         Operation("GET", "/v1/suggest", operations.suggest),
         Operation("GET", "/v1/search", operations.search, omits_unset=True),

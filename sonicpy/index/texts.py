@@ -49,6 +49,8 @@ class TextReader:
             lang = language_of(lang)
         has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
         has_demands = has_demands or search.fields is not None
+        if not text and not has_demands:  # of a filter alone: no language has to be guessed
+            return lexer.lex_plain(text), None
         web = None
         try:
             if has_demands and search.syntax == "web":

@@ -194,6 +194,10 @@ def test_over_http(server: Server, secrets: dict[str, str]) -> None:
             found = asking.get(path, **parameters)
             assert found.status == 403, (path, found)
             assert found.body["detail"].startswith("not_permitted(the key some does not "), found
+        queries = [{**where, "text": "word"} for where in (scope, other, scope)]
+        many = asking.post("/v1/query/many", queries=queries).body
+        assert [answer.get("status") for answer in many["answers"]] == [None, 403, None]
+        assert OUTSIDE not in str(many) and many["answers"][0] == asking.post("/v1/query", **scope, text="word").body
         rows = b"".join(
             b'{"collection": "%s", "bucket": "a", "object": "x", "text": "bulk"}\n' % c for c in (b"mine", b"theirs")
         )
@@ -228,6 +232,17 @@ def test_a_revoked_key_ends_on_open_connections(server: Server, tmp_path: Path) 
     with Peer(server) as peer:
         peer.line()
         assert peer.ask(f"START search {secret}") == "ENDED authentication_failed"
+
+
+def test_each_of_several_queries_counts_for_the_rate(server: Server) -> None:
+    store, secret = KeyStore(server.folder / "store"), new_secret("seldom")
+    store.put(make_key("seldom", hash_of(secret.encode()), {"scopes": ["mine"], "rate": 3}))
+    query = {"collection": "mine", "bucket": "a", "text": "word"}
+    with Asking(http_port(server), secret) as asking:
+        answers = asking.post("/v1/query/many", queries=[query] * 60).body["answers"]
+    statuses = [answer.get("status") for answer in answers]
+    assert statuses[:3] == [None] * 3
+    assert statuses.count(429) >= 40 and set(statuses) == {None, 429}
 
 
 def test_every_command_has_a_verb() -> None:

@@ -31,6 +31,7 @@ READS = {
     ("GET", "/v1/explain"), ("GET", "/v1/words"), ("GET", "/v1/objects"), ("GET", "/v1/buckets"),
     ("GET", "/v1/about"), ("GET", "/v1/collections"), ("GET", "/v1/count"), ("GET", "/v1/exists"), ("GET", "/v1/stats"),
     ("GET", "/v1/figures"), ("GET", "/v1/facets"), ("POST", "/v1/verify"),
+    ("POST", "/v1/query/many"),
 }  # fmt: skip
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/push": {**SCOPE, "object": "o", "text": "forged"},

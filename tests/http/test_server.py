@@ -94,6 +94,10 @@ def test_every_operation_answers_from_the_server(server: WithHttp) -> None:
         assert asking.get("/v1/count", **scope, objects="true").body == {"count": 699}
         assert asking.get("/v1/exists", **scope, object="o699").body == {"exists": True}
         assert asking.get("/v1/explain", **scope, text="wether").body["total"] == 1
+        queries = [{**scope, "text": text} for text in ("wether", "nantes", "nothingness")]
+        alone = [asking.post("/v1/query", **query).body for query in queries]
+        assert alone[0]["hits"]
+        assert asking.post("/v1/query/many", queries=queries).body == {"answers": alone}
         assert asking.get("/v1/facets", **scope, text="wether", of="*").body == {
             "total": 1, "tags": {"": {}}, "ranges": {},
         }  # fmt: skip

@@ -215,3 +215,37 @@ def test_no_suggestion_leads_to_nothing(tmp_path: Path) -> None:
         assert [held[word] for word in found] == sorted(held.values(), reverse=True)
         assert all(index.query("c", "b", word, filter="red") for word in found)
         assert index.suggest("c", "b", "sun", filter="green") == index.suggest("c", "no", "sun", filter="red") == []
+
+
+def test_a_commit_is_seen_by_the_next_query(tmp_path: Path) -> None:
+    chance, things = random.Random(7), list[Thing]()
+    with sonicpy.open(tmp_path / "store") as index:
+        for age in range(40):
+            things.append(some_thing(chance, age))
+            put(index, things[-1])
+        for _ in range(60):
+            thing = chance.choice(things)
+            match chance.randrange(4):
+                case 0:
+                    things.remove(thing)
+                    index.flush("c", "b", thing.name)
+                case 1:
+                    thing.values["price"] = chance.randint(-50, 50)
+                    index.tag("c", "b", thing.name, values={"price": thing.values["price"]})
+                case 2:
+                    thing.tags.clear()
+                    index.tag("c", "b", thing.name, tags=[])
+                case _:
+                    if thing.words:
+                        index.pop("c", "b", thing.name, " ".join(thing.words))
+                        thing.words.clear()
+                        if not thing.tags and not thing.values and thing.point is None:
+                            things.remove(thing)
+            if chance.random() < 0.5:
+                index.commit()  # else queries look through the open transaction
+            passing = [thing for thing in things if "red" not in thing.tags]
+            for sort in ("-price", "newest"):
+                expected = [thing.name for thing in twin.in_order(passing, sort)]
+                for _ in range(2):
+                    found = index.query("c", "b", "", filter="NOT red", sort=sort, limit=100, total=True)
+                    assert (list(found), found.total) == (expected, len(passing))

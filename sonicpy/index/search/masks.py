@@ -1,6 +1,7 @@
 """Filters as masks of a bucket: each condition becomes the objects that meet it, window by window on demand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from sonicpy._native.column_mask import InRange, LazyWindows, Near, OneOf
 from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
@@ -25,7 +26,7 @@ class Masks:
         self._reader = reader
         self._lengths = reader.length_masks()
         self._windows = window_count(reader)
-        self._tagged = {each: number for number, each in enumerate(_tagged(condition))}
+        self._tagged = _tagged(condition)
         self._lists: QueryState | None = None
         self._holders: list[int] = []
         self._read_tags()
@@ -36,10 +37,10 @@ class Masks:
         return self._made(condition)[1]
 
     def _read_tags(self) -> None:
-        tags = self._reader.tags
-        if tags is None or not self._tagged:
+        tags = self._reader.tags if self._tagged else None
+        if tags is None:
             return
-        rows = [tags.words([tag.encode() for tag in each.tags]) for each in self._tagged]
+        rows = [tags.words(named) for _, named in self._tagged.values()]
         held = [[row for row in some if row is not None] for some in rows]
         self._holders = [sum(row.df for row in some) for some in held]
         self._lists = lists_of(tags, [tags.postings_of(some) for some in held], self._lengths)
@@ -63,7 +64,7 @@ class Masks:
     def _of_tags(self, condition: HasTag) -> tuple[int, Mask]:
         if self._lists is None:
             return 0, Bits(self._windows)
-        number = self._tagged[condition]
+        number, _ = self._tagged[condition]
         return self._holders[number], Holders(self._windows, self._lists, number)
 
     def _of_values(self, condition: Range | Among | Within) -> tuple[int, Mask]:
@@ -111,10 +112,7 @@ def everybody(reader: BucketReader, condition: Condition | None) -> Mask:
 
 def alive(reader: BucketReader) -> Mask:
     """Return the objects of a bucket."""
-    lengths, count = reader.lengths(), reader.state.next_iid
-    without_words = [iid for iid, length in enumerate(lengths) if not length] if lengths.count(0) else []
-    without_words += range(len(lengths), count)
-    return Alive(window_count(reader), reader.length_masks(), reader.existing(without_words))
+    return Alive(window_count(reader), reader.length_masks(), reader.wordless())
 
 
 def window_count(reader: BucketReader) -> int:
@@ -134,5 +132,8 @@ def holds_strangers(condition: Condition) -> bool:
     return False
 
 
-def _tagged(condition: Condition) -> dict[HasTag, None]:
-    return {each: None for each in literals(condition) if isinstance(each, HasTag)}
+@lru_cache(maxsize=256)
+def _tagged(condition: Condition) -> Mapping[HasTag, tuple[int, list[bytes]]]:
+    """Return the number, and the tags in bytes, of each condition on tags in a filter."""
+    found = dict.fromkeys(each for each in literals(condition) if isinstance(each, HasTag))
+    return {each: (number, [tag.encode() for tag in each.tags]) for number, each in enumerate(found)}

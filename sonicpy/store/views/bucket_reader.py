@@ -4,7 +4,7 @@ Tags have rows and postings under a number of their own, with the IIDs of the bu
 """
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.completions import pack_completions
@@ -218,6 +218,12 @@ class BucketReader:
         """Return bits of the objects that are shorter than a limit."""
         return LengthMasks(self.lengths())
 
+    def wordless(self) -> list[int]:
+        """Return the IIDs of the objects without words. The caller must not change the list."""
+        lengths, count = self.lengths(), self.state.next_iid
+        without = list(_places(lengths, 0)) + list(range(len(lengths), count))
+        return self.existing(without)
+
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
         """Yield the words that begin with `prefix` in byte order, with their rows, live or not.
 
@@ -325,11 +331,22 @@ class TagReader(BucketReader):
         return named
 
 
+def _places(packed: bytes | bytearray, value: int) -> Iterator[int]:
+    """Yield the places of a value among bytes."""
+    at = packed.find(value)
+    while at >= 0:
+        yield at
+        at = packed.find(value, at + 1)
+
+
 def tag_counts(owner: "Owner", beside: Beside = OF_TAGS) -> TagCounts | None:
     """Return the counters of the tags of a bucket; None: no object has a tag."""
     fact = owner.fact(beside.counts)
-    counts = None if fact is None else unpack_tag_counts(fact)
+    counts = None if fact is None else _unpacked_counts(fact)
     return counts if counts is not None and counts.live else None
+
+
+_unpacked_counts = lru_cache(maxsize=256)(unpack_tag_counts)  # each query with tags asks
 
 
 def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) -> BucketState:

@@ -24,8 +24,18 @@ class CachedReader(CachingReader, BucketReader):
 
     def __init__(self, view: BucketRows, state: BucketState, cache: BucketCache, source: "CacheSource") -> None:
         self._source = source
+        self._wordless: list[int] | None = None
         CachingReader.__init__(self, cache, source)
         BucketReader.__init__(self, view, state)
+
+    def wordless(self) -> list[int]:
+        """Return the IIDs of the objects without words: of a commit, they are looked for once."""
+        if not self._source.is_committed:
+            return super().wordless()
+        found = self._wordless
+        if found is None:
+            found = self._wordless = super().wordless()
+        return found
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.

@@ -1,6 +1,7 @@
 """The named values of a bucket, for reading: by object, and in windows of 4,096 objects."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 WINDOW_OBJECTS = 4_096
 WINDOW_ROWS = WINDOW_OBJECTS // OBJECTS_PER_COLUMN_ROW
+LISTED_MAX = 512
+"""Windows of a column that are cached as one list, too, at most: the list keeps them alive."""
+LIST_MARK = 1 << 40
+"""In the number under which the list of the windows of a column is cached."""
 READ_AT_ONCE = 8
 """Missing windows from which on all of a column are read in one go."""
 
@@ -30,15 +35,17 @@ class ColumnReader:
         columns: by their numbers.
         cache: of windows, under `VALUES_MARK`; None: there is none.
         note_read: counts bytes that the cache holds.
+        commit: the number of the commit that is read; None: it is not finished, or `cache` is None.
     """
 
     def __init__(
         self,
         transaction: Transaction,
         state: BucketState,
-        columns: list[Column],
+        columns: Sequence[Column],
         cache: BucketCache | None = None,
         note_read: Callable[[int], None] | None = None,
+        commit: int | None = None,
     ) -> None:
         self._bucket = state.bucket
         self._next_iid = state.next_iid
@@ -46,6 +53,7 @@ class ColumnReader:
         self._columns = columns
         self._cache = cache
         self._note_read = note_read
+        self._commit = commit
 
     @property
     def names(self) -> dict[str, int]:
@@ -66,7 +74,17 @@ class ColumnReader:
         return found if found.count else None
 
     def windows(self, column: int) -> list[ColumnWindow | None]:
-        """Return the windows up to the newest object."""
+        """Return the windows up to the newest object. The caller must not change the list."""
+        if self._cache is None or self._commit is None:
+            return self._all_windows(column)
+        commit, found = self._cache.kept(LIST_MARK | column) or (None, None)
+        if found is None or commit != self._commit:
+            found = self._all_windows(column)
+            if len(found) <= LISTED_MAX:
+                self._cache.keep(LIST_MARK | column, (self._commit, found))
+        return found
+
+    def _all_windows(self, column: int) -> list[ColumnWindow | None]:
         count = (self._next_iid + WINDOW_OBJECTS - 1) // WINDOW_OBJECTS
         found = [self._cached(column, number) for number in range(count)]
         missing = [number for number, window in enumerate(found) if window is None]
@@ -120,11 +138,16 @@ class ColumnReader:
         return window
 
 
-def stored_columns(owner: "Owner") -> list[Column] | None:
+def stored_columns(owner: "Owner") -> tuple[Column, ...] | None:
     """Return the columns of a bucket; None: no object has a value."""
     fact = owner.fact(COLUMN_NAMES)
-    columns = None if fact is None else unpack_columns(fact)
-    return columns if columns and any(column.held for column in columns) else None
+    return None if fact is None else _held_columns(fact)
+
+
+@lru_cache(maxsize=256)
+def _held_columns(fact: bytes) -> tuple[Column, ...] | None:
+    columns = tuple(unpack_columns(fact))
+    return columns if any(column.held for column in columns) else None
 
 
 def _window_of(row: StoredRow) -> int:

@@ -121,6 +121,7 @@ class OpenCache(SnapshotCache):
 class OpenSource(SnapshotSource):
     """Reads one bucket through the open write transaction."""
 
+    is_committed = False
     _view: WriteView
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:

@@ -279,7 +279,12 @@ class Snapshot(View):
             return None
         cache = snapshots.of(owner.state.bucket | VALUES_MARK, self)
         return ColumnReader(
-            self.transaction, owner.state, columns, cache, lambda size_bytes: snapshots.note_read(size_bytes, cache)
+            self.transaction,
+            owner.state,
+            columns,
+            cache,
+            lambda size_bytes: snapshots.note_read(size_bytes, cache),
+            snapshots.commit,
         )
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
@@ -342,6 +347,9 @@ class SnapshotSource(BucketReader):
         cache: of the bucket.
         snapshot_cache: counts the bytes read.
     """
+
+    is_committed = True
+    """Whether all of it is of one commit, and never changes."""
 
     def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
         super().__init__(view, state)
