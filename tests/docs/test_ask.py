@@ -33,6 +33,7 @@ EXAMPLES = {
     "sort": '"weather", sort="-visits"',
     "after": '"weather", sort="-visits", after="4"',
     "boost": '"lisbon", boost="visits"',
+    "fields": '"weather", fields="title"',
 }
 """An example of each option: arguments of `query`, or the end of a line for an option of the wire alone."""
 
