@@ -34,6 +34,7 @@ EXAMPLES = {
     "after": '"weather", sort="-visits", after="4"',
     "boost": '"lisbon", boost="visits"',
     "buckets": '"lisbon" BUCKETS(default)',
+    "fields": '"weather", fields="title"',
 }
 """An example of each option: arguments of `query`, or the end of a line for an option of the wire alone."""
 

@@ -87,7 +87,7 @@ def field_of_push(name: str, terms: Terms) -> Fields:
 
 
 def words_of_text(terms: Terms) -> list[bytes]:
-    """Return the words of a named text, and the one that stands for all of it."""
+    """Return the words of a named text, and the one that represents all of it."""
     whole = whole_word(whole_words(terms))
     return [*terms.words] if whole is None else [*terms.words, whole]
 

@@ -39,7 +39,7 @@ def with_fields(plan: Plan, terms: Terms) -> Plan:
 
 
 def plain_plan(plan: Plan) -> Plan:
-    """Return a plan without what named texts add, and with the words of the others alone."""
+    """Return a plan without the clauses that named texts add; the words of the others have no names there."""
     if not any(map(is_named, plan.words())):
         return plan
     clauses = [

@@ -26,7 +26,7 @@ def named_word(name: bytes, word: bytes) -> bytes:
 
 
 def whole_word(words: Iterable[bytes]) -> bytes | None:
-    """Return the word that stands for all of some words; None: there are none, or too many."""
+    """Return the word that represents all of some words; None: there are none, or too many."""
     distinct = list(dict.fromkeys(words))
     return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
 
@@ -37,7 +37,7 @@ def whole_words(terms: Terms) -> Iterable[bytes]:
 
 
 def is_whole(word: bytes) -> bool:
-    """Return whether a word, without the name, stands for a text as a whole."""
+    """Return whether a word, without the name, represents a text as a whole."""
     return word.startswith(BETWEEN)
 
 
