@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from sonicpy.bucket_names import AnyBucket, one_or_several
-from sonicpy.filters.sorting import facets_texts
+from sonicpy.filters.sorting import SCORE, facets_texts, parse_sort
 from sonicpy.ids import Scope
 from sonicpy.options import checked
 
@@ -94,6 +94,11 @@ class Search(NamedTuple):
     def is_refined(self) -> bool:
         """Whether the search has a filter, or an order of its own."""
         return not (self.filter is None and self.sort is None and self.after is None and self.boost is None)
+
+    @property
+    def is_by_score(self) -> bool:
+        """Whether the objects of the answer are ordered by their scores."""
+        return bool(self.text.strip()) and (self.sort is None or parse_sort(self.sort).name == SCORE)
 
 
 FACET_TAGS = 100

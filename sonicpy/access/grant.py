@@ -78,8 +78,8 @@ class Grant:
                 )
 
     def check_after(self, after: str | None) -> None:
-        """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show where
-        objects outside of a fixed filter stand."""
+        """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show the
+        places of objects outside of a fixed filter."""
         if self.filters and after is not None:
             raise NotPermitted(
                 f"the key {self.key} has a fixed filter, and a page behind an object is asked for; allowed is an offset"

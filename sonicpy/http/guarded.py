@@ -142,7 +142,7 @@ def within(grant: Grant, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a question with the fixed filters of a key added to its own.
 
     Raises:
-        NotPermitted: the question shows where an object outside stands in an order.
+        NotPermitted: the question shows the place of an object outside in an order.
         InvalidArgument: its filter is not one.
     """
     if not grant.filters:

@@ -12,22 +12,15 @@ from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
-from sonicpy.filters.conditions import Condition
 from sonicpy.filters.grammar import filter_text, parse
-from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
-from sonicpy.index.search.faceting import count_all_facets, no_facets
-from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.query import query, query_hits
-from sonicpy.index.search.refine import check_ranking, condition_of, wanted_of
 from sonicpy.index.search.several import UnitedLexicon, parts_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words
 from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
@@ -49,6 +42,7 @@ from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
+    from sonicpy.filters.conditions import Condition
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
 
@@ -114,6 +108,10 @@ class Answers(TextReader):
 
     def find_facets(self, asked: FacetSearch) -> Facets:
         """Return the answer to a question for facets. Raises like `facets`."""
+        from sonicpy.filters.sorting import facets_of  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.faceting import count_all_facets, no_facets  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.refine import condition_of, wanted_of  # noqa: PLC0415  loaded when it is needed
+
         check_scope(asked.search)
         facets = facets_of(asked.of, asked.ranges)
         with self._reading(asked.collection, asked.bucket, asked.buckets) as lexicon:
@@ -133,6 +131,9 @@ class Answers(TextReader):
             limit: maximum of names; None: all.
             after: only objects behind this one; None: from the newest on.
         """
+        from sonicpy.index.search.masks import everybody  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
+
         check_scope(Search(collection, bucket, "", 0, 0, None))
         check_ranking(self._config)
         with self._engine.read_words(collection, bucket) as lexicon:
@@ -415,6 +416,8 @@ class Answers(TextReader):
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
             if typed.before:
+                from sonicpy.index.search.fitting import counted_in, suggest_fitting  # noqa: PLC0415  loaded when it is needed
+
                 window = self._config.store.kv.retain_word_objects
                 found = counted_in(parts_of(lexicon), suggest_fitting(lexicon, typed, limit), window)
             elif self._config.search.suggest_order == "likely":
@@ -424,9 +427,12 @@ class Answers(TextReader):
         return list(map(bytes.decode, found)), moment
 
     def _suggest_passing(
-        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: Condition
+        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: "Condition"
     ) -> list[str]:
         """Return suggestions that objects hold which meet a condition."""
+        from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words  # noqa: PLC0415  loaded when it is needed
+
         check_names(collection, bucket)
         check_ranking(self._config)
         limit = number_of("limit", limit)

@@ -32,7 +32,6 @@ from sonicpy.index.ingest.named_texts import (
 )
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
-from sonicpy.index.synonym_texts import NOT_IN_COMPAT, TOO_MANY_RULES, read_rules
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (
@@ -293,6 +292,8 @@ class Changing:
             InvalidArgument: a rule has another form, or there are too many; or in compat mode. Nothing was changed.
             StoreError: the rules were not stored.
         """
+        from sonicpy.index.synonym_texts import NOT_IN_COMPAT, TOO_MANY_RULES, read_rules  # noqa: PLC0415  not often
+
         check_collection(collection)
         engine = self._engine
         if engine.is_compat:

@@ -1,8 +1,6 @@
 """AsyncClient: the interface of Index over asyncio connections; the tasks of one event loop may share a client."""
 
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, Unpack
 
@@ -17,6 +15,7 @@ from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import ingest_plans, plans, synonym_plans
 from sonicpy.client.aio.bucket import AsyncBucket
+from sonicpy.client.aio.care import AsyncCare
 from sonicpy.client.aio.connection import AsyncConnection
 from sonicpy.client.aio.pool import AsyncPool
 from sonicpy.client.client_settings import ClientSettings
@@ -40,7 +39,7 @@ from sonicpy.search import (
 from sonicpy.vectors import Vector
 
 
-class AsyncClient:
+class AsyncClient(AsyncCare):
     """An index on a server; made by `sonicpy.connect_async`.
 
     Every method raises CommandError if the server refuses the command, InvalidArgument if the client itself finds an
@@ -369,42 +368,6 @@ class AsyncClient:
         return await self._run(plans.exists(collection, bucket, object))
 
     # -- maintenance ---------------------------------------------------------------------------------------------
-
-    async def consolidate(self) -> None:
-        """Make the server build the word graphs of all buckets whose words changed; return when they are built."""
-        await self._run(plans.consolidate())
-
-    async def backup(self, folder: Path | str) -> None:
-        """Make the server write a backup; return when it is complete.
-
-        Args:
-            folder: a path on the machine of the server, without white space.
-        """
-        await self._run(plans.backup(folder))
-
-    async def restore(self, folder: Path | str) -> None:
-        """Make the server replace the collections that a backup holds; return when it is done. Args as in `backup`."""
-        await self._run(plans.restore(folder))
-
-    async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        """Return figures about the index, a collection or a bucket."""
-        found: dict[str, Any] = await self._run(plans.stats(collection, bucket))
-        return found
-
-    async def verify(self) -> list[str]:
-        """Make the server check its tables against each other; return the faults that it finds."""
-        found: list[str] = await self._run(plans.verify())
-        return found
-
-    async def ping(self) -> float:
-        """Send PING; return the seconds until the answer."""
-        began = time.monotonic()
-        await self._run(plans.ping(Mode.SEARCH))
-        return time.monotonic() - began
-
-    async def info(self) -> dict[str, int]:
-        """Return the figures of INFO by name."""
-        return await self._run(plans.info())
 
     async def close(self) -> None:
         """Close all connections; tasks that wait for an answer get ConnectionLost."""

@@ -1,8 +1,6 @@
 """Client: the interface of Index over blocking connections; any number of threads may share a client."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, Unpack
 
@@ -18,6 +16,7 @@ from sonicpy.arguments import switch_of
 from sonicpy.bucket_names import AnyBucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client import ingest_plans, plans, synonym_plans
+from sonicpy.client.blocking.care import Care
 from sonicpy.client.blocking.pool import Pool
 from sonicpy.client.client_settings import ClientSettings
 from sonicpy.client.exchange import CallPlan, Value
@@ -40,7 +39,7 @@ from sonicpy.search import (
 from sonicpy.vectors import Vector
 
 
-class Client:
+class Client(Care):
     """An index on a server; made by `sonicpy.connect`.
 
     Every method raises CommandError if the server refuses the command, InvalidArgument if the client itself finds an
@@ -362,42 +361,6 @@ class Client:
         return self._run(plans.exists(collection, bucket, object))
 
     # -- maintenance ---------------------------------------------------------------------------------------------
-
-    def consolidate(self) -> None:
-        """Make the server build the word graphs of all buckets whose words changed; return when they are built."""
-        self._run(plans.consolidate())
-
-    def backup(self, folder: Path | str) -> None:
-        """Make the server write a backup; return when it is complete.
-
-        Args:
-            folder: a path on the machine of the server, without white space.
-        """
-        self._run(plans.backup(folder))
-
-    def restore(self, folder: Path | str) -> None:
-        """Make the server replace the collections that a backup holds; return when it is done. Args as in `backup`."""
-        self._run(plans.restore(folder))
-
-    def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        """Return figures about the index, a collection or a bucket."""
-        found: dict[str, Any] = self._run(plans.stats(collection, bucket))
-        return found
-
-    def verify(self) -> list[str]:
-        """Make the server check its tables against each other; return the faults that it finds."""
-        found: list[str] = self._run(plans.verify())
-        return found
-
-    def ping(self) -> float:
-        """Send PING; return the seconds until the answer."""
-        began = time.monotonic()
-        self._run(plans.ping(Mode.SEARCH))
-        return time.monotonic() - began
-
-    def info(self) -> dict[str, int]:
-        """Return the figures of INFO by name."""
-        return self._run(plans.info())
 
     def close(self) -> None:
         """Close all connections; a connection in use by another thread is closed when that thread returns it."""

@@ -52,7 +52,7 @@ from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
-from sonicpy.index.search.refine import check_spread, is_by_score
+from sonicpy.index.search.refine import check_spread
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
@@ -111,7 +111,7 @@ class Spread:
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
-            case Query() if command.is_refined and not is_by_score(command):
+            case Query() if command.is_refined and not command.is_by_score:
                 return await self._refined.query(command)
             case Query():
                 check_spread(command, self._recorder.config)

@@ -59,7 +59,7 @@ class ExportedObject:
 
 def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export: the names in use, if the store uses more than format 5 has; then of each bucket its
-    facts, if it has any, and its objects. The synonyms of a collection stand before its first bucket. An export of no
+    facts, if it has any, and its objects. The synonyms of a collection come before its first bucket. An export of no
     bucket is empty, but for synonyms."""
     scopes = scopes_of(view, collection, bucket)
     synonyms = synonyms_of(view, collection) if bucket is None else {}

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
-from sonicpy.api.held_word import HeldWord
 from sonicpy.api.hits import Hits
-from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
 from sonicpy.index.search.parts import Page, Part
 from sonicpy.index.search.several import SeveralParts
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
+    from sonicpy.api.held_word import HeldWord
     from sonicpy.config import Config
     from sonicpy.index.search.ranking import FoundPart
 
@@ -50,8 +49,10 @@ def hits_of(
 
 def hows_of(
     statistics: Statistics, plan: Plan, part: Part | SeveralParts, terms: Terms, search: Search, places: Sequence[Any]
-) -> tuple[list[tuple[HeldWord, ...]], str | None]:
+) -> tuple[list[tuple["HeldWord", ...]], str | None]:
     """Return the words by which each of some objects answers, and the text that the query may have meant."""
+    from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text  # noqa: PLC0415  loaded when it is needed
+
     how = HowFound(plan, terms)
     hows = list(map(how.of, part.held(places, WORDS_SHOWN)))  # type: ignore[arg-type]  # places of its own
     return hows, corrected_text(search.text, plan, statistics)

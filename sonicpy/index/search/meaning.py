@@ -13,11 +13,13 @@ from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy._native.vectors import likenesses, square_sum
+from sonicpy.api.hits import Hits
 from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.found_hits import hows_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
-from sonicpy.index.search.ranking import AnyLexicon
+from sonicpy.index.search.ranking import AnyLexicon, count_whole
 from sonicpy.index.search.refine import best_by_score
 from sonicpy.search import Search
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
@@ -155,6 +157,18 @@ def find_meant(
         raise refused_vector(sums)
     order = reordered(scores, sums, search)
     return Meant(plan, part, best.masks, [part.found[place] for place in order.places], order)
+
+
+def meant_hits(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
+    """Return a page of `find_meant` as hits. Raises like it."""
+    meant = find_meant(lexicon, terms, config, search, matching)
+    names, scores = meant.page(search.offset, search.limit)
+    whole = count_whole(lexicon, meant.plan, meant.part, config, meant.masks)
+    if not search.how:
+        return Hits(names, scores, meant.part.total, whole)
+    iids = [iid for iid, _, _ in meant.found[search.offset : search.offset + search.limit]]
+    hows, corrected = hows_of(lexicon, meant.plan, meant.part, terms, search, iids)
+    return Hits(names, scores, meant.part.total, whole, hows, corrected)
 
 
 def check_ranking(config: "Config") -> None:

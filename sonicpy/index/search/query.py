@@ -6,11 +6,9 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.bucket_names import in_bucket
 from sonicpy.index.search.demands import asks_nothing
-from sonicpy.index.search.found_hits import hits_of, hows_of
+from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.ranking import AnyLexicon, carry_out, count_whole
-from sonicpy.index.search.refine import is_by_score, refined
 from sonicpy.index.search.several import SeveralParts
 from sonicpy.search import Search
 
@@ -28,13 +26,11 @@ def query(
         terms: the distinct terms of the search's text.
         matching: the matching of families; None: no word has one.
     """
-    if search.is_refined and not is_by_meaning(search):
-        hits = refined(lexicon, terms, config, search, matching)
+    if search.is_refined or search.vector is not None:
+        hits = query_hits(lexicon, terms, config, search, matching)
         return hits.objects if hits.buckets is None else list(map(in_bucket, hits.buckets, hits.objects))
     if not len(terms) and asks_nothing(terms):
         return []
-    if search.vector is not None:
-        return find_meant(lexicon, terms, config, search, matching).page(search.offset, search.limit)[0]
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     if isinstance(part, SeveralParts):
         names, found = part.page(search.offset, search.limit)
@@ -42,27 +38,19 @@ def query(
     return part.page(search.offset, search.limit)[0]
 
 
-def is_by_meaning(search: Search) -> bool:
-    """Return whether a vector orders the objects of an answer: it has no effect on an order by a value."""
-    return search.vector is not None and is_by_score(search)
-
-
 def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
-    if search.is_refined and not is_by_meaning(search):
+    if search.is_refined and (search.vector is None or not search.is_by_score):
+        from sonicpy.index.search.refine import refined  # noqa: PLC0415  loaded when it is needed
+
         return refined(lexicon, terms, config, search, matching)
     if not len(terms) and asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     if search.vector is not None:
-        meant = find_meant(lexicon, terms, config, search, matching)
-        names, scores = meant.page(search.offset, search.limit)
-        whole = count_whole(lexicon, meant.plan, meant.part, config, meant.masks)
-        if not search.how:
-            return Hits(names, scores, meant.part.total, whole)
-        iids = [iid for iid, _, _ in meant.found[search.offset : search.offset + search.limit]]
-        hows, corrected = hows_of(lexicon, meant.plan, meant.part, terms, search, iids)
-        return Hits(names, scores, meant.part.total, whole, hows, corrected)
+        from sonicpy.index.search.meaning import meant_hits  # noqa: PLC0415  loaded when it is needed
+
+        return meant_hits(lexicon, terms, config, search, matching)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config))

@@ -102,11 +102,6 @@ def condition_of(filter: str | None) -> Condition | None:
     return None if filter is None else parse(filter)
 
 
-def is_by_score(search: Search) -> bool:
-    """Return whether the objects of an answer are ordered by their scores."""
-    return bool(search.text.strip()) and (search.sort is None or parse_sort(search.sort).name == SCORE)
-
-
 def wanted_of(
     lexicon: AnyLexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
 ) -> list[Wanted]:
@@ -124,7 +119,7 @@ def wanted_of(
 
 def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return the answer to a search with a filter or an order of its own."""
-    if not is_by_score(search):
+    if not search.is_by_score:
         wanted = wanted_of(lexicon, search, terms, config, matching)
         if not wanted:
             return Hits(total=0 if search.total else None)
@@ -178,7 +173,7 @@ def best_by_score(
 
 
 def check_by_score(search: Search, config: "Config") -> None:
-    """Raise InvalidArgument if the ranking, or an order by score, does not offer what a search has."""
+    """Raise InvalidArgument if the ranking, or an order by score, does not offer an option of a search."""
     check_ranking(config)
     check_after(search)
 

@@ -31,7 +31,7 @@ from sonicpy.store.rows.named_words import is_named
 
 if TYPE_CHECKING:
     from sonicpy.store.rows.named_words import is_named
-from sonicpy.store.views.open_cache import ReadableView
+    from sonicpy.store.views.open_cache import ReadableView
 
 Value = TypeVar("Value")
 

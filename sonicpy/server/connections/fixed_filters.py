@@ -13,7 +13,7 @@ def within(grant: Grant, command: Command) -> Command:
     """Return a command with the fixed filters of a key added to its own.
 
     Raises:
-        NotPermitted: no filter can be added, or the command shows where an object outside stands in an order.
+        NotPermitted: no filter can be added, or the command shows the place of an object outside in an order.
         InvalidArgument: the filter of the command is not one.
     """
     if not grant.filters:

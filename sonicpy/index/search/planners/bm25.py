@@ -18,7 +18,6 @@ from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 from sonicpy.index.search.planners.completions import Fills, last_of, never
-from sonicpy.index.search.planners.demanded import Demanded, as_demanded, edited
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
@@ -52,6 +51,8 @@ def plan_bm25(
     """
     demands = demands_of(terms)
     if demands is not None:
+        from sonicpy.index.search.planners.demanded import as_demanded, edited  # noqa: PLC0415  loaded when it is needed
+
         statistics, search, fills = edited(demands, statistics), as_demanded(demands, search), never
     enough = search.alternates_below
     together = words_together(terms)
@@ -80,6 +81,8 @@ def plan_bm25(
     let_stop_words_search(clauses)
     if demands is None:
         return _plan(statistics, clauses, size, enough)
+    from sonicpy.index.search.planners.demanded import Demanded  # noqa: PLC0415  loaded when it is needed
+
     clauses = Demanded(statistics, terms, demands, search, matching).clauses(clauses, last)
     return _plan(statistics, clauses, size, enough, any_first=demands.match == "any")
 

@@ -1,0 +1,53 @@
+"""Care: the methods of an asyncio client for the operator of a server."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from sonicpy.channel.commands import Mode
+from sonicpy.client import plans
+from sonicpy.client.exchange import CallPlan, Value
+
+
+class AsyncCare:
+    """Builds graphs, copies, checks and measures an index on a server."""
+
+    async def consolidate(self) -> None:
+        """Make the server build the word graphs of all buckets whose words changed; return when they are built."""
+        await self._run(plans.consolidate())
+
+    async def backup(self, folder: Path | str) -> None:
+        """Make the server write a backup; return when it is complete.
+
+        Args:
+            folder: a path on the machine of the server, without white space.
+        """
+        await self._run(plans.backup(folder))
+
+    async def restore(self, folder: Path | str) -> None:
+        """Make the server replace the collections that a backup holds; return when it is done. Args as in `backup`."""
+        await self._run(plans.restore(folder))
+
+    async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
+        """Return figures about the index, a collection or a bucket."""
+        found: dict[str, Any] = await self._run(plans.stats(collection, bucket))
+        return found
+
+    async def verify(self) -> list[str]:
+        """Make the server check its tables against each other; return the faults that it finds."""
+        found: list[str] = await self._run(plans.verify())
+        return found
+
+    async def ping(self) -> float:
+        """Send PING; return the seconds until the answer."""
+        began = time.monotonic()
+        await self._run(plans.ping(Mode.SEARCH))
+        return time.monotonic() - began
+
+    async def info(self) -> dict[str, int]:
+        """Return the figures of INFO by name."""
+        return await self._run(plans.info())
+
+    async def _run(self, plan: CallPlan[Value]) -> Value:
+        """Carry out the plan of a method; each kind of client has its own way."""
+        raise NotImplementedError
