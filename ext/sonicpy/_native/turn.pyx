@@ -2,6 +2,9 @@
 
 `held.pyx` lists the moments at which an exception may be raised: none is inside these methods, except in Python
 functions that they call.
+
+A block in a generator may end on another thread than it began: where the generator, which the traceback of an interrupt
+may keep, is freed. Its turn passes to this thread.
 """
 
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -11,7 +14,7 @@ cimport cython
 import threading
 from time import sleep
 
-cdef object NewLock = threading.RLock
+cdef object NewLock = threading.Lock  # unlike an RLock, any thread may release it
 cdef double LONG_S = 3600.0  # longer than a process takes to end
 cdef double PAUSE_S = 0.005  # between two checks whether a reader still has to wait
 
@@ -47,7 +50,19 @@ cdef class Turn:
     @property
     def is_mine(self) -> bool:
         """Whether this thread has the turn."""
+        return self.has_it()
+
+    cdef bint has_it(self) noexcept:
         return self._depth > 0 and self._owner == PyThread_get_thread_ident()
+
+    cdef bint take(self, double seconds) except -1:
+        """Take the turn, if it is free within a time, -1: at any time; return whether it is taken."""
+        if not self.has_it():
+            if not self._acquire(True, seconds):
+                return False
+            self._owner = PyThread_get_thread_ident()
+        self._depth += 1
+        return True
 
     def hold(self, begin=None, end=None) -> Hold:
         """Return a context manager that takes the turn for a block, which gets the result of `begin`.
@@ -58,18 +73,25 @@ cdef class Turn:
         """
         return Hold(self, begin, end)
 
-    def take(self, double seconds) -> bool:
-        """Take the turn, if it is free within a time; return whether it is taken. `give_back` has to follow."""
-        if not self._acquire(True, seconds):
+    def do(self, work, double seconds) -> bool:
+        """Call a function without arguments with the turn, if it is free within a time; return whether it was called.
+
+        Raises:
+            BaseException: of `work`.
+        """
+        if not self.take(seconds):
             return False
-        self._depth += 1
-        self._owner = PyThread_get_thread_ident()
+        try:
+            work()
+        finally:
+            self.give_back()
         return True
 
-    def give_back(self) -> None:
-        """Give back the turn that `take` or `share` has taken."""
+    cpdef give_back(self):
+        """Give back the turn that `share` has taken; any thread may call it."""
         self._depth -= 1
-        self._release()
+        if not self._depth:
+            self._release()
 
     def share(self, open) -> bool:
         """Take the turn to read the open write transaction that threads share; return whether it is taken.
@@ -80,25 +102,20 @@ cdef class Turn:
         Args:
             open: the OpenTransactions.
         """
-        cdef object acquire = self._acquire
-        while not self.is_mine:
+        while not self.has_it():
             if self._is_over:
                 self.wait_for_the_end()
             if self.batches or self.apart or open.growing or not (open.writer is not None or open.is_lost):
                 return False
-            if acquire(True, PAUSE_S):
+            if self.take(PAUSE_S):
                 if open.writer is None and not open.is_lost:
-                    self._release()
+                    self.give_back()
                     return False
-                break
-        else:
-            acquire()
-        self._depth += 1
-        self._owner = PyThread_get_thread_ident()
-        return True
+                return True
+        return self.take(0)
 
     cdef int wait_for_the_end(self) except -1:
-        while not self.is_mine and self._last != PyThread_get_thread_ident():
+        while not self.has_it() and self._last != PyThread_get_thread_ident():
             sleep(LONG_S)
         return 0
 
@@ -112,11 +129,7 @@ cdef class Turn:
             Whether this thread has taken it.
         """
         self._last, self._is_over = PyThread_get_thread_ident(), True
-        if not self._lock.acquire(True, seconds):
-            return False
-        self._depth += 1
-        self._owner = self._last
-        return True
+        return self.take(seconds)
 
     def renew(self) -> None:
         """Make a new lock: in a forked process, the thread that held the old one does not exist."""
@@ -163,10 +176,8 @@ cdef class Hold:
         cdef object lock = self._turn._lock
         if self._turn._is_over:
             self._turn.wait_for_the_end()
-        self._turn._acquire()
+        self._turn.take(-1)
         self._lock = lock
-        self._turn._depth += 1
-        self._turn._owner = PyThread_get_thread_ident()
         if self._begin is None:
             return None
         try:
@@ -179,6 +190,7 @@ cdef class Hold:
         if self._lock is None:
             return
         cdef bint failed = True
+        self.pass_on()
         try:
             if self._end is not None:
                 self._end(error)
@@ -190,6 +202,21 @@ cdef class Hold:
         if self._lock is not None:
             self.leave(True)
 
+    cdef int pass_on(self) except -1:
+        """Pass the turn to this thread, if another one has taken it."""
+        cdef Turn turn = self._turn
+        cdef object lock = self._lock
+        if lock is not turn._lock or turn.has_it():
+            return 0
+        if turn._depth == 1:  # for this block alone
+            turn._owner = PyThread_get_thread_ident()
+            return 0
+        self._lock = None  # the other thread goes on in blocks of its own: this one ends behind them
+        turn.give_back()
+        turn.take(-1)
+        self._lock = lock
+        return 0
+
     cdef int leave(self, bint failed) except -1:
         cdef Turn turn = self._turn
         cdef object lock = self._lock
@@ -198,10 +225,10 @@ cdef class Hold:
             return 0
         try:
             if turn._depth == 1:
+                turn._owner = PyThread_get_thread_ident()  # another thread may have taken it
                 turn.batches = turn.apart = 0
                 turn.settle(failed)
         finally:
             self._lock = None
-            turn._depth -= 1
-            turn._release()
+            turn.give_back()
         return 0
