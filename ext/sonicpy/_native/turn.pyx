@@ -7,16 +7,27 @@ A block in a generator may end on another thread than it began: where the genera
 may keep, is freed. Its turn passes to this thread.
 """
 
-from cpython.pythread cimport PyThread_get_thread_ident
+from libc.stdint cimport uint64_t
 
 cimport cython
 
 import threading
 from time import sleep
 
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState *PyThreadState_Get()
+    uint64_t PyThreadState_GetID(PyThreadState *state)
+
 cdef object NewLock = threading.Lock  # unlike an RLock, any thread may release it
 cdef double LONG_S = 3600.0  # longer than a process takes to end
 cdef double PAUSE_S = 0.005  # between two checks whether a reader still has to wait
+
+
+cdef inline uint64_t this_thread() noexcept:
+    """Return the number of this thread, which no later one gets, unlike its identity."""
+    return PyThreadState_GetID(PyThreadState_Get())
 
 
 cdef class Turn:
@@ -33,8 +44,8 @@ cdef class Turn:
     """
     cdef object _lock, _acquire, _release
     cdef Py_ssize_t _depth
-    cdef unsigned long _owner
-    cdef unsigned long _last  # the thread that has it for ever, once `is_over`
+    cdef uint64_t _owner
+    cdef uint64_t _last  # the thread that has it for ever, once `is_over`
     cdef bint _is_over
     cdef public object open, owner, finish
     cdef public Py_ssize_t batches, apart
@@ -53,14 +64,14 @@ cdef class Turn:
         return self.has_it()
 
     cdef bint has_it(self) noexcept:
-        return self._depth > 0 and self._owner == PyThread_get_thread_ident()
+        return self._depth > 0 and self._owner == this_thread()
 
     cdef bint take(self, double seconds) except -1:
         """Take the turn, if it is free within a time, -1: at any time; return whether it is taken."""
         if not self.has_it():
             if not self._acquire(True, seconds):
                 return False
-            self._owner = PyThread_get_thread_ident()
+            self._owner = this_thread()
         self._depth += 1
         return True
 
@@ -115,7 +126,7 @@ cdef class Turn:
         return self.take(0)
 
     cdef int wait_for_the_end(self) except -1:
-        while not self.has_it() and self._last != PyThread_get_thread_ident():
+        while not self.has_it() and self._last != this_thread():
             sleep(LONG_S)
         return 0
 
@@ -128,7 +139,7 @@ cdef class Turn:
         Returns:
             Whether this thread has taken it.
         """
-        self._last, self._is_over = PyThread_get_thread_ident(), True
+        self._last, self._is_over = this_thread(), True
         return self.take(seconds)
 
     def renew(self) -> None:
@@ -209,7 +220,7 @@ cdef class Hold:
         if lock is not turn._lock or turn.has_it():
             return 0
         if turn._depth == 1:  # for this block alone
-            turn._owner = PyThread_get_thread_ident()
+            turn._owner = this_thread()
             return 0
         self._lock = None  # the other thread goes on in blocks of its own: this one ends behind them
         turn.give_back()
@@ -225,7 +236,7 @@ cdef class Hold:
             return 0
         try:
             if turn._depth == 1:
-                turn._owner = PyThread_get_thread_ident()  # another thread may have taken it
+                turn._owner = this_thread()  # another thread may have taken it
                 turn.batches = turn.apart = 0
                 turn.settle(failed)
         finally:
