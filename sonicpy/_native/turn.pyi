@@ -19,10 +19,20 @@ class Turn:
     apart: int
     is_mine: bool
     @overload
-    def hold(self, begin: None = None, end: Callable[[BaseException | None], object] | None = None) -> Hold[None]: ...
+    def hold(
+        self,
+        begin: None = None,
+        end: Callable[[BaseException | None], object] | None = None,
+        batches: int = 0,
+        apart: int = 0,
+    ) -> Hold[None]: ...
     @overload
     def hold(
-        self, begin: Callable[[], _Begun], end: Callable[[BaseException | None], object] | None = None
+        self,
+        begin: Callable[[], _Begun],
+        end: Callable[[BaseException | None], object] | None = None,
+        batches: int = 0,
+        apart: int = 0,
     ) -> Hold[_Begun]: ...
     def do(self, work: Callable[[], object], seconds: float) -> bool: ...
     def give_back(self) -> None: ...

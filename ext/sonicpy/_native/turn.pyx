@@ -75,14 +75,15 @@ cdef class Turn:
         self._depth += 1
         return True
 
-    def hold(self, begin=None, end=None) -> Hold:
+    def hold(self, begin=None, end=None, Py_ssize_t batches=0, Py_ssize_t apart=0) -> Hold:
         """Return a context manager that takes the turn for a block, which gets the result of `begin`.
 
         Args:
             begin: called without arguments when the turn is taken, before the block.
             end: called with the error of the block, or None, before the turn is given back.
+            batches, apart: added to these counts during the block: behind `begin`, and until `end`.
         """
-        return Hold(self, begin, end)
+        return Hold(self, begin, end, batches, apart)
 
     def do(self, work, double seconds) -> bool:
         """Call a function without arguments with the turn, if it is free within a time; return whether it was called.
@@ -179,9 +180,11 @@ cdef class Hold:
     cdef Turn _turn
     cdef object _begin, _end
     cdef object _lock  # that is held; None: none is
+    cdef Py_ssize_t _batches, _apart
+    cdef bint _is_counted
 
-    def __cinit__(self, Turn turn not None, begin, end):
-        self._turn, self._begin, self._end = turn, begin, end
+    def __cinit__(self, Turn turn not None, begin, end, Py_ssize_t batches, Py_ssize_t apart):
+        self._turn, self._begin, self._end, self._batches, self._apart = turn, begin, end, batches, apart
 
     def __enter__(self):
         cdef object lock = self._turn._lock
@@ -190,18 +193,30 @@ cdef class Hold:
         self._turn.take(-1)
         self._lock = lock
         if self._begin is None:
+            self.count(1)
             return None
         try:
-            return self._begin()
+            begun = self._begin()
         except BaseException:
             self.leave(True)
             raise
+        self.count(1)
+        return begun
+
+    cdef void count(self, int by) noexcept:
+        """Count the block, 1, or count it no more, -1; a second call does nothing."""
+        if self._is_counted != (by > 0):
+            self._is_counted = by > 0
+            self._turn.batches += by * self._batches
+            self._turn.apart += by * self._apart
 
     def __exit__(self, kind, error, trace) -> None:
         if self._lock is None:
             return
         cdef bint failed = True
-        self.pass_on()
+        if self._lock is self._turn._lock:  # else this is a forked process: see `Turn.renew`
+            self.count(-1)
+            self.pass_on()
         try:
             if self._end is not None:
                 self._end(error)
@@ -217,7 +232,7 @@ cdef class Hold:
         """Pass the turn to this thread, if another one has taken it."""
         cdef Turn turn = self._turn
         cdef object lock = self._lock
-        if lock is not turn._lock or turn.has_it():
+        if turn.has_it():
             return 0
         if turn._depth == 1:  # for this block alone
             turn._owner = this_thread()
@@ -231,13 +246,13 @@ cdef class Hold:
     cdef int leave(self, bint failed) except -1:
         cdef Turn turn = self._turn
         cdef object lock = self._lock
-        if lock is not turn._lock:  # in a forked process: see `Turn.renew`
+        if lock is not turn._lock:  # in a forked process
             self._lock = None
             return 0
         try:
+            self.count(-1)
             if turn._depth == 1:
                 turn._owner = this_thread()  # another thread may have taken it
-                turn.batches = turn.apart = 0
                 turn.settle(failed)
         finally:
             self._lock = None
