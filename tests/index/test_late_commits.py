@@ -345,7 +345,8 @@ def test_an_interrupted_close_does_not_close_lmdb_under_the_thread_that_commits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    looks, goes_on = SimpleQueue[None](), SimpleQueue[None]()
+    looks: SimpleQueue[None] = SimpleQueue()
+    goes_on: SimpleQueue[None] = SimpleQueue()
     close = Environment._close
 
     def look(environment: Environment) -> bool:
