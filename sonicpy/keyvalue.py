@@ -226,11 +226,11 @@ class KeyValue:
 
         Blocks may be nested: the outermost one commits. Other threads that write wait for its end.
         """
-        return self._turn.hold(self._begin_batch, self._end_batch)
+        return self._turn.hold(self._begin_batch, self._end_batch, batches=1)
 
     def _changing(self) -> AbstractContextManager[Transaction]:
         """Return a context manager like `batch`, which gives the block its write transaction."""
-        return self._turn.hold(self._begin, self._end_batch)
+        return self._turn.hold(self._begin, self._end_batch, batches=1)
 
     def _begin_batch(self) -> None:
         self._begin()
@@ -239,11 +239,9 @@ class KeyValue:
         environment = self._opened()
         self._refuse_reader()
         self._refuse_replaced()
-        self._turn.batches += 1
         return environment.transactions.own_writer or environment.begin(write=True)
 
     def _end_batch(self, error: BaseException | None) -> None:
-        self._turn.batches -= 1
         if self._turn.batches:
             return
         if error is None:

@@ -17,6 +17,7 @@ import sonicpy
 from sonicpy import keyvalue
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreDamaged, StoreError, StoreFull, StoreLocked
 from tests.conftest import NOBODY
+from tests.interrupts.moments import Moments
 from tests.processes import environment
 from tests.support.examples import examples
 from tests.support.patience import WAIT_S
@@ -325,3 +326,19 @@ def test_an_index_is_no_table_of_keys_and_values(tmp_path: Path) -> None:
         folder = Path(repr(table).split()[-1].rstrip(">"))
         assert folder.exists()
     assert not folder.exists()
+
+
+def test_an_interrupted_inner_batch_leaves_the_outer_one_whole(tmp_path: Path) -> None:
+    moments = Moments(KeyboardInterrupt)
+    with keyvalue.open(tmp_path) as table:
+
+        def inner() -> None:
+            with table.batch():
+                pass
+
+        assert moments.run(inner, []) is None
+        for number in range(moments.passed):
+            with table.batch():
+                table.set(b"%d" % number, b"outer")
+                moments.run(inner, [number])
+            assert table.get(b"%d" % number) == b"outer", f"interrupted at {number} of {moments.passed}"

@@ -119,15 +119,13 @@ class Engine(TextEngine):
             raise
 
     def begin_batch(self) -> None:
-        """Commit once for about BATCH_COMMIT changes, until `end_batch`."""
+        """Prepare a batch, which commits once for about BATCH_COMMIT changes while `Turn.batches` counts it."""
         self._is_alone = False
         if self._late is not None:
             self.store.commit()  # other threads read the last commit until the batch ends
-        self.turn.batches += 1
 
     def end_batch(self) -> None:
-        """End the last `begin_batch`; commit its changes."""
-        self.turn.batches -= 1
+        """Commit the changes of a batch, which is counted no more."""
         self.finish()
 
     @property
@@ -291,15 +289,11 @@ class Engine(TextEngine):
     def changing_apart(self) -> AbstractContextManager[None]:
         """Return a context manager for long changes, which `finish` ends: others read the last commit meanwhile."""
         # A generator would keep the turn for as long as the traceback of an interrupt lives, perhaps in another thread.
-        return self.changing() if self._late is None else self.turn.hold(self._begin_apart, self._end_apart)
+        return self.changing() if self._late is None else self.turn.hold(self._begin_apart, apart=1)
 
     def _begin_apart(self) -> None:
         if not self.turn.batches:
             self.store.commit()
-        self.turn.apart += 1
-
-    def _end_apart(self, error: BaseException | None) -> None:
-        self.turn.apart -= 1
 
     def finish(self) -> None:
         """Seal and commit all changes; with durability "commit" wait for the disk; delete some flushed rows."""

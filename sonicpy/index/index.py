@@ -267,7 +267,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         At the end of the block, even after an error, all changes are committed, and buckets that gained thousands of
         words are consolidated.
         """
-        return self._engine.turn.hold(self._begin_batch, self._end_batch)
+        return self._engine.turn.hold(self._begin_batch, self._end_batch, batches=1)
 
     def commit(self) -> None:
         """Commit all changes, so that processes that read the folder see them now; they would within a second.

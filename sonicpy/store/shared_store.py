@@ -61,6 +61,7 @@ class SharedStore(Store):
         sync_soon = partial(self._background.note_change, is_urgent=False)
         works = self._seal_soon, self._commit_late
         self.late = LateCommits(turn, *works, self._is_due, sync_soon)
+        self._closers.append(self.late.close)  # an interrupt may keep `_finish` from it
         self._environment.share(turn)
 
     def _seal_soon(self) -> None:

@@ -39,13 +39,12 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         one = opened.enter_context(Part(folder / "one"))
         parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(PARTS)]
         places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=((SCOPE[0], PARTS),))), Recorder(Config())
-        for index in (one, *parts):
-            index.engine.begin_batch()
-        for thing in things:
-            put(one, thing)
-            put(parts[places.partition_of(*SCOPE, thing.name)], thing)
-        for index in (one, *parts):
-            index.engine.end_batch()
+        with ExitStack() as batches:
+            for index in (one, *parts):
+                batches.enter_context(index.batch())
+            for thing in things:
+                put(one, thing)
+                put(parts[places.partition_of(*SCOPE, thing.name)], thing)
         yield one, Spread(PartsDesk(parts, places, recorder), places, recorder), things  # type: ignore[arg-type]
 
 

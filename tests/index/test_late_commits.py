@@ -16,7 +16,9 @@ import pytest
 
 import sonicpy
 from sonicpy.store.disk import late_commits
+from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.log import Log
+from sonicpy.store.shared_store import SharedStore
 from tests.support.patience import WAIT_S, until
 
 FULL = pytest.mark.full
@@ -337,3 +339,39 @@ def test_random_changes_answer_as_a_model_does(tmp_path: Path, seed: int) -> Non
     for name in ("store", "killed"):
         with sonicpy.open(tmp_path / name) as index:
             check(index)
+
+
+def test_an_interrupted_close_does_not_close_lmdb_under_the_thread_that_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    looks: SimpleQueue[None] = SimpleQueue()
+    goes_on: SimpleQueue[None] = SimpleQueue()
+    close = Environment._close
+
+    def look(environment: Environment) -> bool:
+        looks.put(None)
+        goes_on.get(timeout=WAIT_S)
+        told.append("looked")
+        return False
+
+    def interrupt(store: SharedStore, seconds: float) -> bool:
+        threading.Timer(0.05, goes_on.put, (None,)).start()
+        raise KeyboardInterrupt
+
+    def close_and_tell(environment: Environment) -> None:
+        told.append("closed")
+        close(environment)
+
+    monkeypatch.setattr(Environment, "is_read_elsewhere", property(look))
+    monkeypatch.setattr(Environment, "_close", close_and_tell)
+    monkeypatch.setattr(SharedStore, "_finish", interrupt)
+    index = sonicpy.open(tmp_path)
+    index.push(C, B, "o", "word")
+    looks.get(timeout=WAIT_S)
+    with pytest.raises(KeyboardInterrupt):
+        index.close()
+    assert told == ["looked", "closed"]
+    monkeypatch.undo()
+    with sonicpy.open(tmp_path) as index:
+        assert index.query(C, B, "word") == ["o"]

@@ -23,6 +23,7 @@ cdef class OneThread:
     cdef PyThread_type_lock _asked, _done  # released for each call, and for each answer
     cdef object _work, _answer, _error
     cdef bint _is_started, _is_over
+    cdef unsigned long _ident  # of the thread while it runs, else 0
     cdef readonly object thread
     """Its identity; None: it has not begun."""
 
@@ -46,10 +47,14 @@ cdef class OneThread:
     def do(self, work):
         """Call a function without arguments on the thread, and return its result, after the calls of others.
 
+        On the thread itself, where an object may be freed during a call, the call comes in between.
+
         Raises:
             BaseException: of `work`.
             RuntimeError: the thread has ended, or the system allows no more threads.
         """
+        if self._ident and self._ident == PyThread_get_thread_ident():
+            return work()
         self.wait_for(self._calling)
         try:
             if self._is_over:
@@ -83,11 +88,12 @@ cdef class OneThread:
 
     def run(self):
         """Carry out calls until the end."""
-        self.thread = PyThread_get_thread_ident()
+        self.thread = self._ident = PyThread_get_thread_ident()
         while True:
             self.wait_for(self._asked)
             work, self._work = self._work, None
             if work is None:
+                self._ident = 0
                 return
             try:
                 self._answer = work()

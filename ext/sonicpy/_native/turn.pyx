@@ -2,18 +2,32 @@
 
 `held.pyx` lists the moments at which an exception may be raised: none is inside these methods, except in Python
 functions that they call.
+
+A block in a generator may end on another thread than it began: where the generator, which the traceback of an interrupt
+may keep, is freed. Its turn passes to this thread.
 """
 
-from cpython.pythread cimport PyThread_get_thread_ident
+from libc.stdint cimport uint64_t
 
 cimport cython
 
 import threading
 from time import sleep
 
-cdef object NewLock = threading.RLock
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState *PyThreadState_Get()
+    uint64_t PyThreadState_GetID(PyThreadState *state)
+
+cdef object NewLock = threading.Lock  # unlike an RLock, any thread may release it
 cdef double LONG_S = 3600.0  # longer than a process takes to end
 cdef double PAUSE_S = 0.005  # between two checks whether a reader still has to wait
+
+
+cdef inline uint64_t this_thread() noexcept:
+    """Return the number of this thread, which no later one gets, unlike its identity."""
+    return PyThreadState_GetID(PyThreadState_Get())
 
 
 cdef class Turn:
@@ -30,8 +44,8 @@ cdef class Turn:
     """
     cdef object _lock, _acquire, _release
     cdef Py_ssize_t _depth
-    cdef unsigned long _owner
-    cdef unsigned long _last  # the thread that has it for ever, once `is_over`
+    cdef uint64_t _owner
+    cdef uint64_t _last  # the thread that has it for ever, once `is_over`
     cdef bint _is_over
     cdef public object open, owner, finish
     cdef public Py_ssize_t batches, apart
@@ -47,29 +61,49 @@ cdef class Turn:
     @property
     def is_mine(self) -> bool:
         """Whether this thread has the turn."""
-        return self._depth > 0 and self._owner == PyThread_get_thread_ident()
+        return self.has_it()
 
-    def hold(self, begin=None, end=None) -> Hold:
+    cdef bint has_it(self) noexcept:
+        return self._depth > 0 and self._owner == this_thread()
+
+    cdef bint take(self, double seconds) except -1:
+        """Take the turn, if it is free within a time, -1: at any time; return whether it is taken."""
+        if not self.has_it():
+            if not self._acquire(True, seconds):
+                return False
+            self._owner = this_thread()
+        self._depth += 1
+        return True
+
+    def hold(self, begin=None, end=None, Py_ssize_t batches=0, Py_ssize_t apart=0) -> Hold:
         """Return a context manager that takes the turn for a block, which gets the result of `begin`.
 
         Args:
             begin: called without arguments when the turn is taken, before the block.
             end: called with the error of the block, or None, before the turn is given back.
+            batches, apart: added to these counts during the block: behind `begin`, and until `end`.
         """
-        return Hold(self, begin, end)
+        return Hold(self, begin, end, batches, apart)
 
-    def take(self, double seconds) -> bool:
-        """Take the turn, if it is free within a time; return whether it is taken. `give_back` has to follow."""
-        if not self._acquire(True, seconds):
+    def do(self, work, double seconds) -> bool:
+        """Call a function without arguments with the turn, if it is free within a time; return whether it was called.
+
+        Raises:
+            BaseException: of `work`.
+        """
+        if not self.take(seconds):
             return False
-        self._depth += 1
-        self._owner = PyThread_get_thread_ident()
+        try:
+            work()
+        finally:
+            self.give_back()
         return True
 
-    def give_back(self) -> None:
-        """Give back the turn that `take` or `share` has taken."""
+    cpdef give_back(self):
+        """Give back the turn that `share` has taken; any thread may call it."""
         self._depth -= 1
-        self._release()
+        if not self._depth:
+            self._release()
 
     def share(self, open) -> bool:
         """Take the turn to read the open write transaction that threads share; return whether it is taken.
@@ -80,25 +114,20 @@ cdef class Turn:
         Args:
             open: the OpenTransactions.
         """
-        cdef object acquire = self._acquire
-        while not self.is_mine:
+        while not self.has_it():
             if self._is_over:
                 self.wait_for_the_end()
             if self.batches or self.apart or open.growing or not (open.writer is not None or open.is_lost):
                 return False
-            if acquire(True, PAUSE_S):
+            if self.take(PAUSE_S):
                 if open.writer is None and not open.is_lost:
-                    self._release()
+                    self.give_back()
                     return False
-                break
-        else:
-            acquire()
-        self._depth += 1
-        self._owner = PyThread_get_thread_ident()
-        return True
+                return True
+        return self.take(0)
 
     cdef int wait_for_the_end(self) except -1:
-        while not self.is_mine and self._last != PyThread_get_thread_ident():
+        while not self.has_it() and self._last != this_thread():
             sleep(LONG_S)
         return 0
 
@@ -111,12 +140,8 @@ cdef class Turn:
         Returns:
             Whether this thread has taken it.
         """
-        self._last, self._is_over = PyThread_get_thread_ident(), True
-        if not self._lock.acquire(True, seconds):
-            return False
-        self._depth += 1
-        self._owner = self._last
-        return True
+        self._last, self._is_over = this_thread(), True
+        return self.take(seconds)
 
     def renew(self) -> None:
         """Make a new lock: in a forked process, the thread that held the old one does not exist."""
@@ -155,30 +180,43 @@ cdef class Hold:
     cdef Turn _turn
     cdef object _begin, _end
     cdef object _lock  # that is held; None: none is
+    cdef Py_ssize_t _batches, _apart
+    cdef bint _is_counted
 
-    def __cinit__(self, Turn turn not None, begin, end):
-        self._turn, self._begin, self._end = turn, begin, end
+    def __cinit__(self, Turn turn not None, begin, end, Py_ssize_t batches, Py_ssize_t apart):
+        self._turn, self._begin, self._end, self._batches, self._apart = turn, begin, end, batches, apart
 
     def __enter__(self):
         cdef object lock = self._turn._lock
         if self._turn._is_over:
             self._turn.wait_for_the_end()
-        self._turn._acquire()
+        self._turn.take(-1)
         self._lock = lock
-        self._turn._depth += 1
-        self._turn._owner = PyThread_get_thread_ident()
         if self._begin is None:
+            self.count(1)
             return None
         try:
-            return self._begin()
+            begun = self._begin()
         except BaseException:
             self.leave(True)
             raise
+        self.count(1)
+        return begun
+
+    cdef void count(self, int by) noexcept:
+        """Count the block, 1, or count it no more, -1; a second call does nothing."""
+        if self._is_counted != (by > 0):
+            self._is_counted = by > 0
+            self._turn.batches += by * self._batches
+            self._turn.apart += by * self._apart
 
     def __exit__(self, kind, error, trace) -> None:
         if self._lock is None:
             return
         cdef bint failed = True
+        if self._lock is self._turn._lock:  # else this is a forked process: see `Turn.renew`
+            self.count(-1)
+            self.pass_on()
         try:
             if self._end is not None:
                 self._end(error)
@@ -190,18 +228,33 @@ cdef class Hold:
         if self._lock is not None:
             self.leave(True)
 
+    cdef int pass_on(self) except -1:
+        """Pass the turn to this thread, if another one has taken it."""
+        cdef Turn turn = self._turn
+        cdef object lock = self._lock
+        if turn.has_it():
+            return 0
+        if turn._depth == 1:  # for this block alone
+            turn._owner = this_thread()
+            return 0
+        self._lock = None  # the other thread goes on in blocks of its own: this one ends behind them
+        turn.give_back()
+        turn.take(-1)
+        self._lock = lock
+        return 0
+
     cdef int leave(self, bint failed) except -1:
         cdef Turn turn = self._turn
         cdef object lock = self._lock
-        if lock is not turn._lock:  # in a forked process: see `Turn.renew`
+        if lock is not turn._lock:  # in a forked process
             self._lock = None
             return 0
         try:
+            self.count(-1)
             if turn._depth == 1:
-                turn.batches = turn.apart = 0
+                turn._owner = this_thread()  # another thread may have taken it
                 turn.settle(failed)
         finally:
             self._lock = None
-            turn._depth -= 1
-            turn._release()
+            turn.give_back()
         return 0

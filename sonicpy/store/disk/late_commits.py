@@ -117,11 +117,7 @@ class LateCommits:
 
     def _commit_in_turn(self) -> None:
         while not self._is_closed:
-            if self._turn.take(TURN_S):
-                try:
-                    self._commit_now()
-                finally:
-                    self._turn.give_back()
+            if self._turn.do(self._commit_now, TURN_S):
                 return
 
     def _commit_now(self) -> None:

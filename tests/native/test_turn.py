@@ -1,0 +1,98 @@
+"""sonicpy._native.turn: the turn is given back, on whatever thread a block ends."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+import sonicpy
+from sonicpy._native.one_thread import OneThread
+from sonicpy._native.turn import Turn
+from tests.support.patience import WAIT_S
+
+Found = TypeVar("Found")
+
+
+def in_thread(work: Callable[[], Found]) -> Found:
+    """Return the result of a call on a thread of its own, which has ended."""
+    found: SimpleQueue[Found] = SimpleQueue()
+    threading.Thread(target=lambda: found.put(work()), daemon=True).start()
+    return found.get(timeout=WAIT_S)
+
+
+def is_free(turn: Turn) -> bool:
+    """Return whether another thread gets the turn."""
+    return in_thread(lambda: turn.do(list, 0.01))
+
+
+def suspended(turn: Turn, end: Callable[[BaseException | None], object] | None = None) -> Iterator[None]:
+    """Hold a turn as long as this generator lives."""
+    with turn.hold(end=end):
+        yield
+
+
+def begun(block: Iterator[None]) -> list[Iterator[None]]:
+    """Begin a block, and return it in a list that alone keeps it."""
+    next(block)
+    return [block]
+
+
+def test_a_block_that_is_freed_on_another_thread_gives_the_turn_back() -> None:
+    turn = Turn()
+    told: list[bool] = []
+    kept = in_thread(lambda: begun(suspended(turn, lambda error: told.append(turn.is_mine))))
+    assert not is_free(turn)
+    kept.clear()
+    assert told == [True]
+    assert is_free(turn)
+
+
+def test_a_block_that_ends_on_another_thread_waits_for_the_thread_that_has_the_turn() -> None:
+    turn = Turn()
+    told: list[str] = []
+    kept = begun(suspended(turn, lambda error: told.append("end")))
+    freeing = threading.Thread(target=kept.clear)
+    with turn.hold():
+        freeing.start()
+        freeing.join(0.05)
+        assert not is_free(turn)
+        told.append("inside")
+    freeing.join(WAIT_S)
+    assert told == ["inside", "end"]
+    assert is_free(turn)
+
+
+def test_a_batch_in_a_generator_may_end_on_another_thread(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+
+        def batch() -> Iterator[None]:
+            with index.batch():
+                index.push("c", "b", "inside", "word")
+                yield
+
+        kept = in_thread(lambda: begun(batch()))
+        kept.clear()
+        in_thread(lambda: index.push("c", "b", "behind", "word"))
+        assert index.query("c", "b", "word") == ["behind", "inside"]
+
+
+def test_a_failing_call_gives_the_turn_back() -> None:
+    turn = Turn()
+    failed = in_thread(lambda: _error(lambda: turn.do(lambda: 1 // 0, 0.01)))
+    assert isinstance(failed, ZeroDivisionError)
+    assert is_free(turn)
+
+
+def test_a_thread_that_calls_itself_does_not_wait() -> None:
+    one = OneThread()
+    assert in_thread(lambda: one.do(lambda: one.do(lambda: "inner"))) == "inner"
+    one.end()
+
+
+def _error(work: Callable[[], object]) -> BaseException | None:
+    try:
+        work()
+    except ArithmeticError as error:
+        return error
+    return None
