@@ -69,7 +69,7 @@ cdef class Turn:
     cdef bint take(self, double seconds) except -1:
         """Take the turn, if it is free within a time, -1: at any time; return whether it is taken."""
         if not self.has_it():
-            if not self._acquire(True, seconds):
+            if not (self._acquire() if seconds < 0 else self._acquire(True, seconds)):
                 return False
             self._owner = this_thread()
         self._depth += 1
@@ -83,7 +83,9 @@ cdef class Turn:
             end: called with the error of the block, or None, before the turn is given back.
             batches, apart: added to these counts during the block: behind `begin`, and until `end`.
         """
-        return Hold(self, begin, end, batches, apart)
+        cdef Hold block = Hold.__new__(Hold)
+        block._turn, block._begin, block._end, block._batches, block._apart = self, begin, end, batches, apart
+        return block
 
     def do(self, work, double seconds) -> bool:
         """Call a function without arguments with the turn, if it is free within a time; return whether it was called.
@@ -183,14 +185,14 @@ cdef class Hold:
     cdef Py_ssize_t _batches, _apart
     cdef bint _is_counted
 
-    def __cinit__(self, Turn turn not None, begin, end, Py_ssize_t batches, Py_ssize_t apart):
-        self._turn, self._begin, self._end, self._batches, self._apart = turn, begin, end, batches, apart
-
     def __enter__(self):
-        cdef object lock = self._turn._lock
-        if self._turn._is_over:
-            self._turn.wait_for_the_end()
-        self._turn.take(-1)
+        cdef Turn turn = self._turn
+        if turn is None:
+            raise TypeError("a Hold that Turn.hold has not made has no turn")
+        cdef object lock = turn._lock
+        if turn._is_over:
+            turn.wait_for_the_end()
+        turn.take(-1)
         self._lock = lock
         if self._begin is None:
             self.count(1)
