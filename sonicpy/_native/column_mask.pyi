@@ -5,19 +5,20 @@ from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.mask import Mask
 from sonicpy.store.views.beside_words import ColumnRows
 
+@final
 class LazyWindows:
     def __init__(self, reader: ColumnRows, column: int, count: int) -> None: ...
 
-Windows = LazyWindows | list[ColumnWindow | None]
+_Windows = LazyWindows | list[ColumnWindow | None]
 
 @final
 class InRange(Mask):
-    def __init__(self, windows: int, columns: Windows, low: int, high: int) -> None: ...
+    def __init__(self, windows: int, columns: _Windows, low: int, high: int) -> None: ...
 
 @final
 class OneOf(Mask):
-    def __init__(self, windows: int, columns: Windows, values: Sequence[int]) -> None: ...
+    def __init__(self, windows: int, columns: _Windows, values: Sequence[int]) -> None: ...
 
 @final
 class Near(Mask):
-    def __init__(self, windows: int, columns: Windows, point: int, meters: float) -> None: ...
+    def __init__(self, windows: int, columns: _Windows, point: int, meters: float) -> None: ...

@@ -43,6 +43,7 @@ READS = OPEN | {
     Endpoint("GET", "/v1/search"),
     Endpoint("GET", "/v1/suggest"),
     Endpoint("GET", "/v1/similar"),
+    Endpoint("GET", "/v1/synonyms"),
     Endpoint("GET", "/v1/explain"),
     Endpoint("GET", "/v1/facets"),
     Endpoint("GET", "/v1/words"),

@@ -308,6 +308,8 @@ def index_calls(scene: IndexScene) -> list[Call]:
         Call(("query",), lambda s, n: s.index.query(C, B, text(n), total=True), same),
         Call(("query_ids",), lambda s, n: s.index.query_ids(C, B, f"w{n % 23} al"), same),
         Call(("explain",), lambda s, n: str(s.index.explain(C, B, text(n))), same),
+        Call(("set_synonyms",), lambda s, n: s.index.set_synonyms(C, [f"qq{n % 5}, rr"], add=n % 2 == 0), same),
+        Call(("synonyms",), lambda s, n: s.index.synonyms(C), same),
         Call(("similar",), lambda s, n: s.index.similar(C, B, oid(n)), same),
         Call(("suggest",), lambda s, n: s.index.suggest(C, B, f"v{n % 5}"), same),
         Call(("words",), lambda s, n: s.index.words(C, B, prefix="w"), same),

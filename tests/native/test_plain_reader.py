@@ -221,8 +221,8 @@ def test_take_command_takes_plain_lines_alone() -> None:
 @pytest.mark.parametrize(
     ("result", "shape", "message"),
     [
-        (commands.Push, (3, True), "has 8 fields"),
-        (commands.Push, (3, True, (None, None)), "has 8 fields"),
+        (commands.Push, (3, True), "has 9 fields"),
+        (commands.Push, (3, True, (None, None)), "has 9 fields"),
         (commands.Push, (5,), "is not a tuple"),
         (commands.Push, (-1, True), "is not a tuple"),
         (commands.Ping, (), "has 0 fields"),

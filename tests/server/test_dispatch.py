@@ -9,6 +9,7 @@ from sonicpy.channel.commands import (
     FlushPassing,
     Info,
     SessionCommand,
+    SetSynonyms,
     Stats,
     Trigger,
     Verify,
@@ -18,7 +19,7 @@ from sonicpy.server.connections.dispatch import CALLS, CHANGES
 
 OF_SERVICE = {FlushPassing, Info, Stats, Trigger, Verify}
 """The commands of `Service.execute`."""
-WORDS = {CountFacets: "FACETS", FlushPassing: "FLUSH"}
+WORDS = {CountFacets: "FACETS", FlushPassing: "FLUSH", SetSynonyms: "SYNONYMS"}
 """The words of commands whose classes have other names, because those are taken."""
 
 
