@@ -115,8 +115,8 @@ def store_push(texts: list[str], folder: Path) -> Work:
     mutations = pushes(texts)
 
     def work(number: int) -> None:
-        collection, bucket, _, terms, _ = mutations[number % len(mutations)]
-        index.engine.store.push(collection, bucket, oid(number), terms)
+        mutation = mutations[number % len(mutations)]
+        index.engine.store.push(mutation.collection, mutation.bucket, oid(number), mutation.terms)
         if number % COMMIT_EVERY == COMMIT_EVERY - 1:
             index.engine.commit()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.instructions import parse_counter, read_table
+from benchmarks.instructions import parse_counter, read_table, run_stage
 from benchmarks.stages import STAGES
 from tests.support.patience import WAIT_S
 
@@ -27,6 +27,11 @@ def test_costs_of_every_stage_are_printed() -> None:
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=WAIT_S)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("all of it") == 4, "PUSH, and QUERY of one, two and three words"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_works(stage: str) -> None:
+    run_stage(stage, 3)
 
 
 def test_every_stage_has_a_committed_count() -> None:
