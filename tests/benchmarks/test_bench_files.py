@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.instructions import parse_counter, read_table, run_stage
-from benchmarks.stages import STAGES
+from benchmarks.instructions import parse_counter, read_table
+from benchmarks.stages import STAGES, do
 from tests.support.patience import WAIT_S
+from tests.support.texts import messages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,8 +31,8 @@ def test_costs_of_every_stage_are_printed() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_stage_works(stage: str) -> None:
-    run_stage(stage, 3)
+def test_every_stage_works(stage: str, tmp_path: Path) -> None:
+    assert len(do(STAGES[stage](messages(100), tmp_path), range(3))) == 3
 
 
 def test_every_stage_has_a_committed_count() -> None:
