@@ -169,3 +169,25 @@ def test_fields_of_several_buckets_are_looked_up_in_each() -> None:
             one, several = (index.query(C, bucket, text, total=True, **options) for bucket in (ALL, ["b0", "b1"]))
             assert (several.scores, several.total) == (one.scores, one.total), text
             assert sorted(several.objects) == sorted(one.objects) != [], text
+
+
+def test_synonyms_hold_in_several_buckets_and_inside_fields() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.set_synonyms(C, ["tv => television", "ny, new york"])
+        texts = [
+            ("television", "old"),
+            ("new lamps", "from york"),
+            ("new york", "hotel"),
+            ("york in the new", "ny guide"),
+        ]
+        for number, (title, body) in enumerate(texts):
+            index.upsert(C, f"b{number % 2}", str(number), {"title": title, "body": body}, "eng")
+        every = ["b0", "b1"]
+        options: dict[str, Any] = {"lang": "eng", "match": "all", "fuzzy": 0, "complete": False, "total": True}
+        assert index.query(C, every, "tv", **options).objects == ["0"]
+        for fields, found in ((None, ["1", "2", "3"]), ("title", ["2", "3"])):
+            hits = index.query(C, every, "ny", fields=fields, how=True, **options)
+            assert (sorted(hits.objects), hits.total) == (found, len(found))
+            assert all(hit.how for hit in hits)
+            explained = index.explain(C, every, "ny", fields=fields, lang="eng", match="all", fuzzy=0, complete=False)
+            assert sorted(hit.object for hit in explained.hits) == found

@@ -4,7 +4,9 @@ A term of a named text is a word like others in a plan, behind the name of its t
 plan still names no row of any bucket, and parts of a spread bucket carry it out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
 
 from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, Clause, Plan, Slot
 from sonicpy._native.terms import Terms
@@ -47,7 +49,7 @@ def plain_plan(plan: Plan) -> Plan:
             clause.term,
             clause.role,
             clause.weight,
-            [_slot(slot, list(dict.fromkeys(map(plain_word, slot.words)))) for slot in clause.slots],
+            [_slot(slot, _plain) for slot in clause.slots],
             is_expandable=clause.is_expandable,
             holders=clause.holders,
         )
@@ -72,7 +74,7 @@ def shown_word(word: bytes) -> bytes:
 
 def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
     """Return a clause that looks in named texts alone."""
-    slots = [_slot(slot, _named(slot.words, names)) for slot in clause.slots]
+    slots = [_slot(slot, partial(_named, names=names)) for slot in clause.slots]
     return Clause(
         clause.term, clause.role, clause.weight, slots, is_expandable=clause.is_expandable, holders=clause.holders
     )
@@ -89,7 +91,7 @@ def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
             named.append(_inside(clause, [own.encode()]))
         elif starts & words.keys() and clause.role:
             slots = [
-                _slot(slot, _named(slot.words, [words[slot.words[0]]])) if slot.words[0] in words else slot
+                _slot(slot, partial(_named, names=[words[slot.words[0]]])) if slot.words[0] in words else slot
                 for slot in clause.slots
             ]
             named.append(Clause(clause.term, clause.role, clause.weight, slots, holders=clause.holders))
@@ -102,7 +104,7 @@ def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clau
     """Yield the clauses that a named text adds to a plan."""
     for clause in plan.clauses:
         if not clause.role & FORBIDDEN:
-            slots = [_slot(slot, _named(slot.words, [name]), times) for slot in clause.slots]
+            slots = [_slot(slot, partial(_named, names=[name]), times) for slot in clause.slots]
             yield Clause(clause.term, ADDS, times * clause.weight, slots)
     yield from _whole(plan, terms, [name], times)
 
@@ -124,8 +126,17 @@ def _named(words: Iterable[bytes], names: Sequence[bytes]) -> list[bytes]:
     return [named_word(name, word) for word in words for name in names]
 
 
-def _slot(slot: Slot, words: list[bytes], times: float = 1.0) -> Slot:
-    return Slot(tuple(words), times * slot.weight, times * slot.exact_weight, slot.how, slot.edits)
+def _plain(words: Iterable[bytes]) -> list[bytes]:
+    return list(dict.fromkeys(map(plain_word, words)))
+
+
+def _slot(slot: Slot, changed: Callable[[Sequence[bytes]], list[bytes]], times: float = 1.0) -> Slot:
+    """Return a slot with other words; of words that are held together, each group is changed for itself."""
+    rest = iter(slot.words)
+    groups = [changed(list(islice(rest, size))) for size in slot.together or (len(slot.words),)]
+    sizes = tuple(map(len, groups)) if slot.together else ()
+    words = tuple(chain.from_iterable(groups))
+    return Slot(words, times * slot.weight, times * slot.exact_weight, slot.how, slot.edits, sizes)
 
 
 def _with_clauses(plan: Plan, clauses: list[Clause]) -> Plan:

@@ -15,6 +15,7 @@ from sonicpy._native.mask import Mask
 from sonicpy._native.nearest import most_frequent
 from sonicpy._native.plan import BRINGS, FORBIDDEN, Plan
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, shown_bytes
+from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.bucket_names import name_of
 from sonicpy.errors import InvalidArgument
@@ -23,6 +24,7 @@ from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, MadeOf, Part, bind, find
 from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
+from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.transaction import SCOPES
 from sonicpy.store.rows.keys import scope_key, scope_of
@@ -209,6 +211,10 @@ class UnitedLexicon(Statistics):
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words with a part that begins as a word does; see `Statistics`."""
         return self._of_all(part.inner(word) for part in self.parts)
+
+    def synonyms(self, terms: Terms) -> Matches:
+        """Return the substitutes of terms of a query, by the synonyms of the collection."""
+        return self.parts[0].synonyms(terms)
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that hold some letters; see `Statistics`."""
