@@ -27,7 +27,7 @@ os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 settings.register_profile(
     "full set", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=FULL_SET
 )
-settings.register_profile("gate", settings.get_profile("full set"), max_examples=FULL_SET // 3)
+settings.register_profile("gate", settings.get_profile("full set"), max_examples=FULL_SET // 4)
 
 HERE = Path(__file__).parent
 NOBODY = 65_534

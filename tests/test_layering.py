@@ -109,6 +109,13 @@ CHAINS_MAX = {"cli.serve": 15, "cluster.server": 15}
 """Modules from these to the errors, along the longest way."""
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return the nodes of the syntax of a file."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def imports_of(path: Path, *, types: bool = True) -> set[str]:
     """Return the modules below `sonicpy` that a file imports, as dotted names without the package.
 
@@ -116,14 +123,13 @@ def imports_of(path: Path, *, types: bool = True) -> set[str]:
         types: include the imports below `if TYPE_CHECKING`, which never run.
     """
     found = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     unseen = {
         id(node)
-        for block in ast.walk(tree)
+        for block in nodes_of(path)
         if not types and isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if id(node) in unseen:
             continue
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -230,7 +236,7 @@ def classes() -> dict[str, list[ast.ClassDef]]:
     """Return the classes of the package by name."""
     found: dict[str, list[ast.ClassDef]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(node)
     return found
@@ -299,7 +305,7 @@ def test_only_three_files_import_lmdb() -> None:
 
 def test_build_time_packages_are_never_imported() -> None:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not {name.split(".")[0] for name in names} & {"langdetect", "stopwordsiso", "numpy", "regex"}, path

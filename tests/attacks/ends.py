@@ -70,6 +70,7 @@ def use(number):
 for number in range(threads):
     threading.Thread(target=use, args=(number,), daemon=True).start()
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it runs in the background
 time.sleep(seconds)
 if way == "sys.exit":
     sys.exit()

@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import settings
 
 FULL_SET = 100
-"""Examples of a test that names no number. The gate looks at a third of them (`tests/conftest.py`)."""
+"""Examples of a test that names no number. The gate looks at a quarter of them (`tests/conftest.py`)."""
 
 Step = TypeVar("Step")
 
@@ -17,9 +17,9 @@ def examples(count: int) -> int:
 
 
 def thinned(steps: Sequence[Step], first: int = 0) -> Sequence[Step]:
-    """Return all steps, or in the gate a third of them: each third one, the first of them `first` modulo three.
+    """Return all steps, or in the gate a quarter of them: each fourth one, the first of them `first` modulo four.
 
-    A test with several parameters gives each of them another `first`, so that together they take every step.
+    A test with several parameters gives each of them another `first`, so that together they take more steps.
     """
     apart = FULL_SET // settings().max_examples
     return steps[first % apart :: apart]
