@@ -2,8 +2,8 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
-Parts: finding, forms, inner, relevance, typos, typing, languages, window, guesses, pieces, extras (default: all). Needs
-the extra [eval].
+Parts: finding, forms, inner, relevance, typos, typing, misspelt, languages, window, guesses, pieces, extras (default:
+all). Needs the extra [eval].
 """
 
 import argparse
@@ -17,6 +17,7 @@ from benchmarks.quality import variants
 from benchmarks.quality.finding import finding_table
 from benchmarks.quality.forms import forms_table
 from benchmarks.quality.inner import inner_table
+from benchmarks.quality.misspelt import misspelt_tables
 from benchmarks.quality.peers import stemming_engines
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
@@ -94,6 +95,9 @@ PARTS: dict[str, Callable[[Path, int], str]] = {
     "relevance": relevance_of_all,
     "typos": typos_of_all,
     "typing": lambda data, _: typing_tables(data),
+    "misspelt": lambda data, _: misspelt_tables(
+        [of for of in collections(data) if of.name in ("cacm", "npl", "squad_sentences_dev", "xquad_en")]
+    ),
     "languages": languages_of_all,
     "window": window_of_one,
     "guesses": lambda data, _: variants.language_table(collections(data)),

@@ -70,7 +70,7 @@ def errors_table(data: Path) -> str:
     asked = chance.sample([word for word in words if 8 <= len(word) <= 13 and word.isalpha()], ASKED)
     rows = []
     with _index_of(words) as index:
-        for name, typed_as in (("without an error", str), ("with one", partial(_mistyped, chance))):
+        for name, typed_as in (("without an error", str), ("with one", partial(mistyped, chance))):
             typed = {share: [typed_as(word[: round(share * len(word))]) for word in asked] for share in SHARES}
             for verb, ask in (("QUERY", _asked), ("SUGGEST", _suggested)):
                 shares = [_found(index, ask, zip(asked, typed[share], strict=True)) for share in SHARES]
@@ -118,7 +118,7 @@ def _found(index: Index, ask: Callable[[Index, str], Iterable[str]], pairs: Iter
     return _share(sum(held), len(held))
 
 
-def _mistyped(chance: random.Random, typed: str) -> str:
+def mistyped(chance: random.Random, typed: str) -> str:
     """Return letters with one error behind the first of them: one more, one less, another one, or two swapped."""
     at = chance.randrange(1, len(typed))
     letter = chance.choice("abcdefghijklmnopqrstuvwxyz")

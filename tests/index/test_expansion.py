@@ -42,6 +42,17 @@ class TestOrder:
             assert answer[12:] == ["completed", "corrected"]
             assert {oid.rstrip("0123456789") for oid in answer[:12]} == {"exact"}
 
+    @pytest.mark.parametrize("typed", ["problm", "problm "])
+    def test_the_meant_word_comes_before_rare_misspellings_of_it(self, tmp_path: Path, typed: str) -> None:
+        with opened(tmp_path) as index:
+            push(index, "misspelt", "probelm prblm proplm")
+            push(index, "longer", "problematic")
+            for number in range(30):
+                push(index, f"meant{number}", f"a problem with number{number}")
+            for _ in range(2):
+                assert all(name.startswith("meant") for name in found(index, typed)[:30])
+                index.consolidate()
+
     def test_an_exact_word_in_the_longest_object_still_comes_first(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
             push(index, "exact", f"planet {' '.join(f'fuell{number}' for number in range(500))}")

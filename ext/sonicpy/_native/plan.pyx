@@ -329,9 +329,8 @@ def are_expandable(list clauses not None) -> bool:
 def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
     """Add the expansions of a term to its clause.
 
-    The weight of a correction is a share of the lower one of its own `idf` and the term's weight. Completions get
-    shares of one weight, the lowest of theirs, because they complete one unfinished word: otherwise the rarest would
-    come first.
+    Completions get shares of one weight, the lowest of their `idf` and the term's weight, because they complete one
+    unfinished word, and corrections of another one: otherwise the rarest would come first.
 
     Args:
         others: tuples (word, row, share, how, edits).
@@ -339,7 +338,7 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
     """
     cdef TermInfo row
     cdef tuple fields
-    cdef double completed = clause.weight, weight
+    cdef double completed = clause.weight, corrected = clause.weight
     cdef Kind kind
     cdef list found = list(others)
     for other in found:
@@ -351,14 +350,17 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
             raise TypeError("an expansion has no row")
         if fields[3] == "completion":
             completed = min(completed, idf(objects, row._word.df))
+        else:
+            corrected = min(corrected, idf(objects, row._word.df))
     for other in found:
         fields = <tuple> other
         row = fields[1]
         kind = COMPLETED if fields[3] == "completion" else CORRECTED
-        weight = <double> fields[2] * (
-            completed if kind == COMPLETED else min(idf(objects, row._word.df), clause.weight)
+        clause.slots.append(
+            new_slot(
+                (fields[0],), <double> fields[2] * (completed if kind == COMPLETED else corrected), 0.0, kind, fields[4]
+            )
         )
-        clause.slots.append(new_slot((fields[0],), weight, 0.0, kind, fields[4]))
         if row._word.df:
             clause.holders = max(clause.holders, 1)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from sonicpy._native.edit_automaton import accepted, count_states
@@ -18,6 +19,10 @@ STATES_MAX = 10_000
 
 EDITED_LETTERS_MIN = 4
 """Shorter words have no corrections."""
+
+CORRECTION_SHARES = (0.8, 0.6, 0.5, 0.4)
+"""The share of the typed word's weight that the likeliest correction has, the next ones, and all others; with two
+edits, half of it."""
 
 
 class Expansion(NamedTuple):
@@ -103,5 +108,7 @@ def corrections(statistics: Statistics, term: bytes, budget: int, taken: Collect
     if budget <= 0:
         return
     matches = statistics.corrections(term, edits_allowed(len(term.decode())), transpositions=True)
-    for word, row, distance in statistics.nearest(term, matches, budget, besides=taken)[:budget]:
-        yield Expansion(word, row, 0.5 / distance, "correction", distance)
+    nearest = statistics.nearest(term, matches, budget, besides=taken)[:budget]
+    shares = chain(CORRECTION_SHARES, repeat(CORRECTION_SHARES[-1]))
+    for word, row, distance in nearest:
+        yield Expansion(word, row, next(shares) / distance, "correction", distance)

@@ -112,12 +112,14 @@ def _add_corrections(
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)
-    add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
+    whole = list(corrections(statistics, word, search.query_alternates_try, taken))
+    add_expansions(clause, whole, statistics.objects)
+    weight = min([clause.weight, *(_idf_of([(each.word, each.row)], statistics.objects) for each in whole)])
     taken.update(each for slot in clause.slots for each in slot.words)
     likeliest = likeliest_beginnings(statistics, word, most, taken)
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
-        clause.slots.extend(_misspelt(held, edits, clause.weight, statistics.objects))
+        clause.slots.extend(_misspelt(held, edits, weight, statistics.objects))
 
 
 def _misspelt(held: HeldWords, edits: int, weight: float, objects: int) -> Iterator[Slot]:
