@@ -36,11 +36,17 @@ def decimals_of(argument: str, value: Any, ceiling: float) -> float:
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a number from 0 to {ceiling:g}")
 
 
-def nothing_behind(bucket: str, object: str) -> InvalidArgument:
-    """Return the error for a page that follows an object that does not exist."""
+def nothing_behind(bucket: str, object: str, *, is_one: bool = True) -> InvalidArgument:
+    """Return the error for a page that follows an object that does not exist.
+
+    Args:
+        is_one: one bucket is read; else several, and the object follows the name of its bucket and a slash.
+    """
+    place = f"the bucket {bucket!r}" if is_one else "the buckets"
+    form = "" if is_one else ", as <bucket>/<object> or as a hit of these buckets"
     return InvalidArgument(
-        f"after is {object!r}, which is no object of the bucket {bucket!r} (any more); allowed is an object that "
-        "exists, or None to begin again",
+        f"after is {str(object)!r}, which is no object of {place} (any more); allowed is an object that exists{form}, "
+        "or None to begin again",
         "not_found",
     )
 
@@ -80,6 +86,13 @@ def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
     if isinstance(word, str) and word in allowed:
         return word
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are {', '.join(allowed)}")
+
+
+def call_of(argument: str, value: Any) -> Any:
+    """Return a function that is called meanwhile, or None."""
+    if value is None or callable(value):
+        return value
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed are a function, and None")
 
 
 def path_of(argument: str, value: Any) -> str:

@@ -134,9 +134,16 @@ def shown(value: object) -> str:
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
 
     if value is None or isinstance(value, str | bytes | int | float | Decimal):
-        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+        plain = str(value) if isinstance(value, str) else value  # kinds of str may have a repr of their own
+        text = ascii(plain) if isinstance(plain, str) and not plain.isprintable() else repr(plain)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return f"of type {type(value).__name__}"
+
+
+def shown_part(value: object) -> str:
+    """Return a value inside another one for an error message, such as one of a dict."""
+    text = shown(value)
+    return f"a value {text}" if text.startswith("of type ") else text
 
 
 def _invalid(argument: str, value: object, allowed: str, detail: str) -> InvalidArgument:

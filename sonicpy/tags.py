@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import shown, shown_part
 
 TAGS_MAX: Final = 64
 """Tags of an object, at most."""
@@ -40,7 +40,7 @@ def tag_of(tag: Any) -> str:
         if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
             return normal
     raise InvalidArgument(
-        f"tags is a list with {shown(tag)}; allowed are tags of {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]"
+        f"tags is a list with {shown_part(tag)}; allowed are tags of {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]"
     )
 
 
