@@ -238,7 +238,6 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
     first, buckets = one_or_several(bucket)
-    taken = {"offset": 0, **checked(verb, options)}
-    if buckets and taken.get("after") is not None:
-        taken["after"] = behind_hit(taken["after"])
-    return Search(collection, first, text, **taken, buckets=buckets)
+    if buckets and "after" in options:
+        options = {**options, "after": behind_hit(options["after"])}
+    return Search(collection, first, text, **{"offset": 0, **checked(verb, options)}, buckets=buckets)

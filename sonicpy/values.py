@@ -12,7 +12,7 @@ from numbers import Rational
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown, shown_part
+from sonicpy.ids import index_of, shown, shown_part
 
 VALUES_MAX: Final = 16
 """Names of values in a bucket, at most."""
@@ -128,6 +128,15 @@ def value_of(name: str, value: Any) -> GivenValue:
     return found
 
 
+def number_in_value(value: Any) -> int | None:
+    """Return the number that an object gets for a value, for comparisons; None: it is none, or a point."""
+    try:
+        found = GivenValue(None) if isinstance(value, str) else value_of("number", value)
+    except InvalidArgument:
+        return None
+    return None if found.is_point else found.value
+
+
 def _value(value: Any) -> GivenValue | None:
     """Return a value; None: it is none."""
     if value is None:
@@ -144,7 +153,8 @@ def _value(value: Any) -> GivenValue | None:
     if isinstance(value, date):
         return GivenValue((value - EPOCH.date()).days * 86_400)
     if isinstance(value, SupportsIndex):  # True and False, and numbers of numpy, too
-        return GivenValue(value.__index__())
+        whole_number = index_of(value)
+        return None if whole_number is None else GivenValue(whole_number)
     if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
         return GivenValue(whole)
     return None

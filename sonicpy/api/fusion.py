@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Any
 
 from sonicpy.api.hits import Hits
-from sonicpy.arguments import number_of
+from sonicpy.arguments import number_of, plain_scalar
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown, shown_part
 
@@ -32,6 +32,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
     scores = hits.scores
     if scores is None:
         raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
+    weight = plain_scalar(weight)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
         raise InvalidArgument(f"weight is {shown(weight)}; allowed is a number from 0 on")
     if limit is not None:
@@ -48,7 +49,7 @@ def _pairs(others: Any) -> Iterator[tuple[Any, float]]:
     """Yield the objects and scores of others. Raises InvalidArgument: a member is no pair of an object and a score."""
     if isinstance(others, str) or not isinstance(others, Iterable):
         raise InvalidArgument(f"others is {shown(others)}; allowed are (object, score) pairs, and a dict of scores")
-    for place, pair in enumerate(others.items() if isinstance(others, Mapping) else others):
+    for place, pair in enumerate(others.items() if hasattr(others, "items") else others):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidArgument(f"others has {shown_part(pair)} at {place}; allowed are (object, score) pairs")
         yield pair[0], _score(pair[1], place)

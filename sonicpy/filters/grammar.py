@@ -18,7 +18,6 @@ from typing import Any as AnyValue
 from typing import NamedTuple, NoReturn
 from unicodedata import normalize
 
-from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import (
     INT_MAX,
     INT_MIN,
@@ -36,7 +35,7 @@ from sonicpy.filters.conditions import (
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown, shown_part
 from sonicpy.tags import GRAMMAR_WORDS, shown_tag, tag_of
-from sonicpy.values import NAME_RULE, is_name, value_of
+from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64
 MEMBERS_MAX = 1_000
@@ -384,14 +383,10 @@ def _dict_range(name: str, shown_name: str, wanted: tuple[AnyValue, ...]) -> str
 
 
 def _dict_number(name: str, value: AnyValue) -> int:
-    """Return a number as objects get it as a value: dates and times are seconds since 1970."""
-    try:
-        found = value_of(name, value)
-    except InvalidArgument:
-        found = None
-    if found is None or found.value is None or found.is_point:
+    found = number_in_value(value)
+    if found is None:
         raise refused(
             f"filter has {shown_part(value)} for {shown(name)}; allowed are whole numbers of 64 bits, dates and times, "
             "a list of them, and (low, high)"
         )
-    return found.value
+    return found

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown, shown_part
 from sonicpy.tags import tag_of
-from sonicpy.values import NAME_RULE, is_name, point_of, unpack_point
+from sonicpy.values import NAME_RULE, is_name, number_in_value, point_of, unpack_point
 
 SCORE, NEWEST = "score", "newest"
 DISTANCE = "distance"
@@ -216,11 +217,17 @@ def _is_listed(facets: Any) -> bool:
 
 
 def _range_text(name: str, bounds: Any) -> str:
-    if not isinstance(bounds, list | tuple) or not all(type(bound) is int for bound in bounds):
-        raise refused(
-            f"facets has {shown_part(bounds)} for {shown(name)}; allowed are a list of whole numbers, and None"
-        )
-    return f"{name}: {','.join(map(str, bounds))}"
+    if not isinstance(bounds, list | tuple | range):
+        raise _wrong_bounds(name, shown_part(bounds))
+    numbers = [number_in_value(bound) for bound in bounds]
+    if None in numbers or not numbers:
+        raise _wrong_bounds(name, shown_part(bounds[numbers.index(None)]) if numbers else "no bound")
+    return f"{name}: {','.join(map(str, numbers))}"
+
+
+def _wrong_bounds(name: str, found: str) -> InvalidArgument:
+    allowed = "a list of whole numbers of 64 bits, dates and times, and None"
+    return refused(f"facets has {found} for {shown(name)}; allowed are {allowed}")
 
 
 def _facet(name: str, bounds: list[int]) -> Facet:

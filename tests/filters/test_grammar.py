@@ -187,10 +187,13 @@ def test_facets() -> None:
     assert parse_of("size:*, *") == (Facet("size:"), Facet(""))
     assert parse_ranges("price: 0,5; time: -1") == (Facet("price", (0, 5)), Facet("time", (-1,)))
     assert facets_texts({"size:*": None, "price": [0, 5]}) == ("size:*", "price: 0,5")
+    assert facets_texts({"price": (0, 5.0), "time": range(0, 9, 4), "day": [date(1970, 1, 2)]})[1] == (
+        "price: 0,5;time: 0,4,8;day: 86400"
+    )
     assert facets_texts(["size:*"]) == facets_texts("size:*") == ("size:*", None)
     for text in ("price", "price: ", "price: 5,1", "price: x", f"price: {2**63}", "a b: 5", "size:: 5"):
         with pytest.raises(InvalidArgument, match="^ranges "):
             parse_ranges(text)
-    for wrong in (5, {"price": 5}, {"price": [1.5]}, ["size"], {5: None}):
+    for wrong in (5, {"price": 5}, {"price": [1.5]}, {"price": ["5"]}, {"price": []}, ["size"], {5: None}):
         with pytest.raises(InvalidArgument, match="^(of|facets) "):
             facets_texts(wrong)
