@@ -29,9 +29,15 @@ class Named(str, enum.Enum):  # noqa: UP042  StrEnum has another str()
     TEXT = "shirt"
 
 
+def pushed(index: Index, object: str, text: str) -> list[str]:
+    """Push a text; return all names and words."""
+    index.push(C, B, object, text)
+    return [*index.bucket(C, B), *index.words(C, B)]
+
+
 CALLS: dict[str, Callable[[Index, Any], Any]] = {
-    "push": lambda index, text: index.push(C, B, "o2", text) or list(index.bucket(C, B)),
-    "object": lambda index, text: index.push(C, B, text, "hat") or list(index.bucket(C, B)),
+    "push": lambda index, text: pushed(index, "o2", text),
+    "object": lambda index, text: pushed(index, text, "hat"),
     "upsert": lambda index, text: (index.upsert(C, B, "o1", text), index.words(C, B)),
     "named": lambda index, text: (index.upsert(C, B, "o1", {"title": text}), index.words(C, B)),
     "rows": lambda index, text: (index.push_many([(text, text)], collection=C, bucket=B).indexed, index.words(C, B)),
