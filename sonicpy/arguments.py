@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import index_of, plain_str, shown
 from sonicpy.langcodes import LANG_CODES, language_code
 
 NUMBER_MAX = 2**32 - 1
@@ -20,27 +20,40 @@ LANGUAGES = (
 )
 
 
+def plain_scalar(value: Any) -> Any:
+    """Return a scalar of numpy, or an array of no dimension, as Python's own number; anything else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
 def number_of(argument: str, value: Any) -> int:
     """Return a limit or an offset: a whole number from 0 on."""
     if type(value) is int and 0 <= value <= NUMBER_MAX:
         return value
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or value.__index__() < 0:
+    whole = None if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index_of(value)
+    if whole is None or whole < 0:
         raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a whole number from 0 on")
-    return min(value.__index__(), NUMBER_MAX)
+    return min(whole, NUMBER_MAX)
 
 
 def decimals_of(argument: str, value: Any, ceiling: float) -> float:
     """Return a number from 0 to a ceiling, rounded to six decimals."""
+    value = plain_scalar(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= ceiling:
         return round(float(value), 6)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a number from 0 to {ceiling:g}")
 
 
-def nothing_behind(bucket: str, object: str) -> InvalidArgument:
-    """Return the error for a page that follows an object that does not exist."""
+def nothing_behind(bucket: str, object: str, *, is_one: bool = True) -> InvalidArgument:
+    """Return the error for a page that follows an object that does not exist.
+
+    Args:
+        is_one: one bucket is read; else several, and the object follows the name of its bucket and a slash.
+    """
+    place = f"the bucket {bucket!r}" if is_one else "the buckets"
+    form = "" if is_one else ", as <bucket>/<object> or as a hit of these buckets"
     return InvalidArgument(
-        f"after is {object!r}, which is no object of the bucket {bucket!r} (any more); allowed is an object that "
-        "exists, or None to begin again",
+        f"after is {str(object)!r}, which is no object of {place} (any more); allowed is an object that exists{form}, "
+        "or None to begin again",
         "not_found",
     )
 
@@ -53,7 +66,7 @@ def nothing_to_tag() -> InvalidArgument:
 def text_of(argument: str, value: Any) -> str:
     """Return a text."""
     if isinstance(value, str):
-        return value
+        return plain_str(value)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a str", "invalid_format")
 
 
@@ -69,17 +82,26 @@ def language_of(lang: Any) -> str | None:
 
 def switch_of(argument: str, value: Any) -> bool:
     """Return a switch: True or False."""
-    if isinstance(value, int) and value in (0, 1):
-        return bool(value)
+    given = plain_scalar(value)
+    if isinstance(given, int) and given in (0, 1):
+        return bool(given)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are True and False")
 
 
 def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
     """Return one of a few words; a whole number represents its digits."""
-    word = str(value) if type(value) is int else value
+    given = plain_scalar(value)
+    word = str(given) if type(given) is int else given
     if isinstance(word, str) and word in allowed:
-        return word
+        return plain_str(word)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are {', '.join(allowed)}")
+
+
+def call_of(argument: str, value: Any) -> Any:
+    """Return a function that is called meanwhile, or None."""
+    if value is None or callable(value):
+        return value
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed are a function, and None")
 
 
 def path_of(argument: str, value: Any) -> str:

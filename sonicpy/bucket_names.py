@@ -135,6 +135,12 @@ def in_bucket(bucket: str, object: str) -> str:
     return f"{bucket.replace('%', '%25').replace('/', '%2F')}/{object}"
 
 
+def behind_hit(after: Any) -> Any:
+    """Return the object that a page of several buckets follows: a hit of them as `in_bucket`, a text as it is."""
+    bucket = getattr(after, "bucket", None)
+    return after if bucket is None else in_bucket(bucket, str(after))
+
+
 def split_bucket(item: str) -> tuple[str, str]:
     """Return the bucket and the object that `in_bucket` put together."""
     bucket, _, object = item.partition("/")

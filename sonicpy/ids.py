@@ -84,6 +84,19 @@ def check_names(collection: Any, bucket: Any, object: Any = None, *, compat: boo
         check_object(object, compat=compat, new=new)
 
 
+def index_of(value: SupportsIndex) -> int | None:
+    """Return a value as a whole number; None: it is none, as an array of several, which has the method, too."""
+    try:
+        return value.__index__()
+    except TypeError:
+        return None
+
+
+def plain_str(text: str) -> str:
+    """Return the letters of any kind of str, such as a member of an enumeration, a hit or markup, as a str."""
+    return text if type(text) is str else str.__str__(text)
+
+
 def object_name(object: Any) -> str:
     """Return the name of an object as a str.
 
@@ -96,7 +109,7 @@ def object_name(object: Any) -> str:
     from uuid import UUID  # noqa: PLC0415  loaded when it is needed
 
     if isinstance(object, str | UUID):
-        return str(object)
+        return plain_str(object) if isinstance(object, str) else str(object)
     number = object if type(object) is int else _whole(object)
     if number is None or number.bit_length() > _BITS_MAX:
         raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
@@ -108,10 +121,7 @@ def _whole(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, SupportsIndex):
-        try:
-            return value.__index__()
-        except TypeError:
-            return None
+        return index_of(value)
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
 
     if isinstance(value, Decimal):
@@ -134,9 +144,16 @@ def shown(value: object) -> str:
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
 
     if value is None or isinstance(value, str | bytes | int | float | Decimal):
-        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+        plain = plain_str(value) if isinstance(value, str) else value  # kinds of str may have a repr of their own
+        text = ascii(plain) if isinstance(plain, str) and not plain.isprintable() else repr(plain)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return f"of type {type(value).__name__}"
+
+
+def shown_part(value: object) -> str:
+    """Return a value inside another one for an error message, such as one of a dict."""
+    text = shown(value)
+    return f"a value {text}" if text.startswith("of type ") else text
 
 
 def _invalid(argument: str, value: object, allowed: str, detail: str) -> InvalidArgument:

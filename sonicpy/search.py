@@ -6,7 +6,7 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from sonicpy.bucket_names import AnyBucket, one_or_several
+from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.filters.sorting import SCORE, facets_texts, parse_sort
 from sonicpy.ids import Scope
 from sonicpy.options import checked
@@ -109,7 +109,7 @@ class FacetSearch(NamedTuple):
     """A question for facets: counts over all objects that answer a search.
 
     Attributes:
-        collection, bucket, text, lang, stem, complete, filter, buckets: as in Search.
+        collection, bucket, text, lang, stem, complete, filter, buckets, syntax, match, fuzzy, fields: as in Search.
         limit: the number of tags of a facet, at most.
         of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
         ranges: the values that are counted, with the bounds of their ranges. None: no values.
@@ -128,6 +128,10 @@ class FacetSearch(NamedTuple):
     ranges: str | None = None
     apart: bool = False
     buckets: tuple[str, ...] = ()
+    syntax: str = "plain"
+    match: str = "auto"
+    fuzzy: str = "auto"
+    fields: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -137,11 +141,11 @@ class FacetSearch(NamedTuple):
     @property
     def search(self) -> Search:
         """The search whose answer is counted."""
-        collection, bucket, text, _, lang, stem, complete, condition, *_ = self
-        return Search(
-            collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition,
-            buckets=self.buckets,
-        )  # fmt: skip
+        return Search(limit=0, offset=0, total=True, **{name: getattr(self, name) for name in COUNTED})
+
+
+COUNTED = tuple(name for name in FacetSearch._fields if name in Search._fields and name != "limit")
+"""The fields of a search that decide which objects answer: its facets have them, too."""
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -172,9 +176,18 @@ class QueryOptions(ExplainOptions, total=False):
     boost: str | None
 
 
-class FacetOptions(ExplainOptions, total=False):
+class FacetOptions(TypedDict, total=False):
     """The options of `facets`."""
 
+    limit: int
+    lang: str | None
+    stem: bool
+    complete: bool
+    filter: FilterLike
+    syntax: str
+    match: str
+    fuzzy: int | str
+    fields: FieldsLike
     of: str | None
     ranges: str | None
     apart: bool
@@ -192,11 +205,8 @@ def joined(search: Search, facets: Any) -> FacetSearch | None:
     if facets is None:
         return None
     of, ranges = facets_texts(facets)
-    collection, bucket, text = search[:3]
-    return FacetSearch(
-        collection, bucket, text, FACET_TAGS, search.lang, search.stem, search.complete, search.filter, of, ranges,
-        buckets=search.buckets,
-    )  # fmt: skip
+    same = {name: getattr(search, name) for name in COUNTED}
+    return FacetSearch(**same, limit=FACET_TAGS, of=of, ranges=ranges)
 
 
 def facets_asked(collection: str, bucket: AnyBucket, text: str, options: Mapping[str, Any]) -> FacetSearch:
@@ -228,4 +238,6 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
     first, buckets = one_or_several(bucket)
+    if buckets and "after" in options:
+        options = {**options, "after": behind_hit(options["after"])}
     return Search(collection, first, text, **{"offset": 0, **checked(verb, options)}, buckets=buckets)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import plain_str, shown, shown_part
 
 TAGS_MAX: Final = 64
 """Tags of an object, at most."""
@@ -36,11 +36,11 @@ def tag_of(tag: Any) -> str:
         InvalidArgument: it is none.
     """
     if isinstance(tag, str) and not _UNFIT.search(tag):
-        normal = normalize("NFC", tag)
+        normal = normalize("NFC", plain_str(tag))
         if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
             return normal
     raise InvalidArgument(
-        f"tags is a list with {shown(tag)}; allowed are tags of {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]"
+        f"tags is a list with {shown_part(tag)}; allowed are tags of {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]"
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from sonicpy.arguments import text_of
+from sonicpy.arguments import plain_scalar, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
@@ -74,6 +74,7 @@ def _entry(entry: str) -> tuple[str, float | None]:
 def _weight(name: str, weight: Any) -> float | None:
     if weight is None:
         return None
+    weight = plain_scalar(weight)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= WEIGHT_MAX:
         raise InvalidArgument(f"fields gives {name} the weight {shown(weight)}; allowed is 0 to {WEIGHT_MAX:g}")
     return float(weight)

@@ -12,7 +12,7 @@ from numbers import Rational
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import index_of, shown, shown_part
 
 VALUES_MAX: Final = 16
 """Names of values in a bucket, at most."""
@@ -71,12 +71,17 @@ def shown_point(value: int) -> str:
     return "/".join(_degrees(part) for part in unpack_point(value))
 
 
+def is_name(name: Any) -> bool:
+    """Return whether values may have this name."""
+    return isinstance(name, str) and NAME.match(name) is not None
+
+
 def name_of(name: Any) -> str:
     """Return the name of values. Raises InvalidArgument if it is none."""
-    if isinstance(name, str) and NAME.match(name):
-        return name
+    if is_name(name):
+        return str(name)
     raise InvalidArgument(
-        f"values is a dict with the name {shown(name)}; allowed are {NAME_RULE}",
+        f"values is a dict with {shown_part(name)} as a name; allowed are {NAME_RULE}",
         "invalid_meta_value",
         f"SET[{shown(name)}]",
     )
@@ -116,11 +121,20 @@ def value_of(name: str, value: Any) -> GivenValue:
         found = None
     if found is None or (found.value is not None and not VALUE_MIN <= found.value <= VALUE_MAX):
         raise InvalidArgument(
-            f"values is a dict with {shown(value)} as {name}; allowed are {VALUE_RULE}",
+            f"values is a dict with {shown_part(value)} as {name}; allowed are {VALUE_RULE}",
             "invalid_meta_value",
             f"SET[{name}={shown(value)}]",
         )
     return found
+
+
+def number_in_value(value: Any) -> int | None:
+    """Return the number that an object gets for a value, for comparisons; None: it is none, or a point."""
+    try:
+        found = GivenValue(None) if isinstance(value, str) else value_of("number", value)
+    except InvalidArgument:
+        return None
+    return None if found.is_point else found.value
 
 
 def _value(value: Any) -> GivenValue | None:
@@ -139,7 +153,8 @@ def _value(value: Any) -> GivenValue | None:
     if isinstance(value, date):
         return GivenValue((value - EPOCH.date()).days * 86_400)
     if isinstance(value, SupportsIndex):  # True and False, and numbers of numpy, too
-        return GivenValue(value.__index__())
+        whole_number = index_of(value)
+        return None if whole_number is None else GivenValue(whole_number)
     if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
         return GivenValue(whole)
     return None

@@ -32,6 +32,15 @@ def test_what_cannot_be_fused() -> None:
         sonicpy.fuse(sonicpy.Hits(["o1"]), {})
     with pytest.raises(sonicpy.InvalidArgument, match=r"^weight is -1; allowed is a number from 0 on$"):
         sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=-1)
+    hits = sonicpy.Hits(["o1"], [1.0])
+    for others in ("o1", 5, None, ["o1"], [5], [None], [("o1",)], {"o1": "x"}, {"o1": None}, [("o1", float("nan"))]):
+        with pytest.raises(sonicpy.InvalidArgument, match="^others (is|has) .*; allowed are "):
+            sonicpy.fuse(hits, others)  # type: ignore[arg-type]
+    for limit in (-1, "1", 1.5):
+        with pytest.raises(sonicpy.InvalidArgument, match="^limit is "):
+            sonicpy.fuse(hits, {}, limit=limit)  # type: ignore[arg-type]
+    with pytest.raises(sonicpy.InvalidArgument, match="^hits is of type list; allowed are hits of a query"):
+        sonicpy.fuse(["o1"], {})  # type: ignore[arg-type]
     assert sonicpy.fuse(sonicpy.Hits(["7"], [1.0]), {7: 1.0, "8": 0.2}).scores == [1.5, 0.1], "names as push takes them"
 
 

@@ -9,7 +9,7 @@ from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
-from sonicpy.ids import ObjectName, check_bucket, check_collection
+from sonicpy.ids import ObjectName, check_bucket, check_collection, plain_str
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions, SimilarOptions
 from sonicpy.vectors import Vector
@@ -143,8 +143,8 @@ class Bucket:
         check_collection(collection)
         check_bucket(bucket)
         self._index = index
-        self.collection = collection
-        self.bucket = bucket
+        self.collection = plain_str(collection)
+        self.bucket = plain_str(bucket)
 
     def push(
         self,

@@ -1,11 +1,13 @@
 """Fusion: hits by words and hits by another index, such as one of vectors, in one order by the sum of their scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from sonicpy.api.hits import Hits
+from sonicpy.arguments import number_of, plain_scalar
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import object_name, shown
+from sonicpy.ids import object_name, shown, shown_part
 
 Others = Mapping[Any, float] | Iterable[tuple[Any, float]]
 
@@ -25,14 +27,35 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
     Raises:
         InvalidArgument: the hits have no scores, or an argument is not allowed.
     """
+    if not isinstance(hits, Hits):
+        raise InvalidArgument(f"hits is {shown(hits)}; allowed are hits of a query")
     scores = hits.scores
     if scores is None:
         raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
+    weight = plain_scalar(weight)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
         raise InvalidArgument(f"weight is {shown(weight)}; allowed is a number from 0 on")
+    if limit is not None:
+        number_of("limit", limit)
     sums = dict(zip(hits.objects, scores, strict=True))
-    for name, score in others.items() if isinstance(others, Mapping) else others:
+    for name, score in _pairs(others):
         oid = object_name(name)
-        sums[oid] = sums.get(oid, 0.0) + weight * float(score)
+        sums[oid] = sums.get(oid, 0.0) + weight * score
     order = sorted(sums, key=lambda oid: -sums[oid])[:limit]
     return Hits(order, [sums[oid] for oid in order])
+
+
+def _pairs(others: Any) -> Iterator[tuple[Any, float]]:
+    """Yield the objects and scores of others. Raises InvalidArgument: a member is no pair of an object and a score."""
+    if isinstance(others, str) or not isinstance(others, Iterable):
+        raise InvalidArgument(f"others is {shown(others)}; allowed are (object, score) pairs, and a dict of scores")
+    for place, pair in enumerate(others.items() if hasattr(others, "items") else others):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidArgument(f"others has {shown_part(pair)} at {place}; allowed are (object, score) pairs")
+        yield pair[0], _score(pair[1], place)
+
+
+def _score(score: Any, place: int) -> float:
+    if hasattr(score, "__float__") and isfinite(found := float(score)):
+        return found
+    raise InvalidArgument(f"others has the score {shown_part(score)} at {place}; allowed are finite numbers")

@@ -202,7 +202,9 @@ class Hits(tuple[Hit, ...]):
             names, scores, *rest = self.__getnewargs__()
             total, whole, hows, corrected, buckets = rest
             scores, hows, buckets = (None if each is None else each[place] for each in (scores, hows, buckets))
-            return Hits(names[place], scores, total, whole, hows, corrected, buckets)
+            found = Hits(names[place], scores, total, whole, hows, corrected, buckets)
+            found._facets = self._facets  # of the whole answer, as the total
+            return found
         each: Any = (None if some is None else some[place] for some in (self._scores, self._hows, self._buckets))
         return Hit(tuple.__getitem__(self, place), *each)
 
@@ -229,10 +231,9 @@ class Hits(tuple[Hit, ...]):
         from sonicpy.api.html import html_table  # noqa: PLC0415  loaded when it is needed
 
         caption = "" if self._total is None else f"{len(self)} of {self._total} objects"
-        if self._scores is None:
-            return html_table(("", "object"), enumerate(self.objects, 1), caption)
-        rows = [(place, object, score) for place, (object, score) in enumerate(self.pairs(), 1)]
-        return html_table(("", "object", "score"), rows, caption)
+        columns = {"": range(1, len(self) + 1), "bucket": self._buckets, "object": self.objects, "score": self._scores}
+        there = {name: column for name, column in columns.items() if column is not None}
+        return html_table(tuple(there), zip(*there.values(), strict=True), caption)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -16,7 +16,7 @@ from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import check_names, object_name, shown
+from sonicpy.ids import check_names, object_name, plain_str, shown
 from sonicpy.tags import tags_of
 from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
@@ -148,6 +148,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         collection, bucket, oid, text, lang = parts[:5]
         more: RowExtras = {}
         texts: dict[str, str] | None = None
+        name = ""
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
@@ -163,13 +164,13 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 text = " ".join(filter(None, texts.values()))
         except InvalidArgument as error:
             reason = "the name of the object is missing" if is_missing(oid) else str(error)
-            yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
+            yield Refused(number, plain_str(oid) if isinstance(oid, str) else name, reason)
             continue
         if type(text) is not str:
             if not isinstance(text, str):
                 yield Refused(number, name, _wrong_text(text))
                 continue
-            text = str(text)
+            text = plain_str(text)
         yield Row(collection, bucket, name, text, lang, **more, texts=texts)
 
 

@@ -95,6 +95,8 @@ def _several(columns: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _value_columns(values: Any) -> dict[str, str]:
     """Return the column of each value by its name. Raises InvalidArgument."""
+    if values and not isinstance(values, Mapping | str) and not _are_columns(values):
+        raise InvalidArgument(f"values is {shown(values)}; allowed are names of columns, and a dict of columns by name")
     columns = dict(values) if isinstance(values, Mapping) else {name: name for name in _several(values)}
     if not all(isinstance(column, str) for column in columns.values()):
         raise InvalidArgument(f"values is {shown(values)}; allowed are names of columns")

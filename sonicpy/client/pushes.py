@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
-from sonicpy.arguments import language_of
+from sonicpy.arguments import call_of, language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines, tagging, upsert_lines
@@ -144,7 +144,7 @@ class ReportBuilder:
     """
 
     def __init__(self, progress: OnProgress | None) -> None:
-        self._progress = progress
+        self._progress = call_of("progress", progress)
         self._report = PushReport()
         self._done = 0
 

@@ -33,8 +33,9 @@ from sonicpy.filters.conditions import (
     literals,
 )
 from sonicpy.filters.refusal import refused
-from sonicpy.ids import shown
+from sonicpy.ids import shown, shown_part
 from sonicpy.tags import GRAMMAR_WORDS, shown_tag, tag_of
+from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64
 MEMBERS_MAX = 1_000
@@ -46,7 +47,7 @@ SPHERE_MAX = 20_037_509
 TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign><=|>=|!=|[<>=(),])|(?P<word>[\w.:/-]+))""", re.DOTALL
 )
-NUMBER = re.compile(r"-?\d{1,19}")
+NUMBER = re.compile(r"-?\d{1,99}")
 DISTANCE = re.compile(r"(\d{1,8})(?:\.(\d{1,3}))?(m|km)?")
 ANGLE = re.compile(r"(-?)(\d{1,3})(?:\.(\d{1,15}))?")
 UNITS = {"m": 1, "km": 1_000}
@@ -209,24 +210,34 @@ class _Parser:
 
     def _condition(self) -> Condition:
         if self._takes_word("HAS"):
-            return Range(self._name("a name of values behind HAS"))
+            start = self._next
+            return Range(self._of_values(start, self._name("a name of values behind HAS")))
+        start = self._next
         name = self._name("a tag, a name of values, NOT or an opening bracket")
         if self._next.kind == "sign" and self._next.text in _COMPARISONS:
             sign = self._take().text
             if name == TAG_NAME and sign in ("=", "!="):
                 tagged = HasTag((tag_of(self._name("a tag")),))
                 return tagged if sign == "=" else Not(tagged)
-            return _COMPARISONS[sign](name, self._number(name))
+            return _COMPARISONS[sign](self._of_values(start, name), self._number(name))
         if self._takes_word("IN"):
-            return self._members(name)
+            return self._members(name if name == TAG_NAME else self._of_values(start, name))
         if self._takes_word("WITHIN"):
-            return self._within(name)
+            return self._within(self._of_values(start, name))
         return HasTag((tag_of(name),))
 
     def _name(self, allowed: str) -> str:
         if not self._next.is_name:
             self._fail(allowed)
         return self._take().text
+
+    def _of_values(self, token: Token, name: str) -> str:
+        """Return a name of values. Raises InvalidArgument if no values have such a name."""
+        if is_name(name):
+            return name
+        raise refused(
+            f"at letter {token.at + 1} of the filter is {shown(name)} as a name of values; allowed are {NAME_RULE}"
+        )
 
     def _number(self, name: str) -> int:
         if self._next.kind != "word" or not NUMBER.fullmatch(self._next.text):
@@ -333,8 +344,8 @@ _COMPARISONS = {
 
 def _clause(name: AnyValue, wanted: AnyValue) -> str:
     """Return the text of a condition of a dict."""
-    if not isinstance(name, str) or not name:
-        raise refused(f"filter has the key {shown(name)}; allowed are `tag` and names of values")
+    if not is_name(name):
+        raise refused(f"filter has {shown_part(name)} as a key; allowed are `tag` and names of values")
     if name == TAG_NAME:
         return _dict_tags(wanted)
     shown_name = shown_tag(name)
@@ -349,7 +360,7 @@ def _clause(name: AnyValue, wanted: AnyValue) -> str:
 def _dict_tags(wanted: AnyValue) -> str:
     members = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(members, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in members):
-        raise refused(f"filter has {shown(wanted)} for 'tag'; allowed are a tag and a list of tags")
+        raise refused(f"filter has {shown_part(wanted)} for 'tag'; allowed are a tag and a list of tags")
     ordered = sorted(members) if isinstance(members, set | frozenset) else list(members)
     return f"{TAG_NAME} IN ({', '.join(shown_tag(tag_of(each)) for each in _counted(TAG_NAME, ordered))})"
 
@@ -362,7 +373,7 @@ def _counted(name: str, members: list[AnyValue]) -> list[AnyValue]:
 
 def _dict_range(name: str, shown_name: str, wanted: tuple[AnyValue, ...]) -> str:
     if len(wanted) != 2:
-        raise refused(f"filter has {shown(wanted)} for {shown(name)}; allowed is (low, high), each a number or None")
+        raise refused(f"filter has {len(wanted)} bounds for {shown(name)}; allowed is (low, high), either may be None")
     bounds = [
         f"{shown_name} {sign} {_dict_number(name, bound)}"
         for sign, bound in zip((">=", "<="), wanted, strict=True)
@@ -372,9 +383,10 @@ def _dict_range(name: str, shown_name: str, wanted: tuple[AnyValue, ...]) -> str
 
 
 def _dict_number(name: str, value: AnyValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not INT_MIN <= value <= INT_MAX:
+    found = number_in_value(value)
+    if found is None:
         raise refused(
-            f"filter has {shown(value)} for {shown(name)}; allowed are whole numbers of 64 bits, a list of them, and "
-            "(low, high)"
+            f"filter has {shown_part(value)} for {shown(name)}; allowed are whole numbers of 64 bits, dates and times, "
+            "a list of them, and (low, high)"
         )
-    return value
+    return found

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
 from sonicpy.filters.refusal import refused
-from sonicpy.ids import shown
+from sonicpy.ids import shown, shown_part
 from sonicpy.tags import tag_of
-from sonicpy.values import point_of, unpack_point
+from sonicpy.values import NAME_RULE, is_name, number_in_value, point_of, unpack_point
 
 SCORE, NEWEST = "score", "newest"
 DISTANCE = "distance"
@@ -56,14 +57,21 @@ def parse_sort(text: str) -> Sort:
     """
     words = text.split()
     if len(words) >= 3 and words[0] == DISTANCE:
-        return Sort(words[1], point=_point_of("".join(words[2:])))
+        return Sort(_name_in("sort", words[1]), point=_point_of("".join(words[2:])))
     if len(words) != 1 or words[0] in ("-", f"-{SCORE}", f"-{NEWEST}"):
         raise refused(
             f"sort is {shown(text)}; allowed are score, newest, a name of values such as price, -price for the highest "
             "first, and distance place 47.21,-1.55"
         )
     (word,) = words
-    return Sort(word.removeprefix("-"), word.startswith("-"))
+    return Sort(_name_in("sort", word.removeprefix("-")), word.startswith("-"))
+
+
+def _name_in(option: str, name: str) -> str:
+    """Return a name of values. Raises InvalidArgument: no values can have it, so it would order nothing."""
+    if is_name(name):
+        return name
+    raise refused(f"{option} has {shown(name)} as a name of values; allowed is one name of {NAME_RULE}")
 
 
 def _point_of(text: str) -> tuple[int, int]:
@@ -122,7 +130,7 @@ def parse_boost(text: str) -> Boost:
             f"boost is {shown(text)}; allowed are a name of values such as population, and times with a half-life "
             "in s, m, h, d or w such as time 7d"
         )
-    return Boost(words[0], None if half is None else int(half[1]) * SECONDS[half[2]])
+    return Boost(_name_in("boost", words[0]), None if half is None else int(half[1]) * SECONDS[half[2]])
 
 
 def boost_text(value: Any) -> str:
@@ -161,7 +169,7 @@ def parse_ranges(text: str) -> tuple[Facet, ...]:
             raise refused(
                 f"ranges is {shown(text)}; allowed are names of values with bounds, such as price: 0,1000,5000"
             )
-        found.append(_facet(name.strip(), [int(bound) for bound in bounds]))
+        found.append(_facet(_name_in("ranges", name.strip()), [int(bound) for bound in bounds]))
     return _bounded(found)
 
 
@@ -209,17 +217,31 @@ def _is_listed(facets: Any) -> bool:
 
 
 def _range_text(name: str, bounds: Any) -> str:
-    if not isinstance(bounds, list | tuple) or not all(type(bound) is int for bound in bounds):
-        raise refused(f"facets has {shown(bounds)} for {shown(name)}; allowed are a list of whole numbers, and None")
-    return f"{name}: {','.join(map(str, bounds))}"
+    if not isinstance(bounds, list | tuple | range):
+        raise _wrong_bounds(name, shown_part(bounds))
+    numbers = [number_in_value(bound) for bound in bounds]
+    if None in numbers or not numbers:
+        raise _wrong_bounds(name, shown_part(bounds[numbers.index(None)]) if numbers else "no bound")
+    return f"{name}: {','.join(map(str, numbers))}"
+
+
+def _wrong_bounds(name: str, found: str) -> InvalidArgument:
+    allowed = "a list of whole numbers of 64 bits, dates and times, and None"
+    return refused(f"facets has {found} for {shown(name)}; allowed are {allowed}")
 
 
 def _facet(name: str, bounds: list[int]) -> Facet:
     if len(bounds) > BOUNDS_MAX or bounds != sorted(set(bounds)):
-        raise refused(f"ranges has the bounds {shown(bounds)}; allowed are up to {BOUNDS_MAX} numbers that rise")
+        raise refused(
+            f"ranges has the bounds {shown(_listed(bounds))}; allowed are up to {BOUNDS_MAX} numbers that rise"
+        )
     if not all(INT_MIN <= bound <= INT_MAX for bound in bounds):
-        raise refused(f"ranges has the bounds {shown(bounds)}; allowed are numbers of 64 bits")
+        raise refused(f"ranges has the bounds {shown(_listed(bounds))}; allowed are numbers of 64 bits")
     return Facet(name, tuple(bounds))
+
+
+def _listed(bounds: list[int]) -> str:
+    return ",".join(map(str, bounds))
 
 
 def _bounded(facets: list[Facet]) -> tuple[Facet, ...]:

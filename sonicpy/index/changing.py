@@ -11,7 +11,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
-from sonicpy.ids import ObjectName, check_collection, check_names, object_name
+from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str
 from sonicpy.index.ingest.exported import OTHER_KEYS
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
@@ -104,6 +104,7 @@ class Changing:
         names = push_names(collection, bucket, oid)
         if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
+            collection, bucket = plain_str(collection), plain_str(bucket)
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         fields: Fields = ()

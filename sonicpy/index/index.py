@@ -17,7 +17,7 @@ from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
-from sonicpy.arguments import path_of, switch_of
+from sonicpy.arguments import call_of, path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
 from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
@@ -209,6 +209,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             raise InvalidArgument("new and upsert are both given: allowed is one of them")
         if upsert:
             self._check_upsert()
+        call_of("progress", progress)
         report = PushReport() if report is None else report
         self.push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
         return report

@@ -9,8 +9,18 @@ import pydantic
 import pytest
 
 from sonicpy import Hit, Hits
+from sonicpy.api.facets import Facets
+from sonicpy.api.hits import with_facets
 
 TWO = Hits(["o1", "o2"], [2.5, 0.25], total=7)
+
+
+def test_slices_keep_facets_and_tables_name_buckets() -> None:
+    counted = with_facets(Hits(["o1", "o1"], [2.5, 0.25], 7, buckets=["a", "b"]), Facets(7, {"": {"red": 7}}, {}))
+    assert counted[1:].facets == counted.facets and counted[1:].buckets == ["b"]
+    table = counted._repr_html_()
+    assert [table.count(text) for text in (">bucket<", ">a<", ">b<", ">o1<")] == [1, 1, 1, 2]
+    assert ">bucket<" not in TWO._repr_html_()
 
 
 def test_a_sequence() -> None:

@@ -2,6 +2,7 @@
 
 import random
 import time
+from datetime import date
 from typing import Any
 
 import pytest
@@ -71,6 +72,14 @@ REFUSED = [
     (" AND ".join(["a"] * 65), "65 conditions; allowed are 64"),
     (f"tag IN ({', '.join(f't{n}' for n in range(1_001))})", "1,001 members; allowed are 1,000"),
     ("a" * 300_000, "300,000 letters"),
+    ("price < 99999999999999999999", "allowed is a number of 64 bits"),
+    (
+        'red AND HAS "in stock"',
+        "at letter 13 of the filter is 'in stock' as a name of values; allowed are 1 to 64 ASCII",
+    ),
+    ("size:xl < 3", "'size:xl' as a name of values"),
+    ("1st IN (3)", "'1st' as a name of values"),
+    ("é WITHIN 5km OF 1,2", "'é' as a name of values"),
 ]
 
 
@@ -93,6 +102,7 @@ def test_refused(text: str, why: str) -> None:
         ({"tag": ["a", "b c"], "price": (None, 5)}, 'tag IN (a, "b c") AND price <= 5'),
         ({"price": 5, "time": (1, 2)}, "price = 5 AND time >= 1 AND time <= 2"),
         ({"price": [1, 2], "size": (None, None)}, "price IN (1, 2) AND HAS size"),
+        ({"new": True, "price": 5.0, "time": (date(1970, 1, 2), None)}, "new = 1 AND price = 5 AND time >= 86400"),
     ],
 )
 def test_dicts(given: dict[str, Any], text: str) -> None:
@@ -101,7 +111,22 @@ def test_dicts(given: dict[str, Any], text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, [], 5, {"price": 1.5}, {"price": True}, {"price": (1,)}, {"tag": []}, {"tag": 5}, {5: 5}, {"": 5}]
+    "given",
+    [
+        {},
+        [],
+        5,
+        {"a b": 5},
+        {"price": (date(1970, 1, 1), "x")},
+        {"place": "1/2"},
+        {"price": 1.5},
+        {"price": None},
+        {"price": (1,)},
+        {"tag": []},
+        {"tag": 5},
+        {5: 5},
+        {"": 5},
+    ],
 )
 def test_other_values_are_refused(given: Any) -> None:
     with pytest.raises(InvalidArgument, match="^filter "):
@@ -136,14 +161,24 @@ def test_texts_of_the_twin_are_read(seed: int) -> None:
 def test_orders() -> None:
     assert parse_sort("price") == Sort("price") and parse_sort("-price") == Sort("price", descending=True)
     assert parse_sort("distance place 47.21, -1.55") == Sort("place", point=(472_100_000, -15_500_000))
-    for text in ("", "a b", "-newest", "distance place", "distance place 91,0", "-"):
+    for text in (
+        "",
+        "a b",
+        "-newest",
+        "distance place",
+        "distance place 91,0",
+        "-",
+        "price,-time",
+        "--a",
+        "distance 1 2,3",
+    ):
         with pytest.raises(InvalidArgument, match="^sort "):
             parse_sort(text)
 
 
 def test_boosts() -> None:
     assert parse_boost("size") == Boost("size") and parse_boost("time 7d") == Boost("time", 7 * 86_400)
-    for text in ("", "time 7", "time 0d", "a b c"):
+    for text in ("", "time 7", "time 0d", "a b c", "price,time", "-price"):
         with pytest.raises(InvalidArgument, match="^boost "):
             parse_boost(text)
 
@@ -152,10 +187,13 @@ def test_facets() -> None:
     assert parse_of("size:*, *") == (Facet("size:"), Facet(""))
     assert parse_ranges("price: 0,5; time: -1") == (Facet("price", (0, 5)), Facet("time", (-1,)))
     assert facets_texts({"size:*": None, "price": [0, 5]}) == ("size:*", "price: 0,5")
+    assert facets_texts({"price": (0, 5.0), "time": range(0, 9, 4), "day": [date(1970, 1, 2)]})[1] == (
+        "price: 0,5;time: 0,4,8;day: 86400"
+    )
     assert facets_texts(["size:*"]) == facets_texts("size:*") == ("size:*", None)
-    for text in ("price", "price: ", "price: 5,1", "price: x", f"price: {2**63}"):
+    for text in ("price", "price: ", "price: 5,1", "price: x", f"price: {2**63}", "a b: 5", "size:: 5"):
         with pytest.raises(InvalidArgument, match="^ranges "):
             parse_ranges(text)
-    for wrong in (5, {"price": 5}, {"price": [1.5]}, ["size"], {5: None}):
+    for wrong in (5, {"price": 5}, {"price": [1.5]}, {"price": ["5"]}, {"price": []}, ["size"], {5: None}):
         with pytest.raises(InvalidArgument, match="^(of|facets) "):
             facets_texts(wrong)

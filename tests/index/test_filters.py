@@ -108,6 +108,31 @@ def test_facets_come_with_a_query(tmp_path: Path) -> None:
         assert index.query("c", "b", "", filter={"tag": ["size:xl", "size:m"], "price": (None, 10)}) == ["o1"]
 
 
+ASKED: list[dict[str, object]] = [
+    {},
+    {"match": "all"},
+    {"match": "any"},
+    {"fuzzy": 0},
+    {"fuzzy": 2},
+    {"fields": "title"},
+    {"syntax": "web"},
+    {"syntax": "web", "match": "all", "fuzzy": 0},
+]
+
+
+@pytest.mark.parametrize("options", ASKED, ids=str)
+def test_facets_count_the_answer_of_every_way_to_ask(options: dict[str, object]) -> None:
+    with sonicpy.open(":memory:") as index:
+        for number, text in enumerate(("wether in lisbon", "weather of lisbon", "hotel lisbon", "hotel york", "york")):
+            index.upsert("c", "b", f"o{number}", {"title": text, "body": "weather"}, "eng", tags=[f"t{number}"])
+        for text in ("weather lisbon", "hotel -york", "wether"):
+            for bucket in ("b", ["b", "more*"]):
+                hits = index.query("c", bucket, text, facets="*", total=True, limit=10, **options)  # type: ignore[arg-type]
+                assert hits.facets is not None and hits.facets.total == hits.total == len(hits)
+                assert {tag[1:] for tag in hits.facets.tags[""]} == {name[1:] for name in hits.objects}
+                assert index.facets("c", bucket, text, of="*", **options) == hits.facets  # type: ignore[arg-type]
+
+
 def test_an_empty_bucket_and_a_missing_one_answer_nothing(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "i") as index:
         index.push("c", "b", "o", "alpha")

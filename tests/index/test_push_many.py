@@ -11,7 +11,7 @@ import pytest
 import sonicpy
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.rows import Refused
-from sonicpy.errors import CommandError, StoreError, StoreFull
+from sonicpy.errors import CommandError, InvalidArgument, StoreError, StoreFull
 from sonicpy.index.ingest import push_many
 from sonicpy.store.disk import log
 from sonicpy.store.disk.transaction import PENDING
@@ -259,3 +259,11 @@ def test_word_graphs_are_built_on_the_way(tmp_path: Path, monkeypatch: pytest.Mo
         assert max(pending) < 5_000 < 7_500 == index.count(C, B)
         assert index.stats(C, B)["pending_words"] < 150 <= index.stats(C, "untouched")["pending_words"]
         assert "word2499" in index.suggest(C, B, "wrod2499")
+
+
+@pytest.mark.parametrize("wrong", [{"values": 5}, {"values": [5]}, {"progress": 5}, {"tags": 5}], ids=str)
+def test_a_wrong_argument_is_one_sentence_and_nothing_is_pushed(wrong: dict[str, Any]) -> None:
+    with sonicpy.open(":memory:") as index:
+        with pytest.raises(InvalidArgument, match=f"^{next(iter(wrong))} is .*; allowed are "):
+            index.push_many([{"id": 1, "text": "x"}], collection=C, bucket=B, **wrong)
+        assert index.count_objects(C, B) == 0

@@ -120,8 +120,24 @@ def test_orders(index: sonicpy.Index, rows: list[Row], sort: str, sign: int) -> 
     sorted_hits = index.query(C, NAMED, "night", sort=sort, limit=10_000, lang="eng", filter="odd")
     of_some = [item for item in wanted if item.partition("/")[2] in some]
     assert [in_bucket(hit.bucket or "", hit.object) for hit in sorted_hits] == of_some
-    with pytest.raises(InvalidArgument, match="allowed is an object that exists"):
+    with pytest.raises(
+        InvalidArgument, match="'none/o'.* of the buckets .*allowed is an object that exists, as <bucket>/"
+    ):
         index.query(C, NAMED, "", sort=sort, after=in_bucket("none", "o"))
+
+
+def test_a_page_goes_on_behind_a_hit() -> None:
+    with sonicpy.open(":memory:") as index:
+        for number in range(9):
+            index.push(
+                C, f"a/{number % 3}%", "o1" if number < 3 else f"o{number}", "night", values={"price": number % 2}
+            )
+        everything = index.query(C, ["a/*"], "night", sort="price")
+        found, page = [], everything[:1]
+        while page:
+            found += [(page[-1].bucket, page[-1].object)]
+            page = index.query(C, ["a/*"], "night", sort="price", limit=1, after=page[-1])
+        assert found == [(hit.bucket, hit.object) for hit in everything] and len(found) == 9
 
 
 def test_facets(index: sonicpy.Index) -> None:

@@ -17,8 +17,9 @@ NAMES, SAMPLED_NAMES = 1, 2
 
 
 def push_names(collection, bucket, object) -> int:
-    """Return NAMES or SAMPLED_NAMES if `are_names`, by `is_sampled` of the object, else 0."""
-    if not (is_name(collection) and is_name(bucket) and is_name(object)):
+    """Return NAMES or SAMPLED_NAMES if `are_names`, by `is_sampled` of the object, else 0; 0, too, for other kinds of str
+    as scope."""
+    if type(collection) is not str or type(bucket) is not str or not (is_name(collection) and is_name(bucket) and is_name(object)):
         return 0
     return 2 if sampled(<const char *> PyUnicode_1BYTE_DATA(object), PyUnicode_GET_LENGTH(object)) else 1
 

@@ -242,7 +242,7 @@ def _behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[Place |
         number = lexicon.names.index(bucket) if bucket in lexicon.names else None
     place = None if number is None else place_of(parts[number].reader, name, sort)
     if number is None or place is None:
-        raise nothing_behind(search.bucket, search.after)
+        raise nothing_behind(search.bucket, search.after, is_one=not search.buckets)
     before, after = (place[0], 0), (place[0], NEWEST_IID)  # equal values: none of an earlier bucket, all of a later one
     return [*[before] * number, place, *[after] * (len(parts) - number - 1)]
 
