@@ -1,4 +1,4 @@
-"""Verbs whose flags may stand anywhere: between COLLECTION and BUCKET, too."""
+"""Verbs whose flags may be anywhere: between COLLECTION and BUCKET, too."""
 
 import argparse
 from collections.abc import Sequence

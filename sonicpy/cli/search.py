@@ -235,6 +235,8 @@ def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
     line = str(hit) if hit.bucket is None else in_bucket(hit.bucket, hit.object)
     if arguments.scores:
         line += "\t" + coloured(_score(hit.score), "dim")
+    if getattr(arguments, "group", None) is not None:
+        line += "\t" + ("-" if hit.group is None else str(hit.group))
     if hit.how is not None:
         line += "\t" + coloured(", ".join(f"{one.how} {one.word}" for one in hit.how), "dim")
     return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])

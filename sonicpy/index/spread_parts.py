@@ -20,6 +20,7 @@ from sonicpy.index.search.parts import NamedObject, Part, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_by_age, place_of, sorted_rows
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
+from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 from sonicpy.search import FacetSearch, Search
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -212,6 +213,20 @@ class SpreadParts(Answers):
                 return no_facets(facets).to_dict()
             wanted, condition = self._wanted(lexicon.reader, plan), condition_of(search.filter)
             return count_facets(wanted, condition, facets, apart=search.apart, limit=ALL_TAGS).to_dict()
+
+    def spread_grouped(
+        self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None
+    ) -> GroupRows:
+        """Return the best objects of the groups of this part.
+
+        Args:
+            search, plan, behind: as in `spread_sorted`.
+        """
+        asked = Search(*search)
+        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+            if lexicon is None:
+                return NO_ROWS
+            return group_rows(lexicon, asked, None if plan is None else of_plain(plan), behind, self._config)
 
     def _wanted(self, reader: BucketReader, plan: Sequence[Any] | None) -> Wanted:
         return Wanted(reader, None if plan is None else of_plain(plan), self._config.store.kv.retain_word_objects)

@@ -36,6 +36,7 @@ from sonicpy.channel.commands import (
     Tag,
 )
 from sonicpy.cluster.node.desk import Desk
+from sonicpy.cluster.node.grouped_spread import grouped
 from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
@@ -59,6 +60,7 @@ from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
+    from sonicpy.config import Config
     from sonicpy.index.recorder import Recorder
 
 CACHED_S = 1.0
@@ -111,6 +113,8 @@ class Spread:
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+            case Query() if command.group is not None:
+                return await grouped(self, command)
             case Query() if command.is_refined and not command.is_by_score:
                 return await self._refined.query(command)
             case Query():
@@ -142,6 +146,25 @@ class Spread:
                 found = await self._ask(collection, bucket, "stats", collection, bucket)
                 return replies.json_result(merge_figures(list(map(json.loads, found))))
         raise StoreError(f"{type(command).__name__.upper()} is refused: a bucket that is spread does not offer it")
+
+    # -- for groups ----------------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> "Config":
+        """The settings of the node."""
+        return self._recorder.config
+
+    async def planned(self, command: Search) -> "_Planned | None":
+        """Return the plan of a search; None: its text has no words."""
+        return await self._plan(command)
+
+    async def behind(self, command: Query, name: str) -> Sequence[Any]:
+        """Return the place of the object that a page follows; see `RefinedSpread.behind`."""
+        return await self._refined.behind(command, name)
+
+    async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
+        """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
+        return await self._ask(collection, bucket, kind, *fields)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
