@@ -22,6 +22,7 @@ from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_b
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
 from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
+from sonicpy.index.search.suggest_passing import count_passing
 from sonicpy.search import FacetSearch, Search
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_bits
@@ -95,6 +96,13 @@ class SpreadParts(Answers):
             before = [[word.encode() for word in group] for group in groups]
             window = self._config.store.kv.retain_word_objects
             return count_in(lexicon, before, [word.encode() for word in words], window)
+
+    def spread_passing(self, collection: str, bucket: str, words: list[str], filter: str) -> list[int]:
+        """Return how many of the objects of this part that pass a filter hold each of some words."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [0] * len(words)
+            return count_passing(lexicon.reader, [word.encode() for word in words], parse(filter))
 
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
         """Return words of this part in byte order. Raises as `words`."""

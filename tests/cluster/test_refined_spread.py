@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sonicpy.channel.commands import CountFacets, Query
+from sonicpy.channel.commands import CountFacets, Query, Suggest
 from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import pack_held
 from sonicpy.cluster.node.places import Places
@@ -120,6 +120,17 @@ def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
     for options in ({"after": "o1"}, {"vector": [1.0] * 64}, {"sort": "newest", "after": "o1", "group": "size:"}):
         with pytest.raises(InvalidArgument):
             grouped(spread, "alpha", **{"group": "time", **options})
+
+
+@pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])
+def test_suggestions_of_parts_lead_to_something(filter: str, both: Both) -> None:
+    one, spread, things = both
+    for typed in ("a", "b", "bravo", "bravi", "del", "zzz"):
+        expected = one.suggest(*SCOPE, typed, filter=filter, limit=9)
+        command = Suggest(*SCOPE, typed, 9, filter)
+        reply = asyncio.run(spread.execute(command)).decode().splitlines()[1]
+        assert reply.split()[3:] == expected
+        assert all(one.query(*SCOPE, word, filter=filter) for word in expected)
 
 
 def test_pages_by_age_leave_nothing_out(both: Both) -> None:

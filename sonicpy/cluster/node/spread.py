@@ -53,10 +53,12 @@ from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.refine import check_ranking as check_filters
 from sonicpy.index.search.refine import check_spread
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, most_passing
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
@@ -289,10 +291,11 @@ class Spread:
 
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit, filter, _ = command
-        if filter is not None:
-            raise InvalidArgument("filter is given to SUGGEST, which a spread bucket answers without")
         check_names(collection, bucket)
         typed = self._recorder.read_typed(word, await self._desk.rules.find(collection, bucket))
+        if filter is not None:
+            found = await self._passing(command, typed.word, filter)
+            return replies.event("SUGGEST", [word.decode() for word in found[:limit]])
         if typed.before:
             return replies.event("SUGGEST", [word.decode() for word in await self._fitting(command, typed)])
         term = typed.word
@@ -308,6 +311,15 @@ class Spread:
         else:
             words = suggest_alphabetical(statistics, term, limit, typed.bytes)
         return replies.event("SUGGEST", [word.decode() for word in words])
+
+    async def _passing(self, command: Suggest, term: bytes, filter: str) -> list[bytes]:
+        """Return the suggestions that objects hold which pass a filter."""
+        scope = (command.collection, command.bucket)
+        check_filters(self._recorder.config)
+        sketches = await self._ask(*scope, "spread_word", *scope, term.decode())
+        words = suggest_likely(SummedStatistics(list(map(json.loads, sketches))), term, SUGGESTIONS_EXAMINED)
+        counts = await self._ask(*scope, "spread_passing", *scope, [word.decode() for word in words], filter)
+        return most_passing(term, words, map(json.loads, counts))
 
     async def _fitting(self, command: Suggest, typed: Typed) -> list[bytes]:
         """Return the suggestions for a text of several words."""
