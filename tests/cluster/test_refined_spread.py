@@ -57,6 +57,13 @@ def answer(spread: Spread, text: str, **options: Any) -> tuple[list[str], int | 
     return (items[1:], int(items[0])) if command.total else (items, None)
 
 
+def scored(spread: Spread, text: str, **options: Any) -> dict[str, float]:
+    """Return the scores of an answer."""
+    command = Query(*asked("QUERY", *SCOPE, text, options))._replace(scores=True)
+    items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[3:]
+    return {name: float(score) for name, _, score in (item.rpartition(":") for item in items)}
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
     one, spread, things = both
@@ -77,6 +84,8 @@ def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
         assert (sorted(names), total) == (sorted(hits), hits.total), filter
         boosted = one.query(*SCOPE, word, filter=filter, limit=200, boost="price")
         assert sorted(answer(spread, word, filter=filter, limit=200, boost="price")[0]) == sorted(boosted)
+        newest = one.query(*SCOPE, word, filter=filter, limit=200, boost="time 30s")
+        assert scored(spread, word, filter=filter, limit=200, boost="time 30s") == pytest.approx(dict(newest.pairs()))
     options = {"filter": filter, "of": "size:*, *", "ranges": "price: -20, 0, 20", "apart": chance.random() < 0.5}
     reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
     assert json.loads(reply.removeprefix("RESULT ")) == one.facets(*SCOPE, word, **options).to_dict()  # type: ignore[arg-type]
@@ -103,7 +112,7 @@ def test_groups_of_parts_are_those_of_one_index(group: str, both: Both) -> None:
                 if len(rows) > 9 and not group.endswith((":", "*")):
                     assert grouped(spread, word, limit=5, after=rows[3][0], **options)[0] == rows[4:9]
         if word:
-            for boost in (None, "price"):
+            for boost in (None, "price", "time 30s"):
                 best = one.query(*SCOPE, word, limit=200, total=True, group=group, boost=boost)
                 found = grouped(spread, word, limit=200, group=group, boost=boost)
                 assert found[1] == best.total  # equal scores may have another order, and so other objects
@@ -143,7 +152,7 @@ def test_pages_by_age_leave_nothing_out(both: Both) -> None:
 
 def test_what_a_spread_bucket_refuses(both: Both) -> None:
     _, spread, _ = both
-    for options in ({"after": "o1"}, {"boost": "time 7d"}):
+    for options in ({"after": "o1"}, {"boost": "time 7"}):
         with pytest.raises(InvalidArgument):
             answer(spread, "alpha", **options)
     with pytest.raises(InvalidArgument, match="no object of the bucket"):

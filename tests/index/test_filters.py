@@ -224,7 +224,9 @@ def test_a_boost_of_many_equal_scores_is_exact(tmp_path: Path, boost: str) -> No
                     factor += 2 ** -min((newest - times[name]) / half_life, 1000)
                 ranked.append((-((score or 0) % 1) * factor, -int(name[1:]), name))
             for limit, offset in ((1, 0), (10, 0), (70, 0), (10, 300), (1000, 0)):
-                found = index.query("c", "b", "news", filter=filter, boost=boost, limit=limit, offset=offset, total=True)
+                found = index.query(
+                    "c", "b", "news", filter=filter, boost=boost, limit=limit, offset=offset, total=True
+                )
                 assert list(found) == [name for _, _, name in sorted(ranked)][offset : offset + limit]
                 assert found.total == len(ranked)
 

@@ -38,6 +38,7 @@ class AsksParts(Protocol):
     def config(self) -> "Config": ...
     async def planned(self, command: Search) -> Planned | None: ...
     async def behind(self, command: Query, name: str) -> Sequence[Any]: ...
+    async def highest(self, command: Query) -> int | None: ...
     async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]: ...
 
 
@@ -57,8 +58,9 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
         behind = await spread.behind(command, command.after)
     plan = None if planned is None else planned.plan
     answers = await spread.ask(
-        *command.scope, "spread_grouped", list(Search(*command)), None if plan is None else to_plain(plan), behind
-    )
+        *command.scope, "spread_grouped", list(Search(*command)), None if plan is None else to_plain(plan), behind,
+        await spread.highest(command),
+    )  # fmt: skip
     page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], command, behind)
     names, scores = [row[0] for row in page.rows], [None] * len(page.rows)
     hows, corrected = None, None

@@ -164,6 +164,13 @@ class Spread:
         """Return the place of the object that a page follows; see `RefinedSpread.behind`."""
         return await self._refined.behind(command, name)
 
+    async def highest(self, command: Query) -> int | None:
+        """Return the highest value of all parts, if ages are counted from it; else None."""
+        if command.boost is None or parse_boost(command.boost).half_life is None:
+            return None
+        found = await self._ask(*command.scope, "spread_highest", *command.scope, command.boost)
+        return max((value for each in found if (value := json.loads(each)) is not None), default=None)
+
     async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
         """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
         return await self._ask(collection, bucket, kind, *fields)
@@ -248,9 +255,12 @@ class Spread:
     async def _find(self, command: Query, *fields: Any, how: bool = False) -> list[Any]:
         """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
         kind: str = "spread_find"
-        more: tuple[str | None, ...] = ()
+        more: tuple[str | int | None, ...] = ()
         if command.boost is not None:
             kind, more = "spread_boosted", (command.filter, command.boost)
+            highest = await self.highest(command)
+            if highest is not None:
+                kind, more = "spread_aged", (*more, highest)
         elif command.filter is not None:
             kind, more = "spread_find_filtered", (command.filter,)
         kind = "spread_how" if how else kind

@@ -6,6 +6,7 @@ several groups answers for each of them; one of no group is a group of its own.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.mask import AllOf, Bits, Mask, NotIn, settled
@@ -165,14 +166,23 @@ def best_by_score(
     return best_by_plan(lexicon, plan_of(lexicon, terms, config, matching), config, search, count)
 
 
-def best_by_plan(lexicon: AnyLexicon, plan: Plan, config: "Config", search: Search, count: int) -> BestOfGroups:
-    """Return the best object of each of the best `count` groups by a plan."""
+def best_by_plan(
+    lexicon: AnyLexicon, plan: Plan, config: "Config", search: Search, count: int, highest: int | None = None
+) -> BestOfGroups:
+    """Return the best object of each of the best `count` groups by a plan.
+
+    Args:
+        highest: the value from which ages are counted; None: the highest one of the buckets.
+    """
     condition = condition_of(search.filter)
-    find_part = _by_score if search.boost is None else _by_boost
+    find_part = partial(_by_score, lexicon, plan, config)
+    if search.boost is not None:
+        check_boost(config)
+        find_part = partial(_by_boost, lexicon, plan, config, search.boost, highest)
     parts: list[Part | SeveralParts] = []
 
     def find(wanted: int, passing: PassingMasks) -> list[tuple[Any, At]]:
-        part = find_part(lexicon, plan, wanted, config, search, passing)
+        part = find_part(wanted, passing)
         parts.append(part)
         if isinstance(part, SeveralParts):
             return [(row, row[0]) for row in part.found]
@@ -198,19 +208,24 @@ def best_by_plan(lexicon: AnyLexicon, plan: Plan, config: "Config", search: Sear
 
 
 def _by_score(
-    lexicon: AnyLexicon, plan: Plan, wanted: int, config: "Config", search: Search, passing: PassingMasks
+    lexicon: AnyLexicon, plan: Plan, config: "Config", wanted: int, passing: PassingMasks
 ) -> Part | SeveralParts:
     masks = [mask for mask in passing if mask is not None]
     return find_by(plan, lexicon, wanted, config.store.kv.retain_word_objects, masks=masks or None)
 
 
 def _by_boost(
-    lexicon: AnyLexicon, plan: Plan, wanted: int, config: "Config", search: Search, passing: PassingMasks
+    lexicon: AnyLexicon,
+    plan: Plan,
+    config: "Config",
+    named: str,
+    highest: int | None,
+    wanted: int,
+    passing: PassingMasks,
 ) -> Part | SeveralParts:
-    check_boost(config)
-    boost, window = parse_boost(search.boost or ""), config.store.kv.retain_word_objects
+    boost, window = parse_boost(named), config.store.kv.retain_word_objects
     readers = [part.reader for part in parts_of(lexicon)]
-    highest = highest_of(readers, boost)
+    highest = highest_of(readers, boost) if highest is None else highest
     parts = [
         boosted(plan, reader, window, boost, wanted, mask=mask, total=False, highest=highest)
         for reader, mask in zip(readers, passing, strict=True)

@@ -187,13 +187,8 @@ def check_boost(config: "Config") -> None:
 def check_spread(search: Search, config: "Config") -> None:
     """Raise InvalidArgument if a search by score needs more than a spread bucket offers."""
     check_after(search)
-    if search.boost is None:
-        return
-    check_boost(config)
-    if parse_boost(search.boost).half_life is not None:
-        raise InvalidArgument(
-            "boost has a half-life, which a spread bucket does not offer; allowed is a name of values"
-        )
+    if search.boost is not None:
+        check_boost(config)
 
 
 def check_ranking(config: "Config") -> None:

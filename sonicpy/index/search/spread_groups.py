@@ -43,20 +43,26 @@ class GroupRows(NamedTuple):
 
 
 def group_rows(
-    lexicon: Lexicon, search: Search, plan: Plan | None, behind: Sequence[Any] | None, config: "Config"
+    lexicon: Lexicon,
+    search: Search,
+    plan: Plan | None,
+    behind: Sequence[Any] | None,
+    config: "Config",
+    highest: int | None = None,
 ) -> GroupRows:
     """Return the findings of a part.
 
     Args:
         plan: of the text; None: it is empty.
         behind: (key, age, name) of the object behind which the page begins; None: its first one.
+        highest: the highest value of all parts that raises scores; None: that of this part.
     """
     wanted = search.offset + search.limit
     if plan is None or not search.is_by_score:
         check_ranking(config)
         return _rows_in_order(lexicon, search, plan, behind, config)
     check_grouped(search, config)
-    best = best_by_plan(lexicon, plan, config, search, wanted)
+    best = best_by_plan(lexicon, plan, config, search, wanted, highest)
     hows = None
     if search.how:
         iids: list[Any] = [row[0] for row in best.part.found]
