@@ -114,7 +114,9 @@ cdef class InRange(OfColumn):
 
     cdef bint may(self, int64_t window) except -1:
         cdef ColumnWindow column = self.of(window)
-        return column is not None and self.low <= self.high and column.lowest <= self.high and self.low <= column.highest
+        if column is None or self.low > self.high:
+            return False
+        return column.lowest <= self.high and self.low <= column.highest
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
         cdef ColumnWindow column = self.of(window)

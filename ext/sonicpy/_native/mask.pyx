@@ -121,7 +121,7 @@ cdef class Mask:
         return self.made[window][(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
 
     cdef bint may(self, int64_t window) except -1:
-        """Return whether a window may hold objects of the mask; True where only its bits would tell, and cost much."""
+        """Return whether a window may hold objects of the mask; True where only its bits, which cost much, decide."""
         return self.some(window) != NULL
 
     cdef bint narrow(self, int64_t window, uint64_t *bits) except -1:
