@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
+from sonicpy.filters.grouping import group_text
 from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
 from sonicpy.option_kinds import (
     BucketNames,
@@ -201,6 +202,11 @@ BUCKETS = Option(
     is_argument=False,
 )  # fmt: skip
 
+GROUP = Option(
+    "group", Spec(group_text), None, "GROUP(<name>)",
+    "only the best object of each value of this name; `size:`: of each tag that begins so", is_ours=True,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -230,8 +236,24 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         BOOST,
         BUCKETS,
         FIELDS,
+        GROUP,
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, BUCKETS, FIELDS),
+    "EXPLAIN": (
+        LIMIT,
+        LANG,
+        STEM,
+        COMPLETE,
+        SYNTAX,
+        MATCH,
+        FUZZY,
+        VECTOR,
+        MEANING,
+        DEPTH,
+        FILTER,
+        BUCKETS,
+        FIELDS,
+        GROUP,
+    ),
     "SUGGEST": (LIMIT._replace(default=5), FILTER, BUCKETS),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),

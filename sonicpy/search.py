@@ -47,6 +47,7 @@ class Search(NamedTuple):
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
         match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
         fuzzy: how many edits corrections have at most, as a digit; "auto": as many as the length of a word allows.
+        group: of each group, only the best object; see `sonicpy.filters.grouping`. None: there are no groups.
         how: the words by which each object answers are wanted, too.
         buckets: elements of `sonicpy.bucket_names`: buckets that are searched, too; none: hits have no bucket.
     """
@@ -75,6 +76,7 @@ class Search(NamedTuple):
     boost: str | None = None
     buckets: tuple[str, ...] = ()
     fields: str | None = None
+    group: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -87,13 +89,14 @@ class Search(NamedTuple):
         question have one plan."""
         return self._replace(
             limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50, filter=None,
-            sort=None, after=None, boost=None,
+            sort=None, after=None, boost=None, group=None,
         )  # fmt: skip
 
     @property
     def is_refined(self) -> bool:
-        """Whether the search has a filter, or an order of its own."""
-        return not (self.filter is None and self.sort is None and self.after is None and self.boost is None)
+        """Whether the search has a filter, an order of its own, or groups."""
+        is_plain = self.filter is None and self.sort is None and self.after is None and self.boost is None
+        return not (is_plain and self.group is None)
 
     @property
     def is_by_score(self) -> bool:
@@ -163,6 +166,7 @@ class ExplainOptions(TypedDict, total=False):
     depth: int
     filter: FilterLike
     fields: FieldsLike
+    group: str | None
 
 
 class QueryOptions(ExplainOptions, total=False):

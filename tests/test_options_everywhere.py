@@ -88,6 +88,7 @@ EXAMPLES: dict[str, Example] = {
     "boost": Example("weight", is_shown=False),
     "after": Example("other", is_shown=False, beside={"sort": "newest"}),
     "fields": Example("title"),
+    "group": Example("m*"),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sonicpy.api.html import html_table
 from sonicpy.bucket_names import in_bucket
+from sonicpy.filters.grouping import GroupKey
 from sonicpy.rules import ADVICE, FIRST, NEWEST
 
 HOW_GUESSED = {
@@ -132,7 +133,7 @@ class ExplainedHit:
         likeness: how alike its vector and that of the query are, from -1 to 1; None: one of them has none.
         meaning: the part of the score for that, of an object without a vector the mean of the others; None: the query
             has no vector, or the object is behind those that it puts in order.
-        bucket: as in `Hit`.
+        bucket, group: as in `Hit`.
     """
 
     object: str
@@ -145,6 +146,7 @@ class ExplainedHit:
     likeness: float | None = None
     meaning: float | None = None
     bucket: str | None = None
+    group: GroupKey | None = None
 
     @property
     def shown(self) -> str:
@@ -166,7 +168,7 @@ class Explanation:
         terms: the words of the query.
         more_terms: how many more words the query has.
         hits: the objects that answer, best first.
-        total: how many objects answer in all.
+        total: how many objects answer in all; with groups, how many groups.
         whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
             corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
@@ -175,6 +177,7 @@ class Explanation:
         unfiltered: how many objects would answer without them; None: there are none.
         unmet: the tags and names of values of the filter that no object has.
         buckets: those that were searched as one; none: only `bucket` was.
+        group: the groups of which only the best objects are hits; None: there are none.
     """
 
     collection: str
@@ -195,6 +198,7 @@ class Explanation:
     unfiltered: int | None = None
     unmet: tuple[str, ...] = ()
     buckets: tuple[str, ...] = ()
+    group: str | None = None
 
     @property
     def advice(self) -> list[str]:
@@ -211,10 +215,14 @@ class Explanation:
                 del hit["meaning"], hit["likeness"]
             if not self.buckets:
                 del hit["bucket"]
+            if self.group is None:
+                del hit["group"]
         if self.filter is None:
             shown = {key: value for key, value in shown.items() if key not in OF_FILTER}
         if not self.buckets:
             del shown["buckets"]
+        if self.group is None:
+            del shown["group"]
         return json.dumps(shown, separators=(",", ":"))
 
     @classmethod
@@ -375,6 +383,8 @@ def _language(explained: Explanation) -> str:
 
 def _answers(explained: Explanation) -> str:
     whole = "" if explained.whole in (None, explained.total) else f", {explained.whole} of them by whole words"
+    if explained.group is not None:
+        return f"{explained.total} groups by {explained.group} of {explained.objects} objects answer{whole}"
     return f"{explained.total} of {explained.objects} objects answer{whole}"
 
 

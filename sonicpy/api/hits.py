@@ -10,6 +10,7 @@ from typing import Any, SupportsIndex, overload
 from sonicpy._native.hits import made_hits
 from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord, held_json
+from sonicpy.filters.grouping import GroupKey
 
 
 class Hit(str):
@@ -23,12 +24,14 @@ class Hit(str):
             the best possible score.
         how: the words by which it answers; None: the query did not ask for them.
         bucket: its bucket, if several were searched; else None.
+        group: the value or the tag of its group; None: it is a group of its own, or there are no groups.
     """
 
-    __slots__ = ("_bucket", "_how", "_score")
+    __slots__ = ("_bucket", "_group", "_how", "_score")
     _score: float | None
     _how: tuple[HeldWord, ...] | None
     _bucket: str | None
+    _group: GroupKey | None
 
     def __new__(
         cls,
@@ -36,11 +39,13 @@ class Hit(str):
         score: float | None = None,
         how: tuple[HeldWord, ...] | None = None,
         bucket: str | None = None,
+        group: GroupKey | None = None,
     ) -> "Hit":
         hit = super().__new__(cls, object)
         hit._score = score
         hit._how = how
         hit._bucket = bucket
+        hit._group = group
         return hit
 
     @property
@@ -63,15 +68,22 @@ class Hit(str):
         """The bucket of the object, if several were searched; else None."""
         return getattr(self, "_bucket", None)
 
+    @property
+    def group(self) -> GroupKey | None:
+        """The value or the tag of its group, or None if it is a group of its own, or there are no groups."""
+        return getattr(self, "_group", None)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return {"object": name, "score": score or None}, "how" if the query asked for it, and "bucket" if several
-        buckets were searched."""
+        """Return {"object": name, "score": score or None}, "how" if the query asked for it, "bucket" if several
+        buckets were searched, and "group" if it has one."""
         found: dict[str, Any] = {} if self.bucket is None else {"bucket": self.bucket}
         found |= {"object": self.object, "score": self._score}
+        if self.group is not None:
+            found["group"] = self.group
         return found if self.how is None else found | {"how": held_json(self.how)}
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.object, self._score, self.how, self.bucket
+        return self.object, self._score, self.how, self.bucket, self.group
 
     def __repr__(self) -> str:
         score = None if self._score is None else f"{self._score:.6g}"
@@ -93,6 +105,7 @@ class Hits(tuple[Hit, ...]):
         hows: the words by which each object answers; None: the query did not ask for them.
         corrected: the text that the query may have meant; None: it holds no word to correct, or `hows` is None.
         buckets: of the objects, if several buckets were searched; None: one was.
+        groups: the value or the tag of the group of each object, None: it is one of its own; None: there are no groups.
     """
 
     _scores: tuple[float, ...] | None
@@ -102,6 +115,7 @@ class Hits(tuple[Hit, ...]):
     _corrected: str | None = None
     _facets: Facets | None = None
     _buckets: tuple[str, ...] | None = None
+    _groups: tuple[GroupKey | None, ...] | None = None
 
     def __new__(
         cls,
@@ -112,6 +126,7 @@ class Hits(tuple[Hit, ...]):
         hows: Iterable[tuple[HeldWord, ...]] | None = None,
         corrected: str | None = None,
         buckets: Iterable[str] | None = None,
+        groups: Iterable[GroupKey | None] | None = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
         hits = super().__new__(cls, objects)  # type: ignore[arg-type]
@@ -125,6 +140,8 @@ class Hits(tuple[Hit, ...]):
             hits._hows, hits._corrected = tuple(hows), corrected
         if buckets is not None:
             hits._buckets = tuple(buckets)
+        if groups is not None:
+            hits._groups = tuple(groups)
         return hits
 
     @property
@@ -168,6 +185,11 @@ class Hits(tuple[Hit, ...]):
         """The bucket of each object, or None if only one bucket was searched."""
         return None if self._buckets is None else list(self._buckets)
 
+    @property
+    def groups(self) -> list[GroupKey | None] | None:
+        """The value or the tag of the group of each object, or None if the query asked for no groups."""
+        return None if self._groups is None else list(self._groups)
+
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
         scores: Sequence[float | None] = self._scores or [None] * len(self)
@@ -175,8 +197,8 @@ class Hits(tuple[Hit, ...]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames; with "how" if the
-        query asked for it, and with "bucket" if several buckets were searched."""
-        if self._hows is not None or self._buckets is not None:
+        query asked for it, with "bucket" if several buckets were searched, and with "group" if it has one."""
+        if not self._is_plain:
             return [hit.to_dict() for hit in self]
         return [{"object": name, "score": score} for name, score in self.pairs()]
 
@@ -186,12 +208,19 @@ class Hits(tuple[Hit, ...]):
     def __reversed__(self) -> Iterator[Hit]:
         return reversed(self._made())
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether hits have nothing but names and scores."""
+        return self._hows is None and self._buckets is None and self._groups is None
+
     def _made(self) -> list[Hit]:
-        if self._hows is None and self._buckets is None:
+        if self._is_plain:
             return made_hits(Hit, "_score", self, self._scores)
         hows: Sequence[Any] = self._hows or [None] * len(self)
         buckets: Sequence[str | None] = self._buckets or [None] * len(self)
-        return [Hit(*pair, how, its) for pair, how, its in zip(self.pairs(), hows, buckets, strict=True)]
+        groups: Sequence[GroupKey | None] = self._groups or [None] * len(self)
+        rows = zip(self.pairs(), hows, buckets, groups, strict=True)
+        return [Hit(*pair, how, bucket, group) for pair, how, bucket, group in rows]
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Hit: ...
@@ -200,12 +229,15 @@ class Hits(tuple[Hit, ...]):
     def __getitem__(self, place: SupportsIndex | slice) -> "Hit | Hits":
         if isinstance(place, slice):
             names, scores, *rest = self.__getnewargs__()
-            total, whole, hows, corrected, buckets = rest
-            scores, hows, buckets = (None if each is None else each[place] for each in (scores, hows, buckets))
-            found = Hits(names[place], scores, total, whole, hows, corrected, buckets)
+            total, whole, hows, corrected, buckets, groups = rest
+            scores, hows, buckets, groups = (
+                None if each is None else each[place] for each in (scores, hows, buckets, groups)
+            )
+            found = Hits(names[place], scores, total, whole, hows, corrected, buckets, groups)
+        parts = (self._scores, self._hows, self._buckets, self._groups)
             found._facets = self._facets  # of the whole answer, as the total
             return found
-        each: Any = (None if some is None else some[place] for some in (self._scores, self._hows, self._buckets))
+        each: Any = (None if some is None else some[place] for some in parts)
         return Hit(tuple.__getitem__(self, place), *each)
 
     def __eq__(self, other: object) -> bool:
@@ -220,7 +252,8 @@ class Hits(tuple[Hit, ...]):
         return tuple.__hash__(self)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.objects, self._scores, self._total, self._whole, self._hows, self._corrected, self._buckets
+        extras = self._hows, self._corrected, self._buckets, self._groups
+        return self.objects, self._scores, self._total, self._whole, *extras
 
     def __repr__(self) -> str:
         total = "" if self._total is None else f", total={self._total}"
@@ -254,4 +287,11 @@ def with_facets(hits: Hits, facets: Facets) -> Hits:
     """Return the same hits with facets."""
     found = Hits(*hits.__getnewargs__())
     found._facets = facets
+    return found
+
+
+def with_groups(hits: Hits, groups: Sequence[GroupKey | None]) -> Hits:
+    """Return the same hits with the group of each."""
+    found = Hits(*hits.__getnewargs__())
+    found._groups = tuple(groups)
     return found

@@ -10,9 +10,11 @@ from random import getrandbits
 from typing import NamedTuple
 
 from sonicpy._native import replies as native
+from sonicpy.channel.groups import pack_group
 from sonicpy.channel.held_words import AnsweringWord, pack_held, pack_text
 from sonicpy.channel.line_buffer import LINE_MAX_BYTES
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
+from sonicpy.filters.grouping import GroupKey
 
 OK = b"OK\r\n"
 PONG = b"PONG\r\n"
@@ -97,6 +99,7 @@ def hits(
     whole: int | None = None,
     hows: Iterable[Iterable[AnsweringWord]] | None = None,
     corrected: str | None = None,
+    groups: Iterable[GroupKey | None] | None = None,
     kind: str = "QUERY",
 ) -> bytes:
     """Return the event of a QUERY that asked for more than names, or of SIMILAR (`kind`).
@@ -107,6 +110,7 @@ def hits(
         whole: how many of these hold whole words: the second item; None: it was not asked for.
         scores: items are `name:score`, or `name:-` without one; else names.
         hows: the words by which each object answers: items end in a colon and these; None: they were not asked for.
+        groups: the group of each object: items with scores end in a colon and this; None: there are no groups.
         corrected: the text that the query may have meant, if `hows` is given: the item behind the numbers; None: none.
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
@@ -114,6 +118,8 @@ def hits(
     if hows is not None:
         items = [f"{item}:{pack_held(how)}" for item, how in zip(items, hows, strict=True)]
         counts.append(pack_text(corrected))
+    if groups is not None and scores:
+        items = [f"{item}:{pack_group(key)}" for item, key in zip(items, groups, strict=True)]
     return event(kind, [*counts, *items])
 
 

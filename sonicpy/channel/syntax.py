@@ -56,7 +56,7 @@ class LineRules:
 
 
 EMPTY = b'""'
-ABOUT_ALL = ("FILTER", "SORT", "OF", "RANGES")
+ABOUT_ALL = ("FILTER", "SORT", "OF", "RANGES", "GROUP")
 """Options of commands that take an empty text."""
 NO_META: Mapping[str, Any] = MappingProxyType({})
 

@@ -4,13 +4,14 @@ import argparse
 import importlib
 from collections.abc import Iterable, Sequence
 
+from sonicpy.cli.mixed import MixedParser
 from sonicpy.cli.nearest import nearest
 from sonicpy.version import VERSION
 
 MODULES = {
     "demo": "demo.verb", "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
-    "similar": "search",
+    "similar": "search", "facets": "search",
     "ls": "ls",
     "push": "ingest", "upsert": "ingest", "tag": "ingest", "pop": "ingest", "flush": "ingest",
     "import": "importing.verb", "mirror": "mirror",
@@ -43,6 +44,7 @@ search
   query        print the objects that match a text
   suggest      print words that complete or correct a word
   similar      print the objects that are like an object
+  facets       count the objects that match a text by their tags and values
   list         print the words of a bucket
   ls           print the names of collections, buckets or objects
   count        count buckets, objects, words, or words of an object
@@ -122,7 +124,9 @@ def make_parser(verbs_wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
         verbs_wanted: load only these verbs; if none of them exists, load all.
     """
     parser = overview()
-    verbs = parser.add_subparsers(prog="sonicpy", metavar="VERB", required=True, help="one of the verbs below")
+    verbs = parser.add_subparsers(
+        prog="sonicpy", metavar="VERB", required=True, help="one of the verbs below", parser_class=MixedParser
+    )
     known = [verb for verb in verbs_wanted if verb in MODULES]
     for name in dict.fromkeys(MODULES[verb] for verb in known or MODULES):
         importlib.import_module(f"sonicpy.cli.{name}").add_verbs(verbs)

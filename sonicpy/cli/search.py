@@ -1,4 +1,4 @@
-"""The verbs that search an index: `sonicpy query`, `suggest`, `list`, `count`, `explain` and `stats`."""
+"""The verbs that search an index: `sonicpy query`, `suggest`, `facets`, `list`, `count`, `explain` and others."""
 
 import argparse
 import json
@@ -45,6 +45,10 @@ first those that stand together with the words before it. {WHERE}"""
 SIMILAR = f"""\
 Print the objects that share rare words with an object, most like it first, one a line. {WHERE}"""
 
+FACETS = f"""\
+Print how many of the objects that match a text hold each tag, or have a value in each range, one a line, and their
+number; "" matches all objects. {WHERE}"""
+
 LIST = f"""\
 Print the words of a bucket in byte order, one a line. {WHERE}"""
 
@@ -80,6 +84,12 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
     add_target_flags(parser)
     parser.set_defaults(run=similar)
+    parser = verbs.add_parser("facets", description=FACETS, epilog='example: sonicpy facets shop "shirt" --of "size:*"')
+    add_scoped(parser, "text")
+    add_options(parser, "FACETS")
+    _add_buckets(parser)
+    add_target_flags(parser)
+    parser.set_defaults(run=facets)
     parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages --limit 1000")
     add_scoped(parser)
     add_options(parser, "LIST")
@@ -225,6 +235,8 @@ def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
     line = str(hit) if hit.bucket is None else in_bucket(hit.bucket, hit.object)
     if arguments.scores:
         line += "\t" + coloured(_score(hit.score), "dim")
+    if getattr(arguments, "group", None) is not None:
+        line += "\t" + ("-" if hit.group is None else str(hit.group))
     if hit.how is not None:
         line += "\t" + coloured(", ".join(f"{one.how} {one.word}" for one in hit.how), "dim")
     return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])
@@ -260,6 +272,17 @@ def similar(arguments: argparse.Namespace) -> int:
         if not hits:
             remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, {"hits": hits.to_dicts()}, *(_line(arguments, hit, Shown()) for hit in hits))
+    return 0
+
+
+def facets(arguments: argparse.Namespace) -> int:
+    """Print the counts of facets. Raises SonicError if that fails."""
+    text = text_given(arguments.text)
+    with open_target(arguments) as index:
+        found = index.facets(arguments.collection, _where(arguments), text, **options_given(arguments, "FACETS"))
+        if not found.total:
+            remark_absent(index, arguments.collection, arguments.bucket)
+    show(arguments, found.to_dict(), *_facet_lines(found), f"total\t{found.total}")
     return 0
 
 

@@ -17,6 +17,7 @@ from sonicpy.api.hits import Hit, Hits, with_facets
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one, split_bucket
 from sonicpy.channel.commands import Mode
+from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import unpack_held, unpack_text
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import CallPlan, Exchange, Value
@@ -75,10 +76,15 @@ def query(search: Search) -> CallPlan[Hits]:
             totals.append(int(items.pop(0)))
             if _has_whole(server):
                 totals.append(int(items.pop(0)))
-        if not search.how:
-            return _hits(items, server, has_buckets=bool(search.buckets))
-        corrected.append(unpack_text(items.pop(0)))
-        return _hits_with_words(items, server, has_buckets=bool(search.buckets))
+        if search.how:
+            corrected.append(unpack_text(items.pop(0)))
+        read_items = _hits_with_words if search.how else _hits
+        if search.group is None or not _has_scores(server):
+            return read_items(items, server, has_buckets=bool(search.buckets))
+        pairs = [item.rpartition(":") for item in items]
+        hits = read_items([item for item, _, _ in pairs], server, has_buckets=bool(search.buckets))
+        groups = [unpack_group(packed, search.group) for _, _, packed in pairs]
+        return [Hit(hit, hit.score, hit.how, hit.bucket, group) for hit, group in zip(hits, groups, strict=True)]
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
     found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
@@ -88,7 +94,8 @@ def query(search: Search) -> CallPlan[Hits]:
     better = corrected[0] if corrected else None
     buckets = [hit.bucket or "" for hit in found] if search.buckets else None
     known = scores if len(scores) == len(found) else None
-    return Hits(map(str, found), known, total, whole, hows, better, buckets)
+    groups = None if search.group is None else [hit.group for hit in found]
+    return Hits(map(str, found), known, total, whole, hows, better, buckets, groups)
 
 
 def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[str, Any]) -> CallPlan[Hits]:

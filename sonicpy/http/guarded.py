@@ -155,7 +155,7 @@ def within(grant: Grant, options: dict[str, Any]) -> dict[str, Any]:
 def coarse_hits(hits: Hits) -> Hits:
     """Return hits with scores cut behind two decimals, and without a corrected text."""
     scores = None if hits.scores is None else [coarse(score) or 0.0 for score in hits.scores]
-    found = Hits(hits.objects, scores, hits.total, hits.whole, hits.hows, None, hits.buckets)
+    found = Hits(hits.objects, scores, hits.total, hits.whole, hits.hows, None, hits.buckets, hits.groups)
     return found if hits.facets is None else with_facets(found, hits.facets)
 
 

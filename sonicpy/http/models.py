@@ -140,6 +140,7 @@ class HitJson(BaseModel):
     score: float | None = Field(description="None: the ranking has no scores")
     how: list[HeldWordJson] | None = Field(default=None, description="the words by which it answers, if requested")
     bucket: str | None = Field(default=None, description="its bucket, if several were searched")
+    group: int | str | None = Field(default=None, description="the value or the tag of its group, if it has one")
 
 
 class FacetsJson(BaseModel):

@@ -322,6 +322,9 @@ def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJ
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
     for one, bucket in zip(found, hits.buckets or (), strict=False):
         one.bucket = bucket
+    for one, group in zip(found, hits.groups or (), strict=False):
+        if group is not None:
+            one.group = group
     for one, how in zip(found, hits.hows or (), strict=False):
         one.how = [HeldWordJson.model_construct(**word) for word in held_json(how)]
     counted = {} if facets is None else {"facets": facets}

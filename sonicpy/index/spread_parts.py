@@ -8,7 +8,7 @@ from sonicpy.filters.grammar import parse
 from sonicpy.filters.sorting import facets_of, parse_boost, parse_sort
 from sonicpy.index.answers import Answers
 from sonicpy.index.ingest.given_vectors import ColumnCheck
-from sonicpy.index.search.boost import boosted
+from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.faceting import ALL_TAGS, count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
@@ -20,7 +20,9 @@ from sonicpy.index.search.parts import NamedObject, Part, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_by_age, place_of, sorted_rows
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
+from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
+from sonicpy.index.search.suggest_passing import count_passing
 from sonicpy.search import FacetSearch, Search
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_bits
@@ -95,6 +97,13 @@ class SpreadParts(Answers):
             window = self._config.store.kv.retain_word_objects
             return count_in(lexicon, before, [word.encode() for word in words], window)
 
+    def spread_passing(self, collection: str, bucket: str, words: list[str], filter: str) -> list[int]:
+        """Return how many of the objects of this part that pass a filter hold each of some words."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [0] * len(words)
+            return count_passing(lexicon.reader, [word.encode() for word in words], parse(filter))
+
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
         """Return words of this part in byte order. Raises as `words`."""
         return self.words(collection, bucket, limit=limit, prefix=prefix, after=after)
@@ -162,15 +171,48 @@ class SpreadParts(Answers):
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str | None, boost: str
     ) -> tuple[list[NamedObject], int | None]:
         """Return the best objects by score times factor, as `spread_find` does."""
-        with self._engine.read_words(collection, bucket) as lexicon:
+        return self._boosted((collection, bucket), plan, limit, filter, boost, None, total=total)
+
+    def _boosted(
+        self,
+        scope: tuple[str, str],
+        plan: Sequence[Any],
+        limit: int,
+        filter: str | None,
+        boost: str,
+        highest: int | None,
+        *,
+        total: bool,
+    ) -> tuple[list[NamedObject], int | None]:
+        with self._engine.read_words(*scope) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None
             window, condition = self._config.store.kv.retain_word_objects, condition_of(filter)
             mask = None if condition is None else mask_of(lexicon.reader, condition)
             found = boosted(
-                of_plain(plan), lexicon.reader, window, parse_boost(boost), limit, mask=mask, total=total
+                of_plain(plan), lexicon.reader, window, parse_boost(boost), limit, mask=mask, total=total,
+                highest=highest,
             )  # fmt: skip
             return found.rows(), found.total
+
+    def spread_highest(self, collection: str, bucket: str, boost: str) -> int | None:
+        """Return the highest value of this part that raises scores; None: there is none."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return None if lexicon is None else highest_of([lexicon.reader], parse_boost(boost))
+
+    def spread_aged(
+        self,
+        collection: str,
+        bucket: str,
+        plan: Sequence[Any],
+        limit: int,
+        total: bool,
+        filter: str | None,
+        boost: str,
+        highest: int | None,
+    ) -> tuple[list[NamedObject], int | None]:
+        """Return the result of `spread_boosted`, with ages from the highest value of all parts on."""
+        return self._boosted((collection, bucket), plan, limit, filter, boost, highest, total=total)
 
     def spread_sorted(
         self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None
@@ -212,6 +254,25 @@ class SpreadParts(Answers):
                 return no_facets(facets).to_dict()
             wanted, condition = self._wanted(lexicon.reader, plan), condition_of(search.filter)
             return count_facets(wanted, condition, facets, apart=search.apart, limit=ALL_TAGS).to_dict()
+
+    def spread_grouped(
+        self,
+        search: Sequence[Any],
+        plan: Sequence[Any] | None,
+        behind: Sequence[Any] | None,
+        highest: int | None,
+    ) -> GroupRows:
+        """Return the best objects of the groups of this part.
+
+        Args:
+            search, plan, behind: as in `spread_sorted`.
+            highest: as in `spread_aged`.
+        """
+        asked = Search(*search)
+        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+            if lexicon is None:
+                return NO_ROWS
+            return group_rows(lexicon, asked, None if plan is None else of_plain(plan), behind, self._config, highest)
 
     def _wanted(self, reader: BucketReader, plan: Sequence[Any] | None) -> Wanted:
         return Wanted(reader, None if plan is None else of_plain(plan), self._config.store.kv.retain_word_objects)

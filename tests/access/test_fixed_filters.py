@@ -250,6 +250,13 @@ def test_scores_keep_their_order_and_two_decimals() -> None:
     reply = hits_reply(found, 7, scores=True, hows=[[("word", "x", "x")], []], corrected="leak")
     items = coarse_reply(asked, reply).decode().split("\r\n")[1].split(" ")[3:]
     assert items == ["7", "-", "a:1:3.250000:word=x", "b:-:-"]
+    grouped = asked._replace(group="size:")
+    reply = hits_reply(found, 7, scores=True, hows=[[("word", "x", "x")], []], groups=["size:m", None])
+    items = coarse_reply(grouped, reply).decode().split("\r\n")[1].split(" ")[3:]
+    assert items == ["7", "-", "a:1:3.250000:word=x:size%3Am", "b:-:-:-"]
+    reply = hits_reply(found, None, scores=True, groups=[5, None])
+    plain = coarse_reply(grouped._replace(how=False, total=False), reply)
+    assert plain.decode().split("\r\n")[1].split(" ")[3:] == ["a:1:3.250000:5", "b:-:-"]
 
 
 def test_every_bucket_of_a_list_is_asked_for() -> None:

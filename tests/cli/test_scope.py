@@ -85,3 +85,36 @@ def test_several_buckets_are_searched_as_one(run: Run) -> None:
     assert (run("count", *several), run("count", *several, "--of", "objects")) == ("4\n", "3\n")
     assert " c2/o " in run("explain", *several[:2], "pear", *several[2:])
     run("list", *several[:3], "a,,b", *several[4:], status=2, said="flag --buckets is 'a,,b'; allowed are")
+
+
+def test_flags_stand_anywhere(run: Run) -> None:
+    run("push", "fruit", "--data", "d", "b", "--lang", "eng", "1", "red apple")
+    assert run("query", "--data", "d", "fruit", "b", "--limit", "3", "apple") == "1\n"
+    assert run("count", "fruit", "--data", "d", "b", "--of", "objects") == "1\n"
+    assert run("synonyms", "fruit", "--data", "d", "pome => apple", "--json", "a, b") == "2\n"
+    assert run("query", "fruit", "b", "pome", "--data", "d") == "1\n"
+    assert run("query", "--data", "d", "--", "fruit", "b", "-apple") == "1\n"
+
+
+def test_facets(run: Run) -> None:
+    for oid, text, *more in (("1", "red apple", "size:m"), ("2", "green apple", "size:m", "new"), ("3", "pear", "new")):
+        run("push", "fruit", oid, text, "--value", f"price={oid}0", "--data", "d", "--tags", *more)
+    assert run("facets", "fruit", "apple", "--of", "size:*", "--ranges", "price: 15", "--data", "d") == (
+        "size:m\t2\nprice ..15\t1\nprice 15..\t1\ntotal\t2\n"
+    )
+    given = (
+        "facets",
+        "fruit",
+        "",
+        "--filter",
+        "size:m",
+        "--of",
+        "*",
+        "--apart",
+        "--limit",
+        "1",
+        "--json",
+        "--data",
+        "d",
+    )
+    assert json.loads(run(*given)) == {"total": 2, "tags": {"": {"new": 2}}, "ranges": {}}

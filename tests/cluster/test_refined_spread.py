@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from sonicpy.channel.commands import CountFacets, Query
+from sonicpy.channel.commands import CountFacets, Query, Suggest
+from sonicpy.channel.groups import unpack_group
+from sonicpy.channel.held_words import pack_held
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.registry.registry import Layout
@@ -21,6 +23,7 @@ from tests.index.test_filters import TAGS, put, some_thing
 from tests.index.test_spread import Part
 from tests.reference import filters as twin
 from tests.reference.filters import Thing
+from tests.reference.groups import Row
 from tests.test_options_everywhere import PartsDesk
 
 SCOPE = ("c", "b")
@@ -54,6 +57,13 @@ def answer(spread: Spread, text: str, **options: Any) -> tuple[list[str], int | 
     return (items[1:], int(items[0])) if command.total else (items, None)
 
 
+def scored(spread: Spread, text: str, **options: Any) -> dict[str, float]:
+    """Return the scores of an answer."""
+    command = Query(*asked("QUERY", *SCOPE, text, options))._replace(scores=True)
+    items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[3:]
+    return {name: float(score) for name, _, score in (item.rpartition(":") for item in items)}
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
     one, spread, things = both
@@ -74,9 +84,62 @@ def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
         assert (sorted(names), total) == (sorted(hits), hits.total), filter
         boosted = one.query(*SCOPE, word, filter=filter, limit=200, boost="price")
         assert sorted(answer(spread, word, filter=filter, limit=200, boost="price")[0]) == sorted(boosted)
+        newest = one.query(*SCOPE, word, filter=filter, limit=200, boost="time 30s")
+        assert scored(spread, word, filter=filter, limit=200, boost="time 30s") == pytest.approx(dict(newest.pairs()))
     options = {"filter": filter, "of": "size:*, *", "ranges": "price: -20, 0, 20", "apart": chance.random() < 0.5}
     reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
     assert json.loads(reply.removeprefix("RESULT ")) == one.facets(*SCOPE, word, **options).to_dict()  # type: ignore[arg-type]
+
+
+def grouped(spread: Spread, text: str, **options: Any) -> tuple[list[Row], int]:
+    """Return the names and groups of a page, and the number of all groups; without scores, which orders do not have."""
+    command = Query(*asked("QUERY", *SCOPE, text, {"total": True, **options}))._replace(scores=True)
+    items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[3:]
+    pairs = [item.rsplit(":", 2) for item in items[1:]]
+    return [(name, unpack_group(packed, options["group"])) for name, _, packed in pairs], int(items[0])
+
+
+@pytest.mark.parametrize("group", ["price", "size:", "*", "nothing", "place"])
+def test_groups_of_parts_are_those_of_one_index(group: str, both: Both) -> None:
+    one, spread, _ = both
+    for word in ("", "alpha", "bravo delta", "none"):
+        for filter in (None, "red", "price > 0 AND NOT red", "absent"):
+            for sort in ("time", "-time"):
+                options: dict[str, Any] = {"filter": filter, "group": group, "sort": sort}
+                expected = one.query(*SCOPE, word, limit=200, total=True, **options)
+                rows = list(zip(expected.objects, expected.groups or (), strict=True))
+                assert grouped(spread, word, limit=7, offset=2, **options) == (rows[2:9], expected.total)
+                if len(rows) > 9 and not group.endswith((":", "*")):
+                    assert grouped(spread, word, limit=5, after=rows[3][0], **options)[0] == rows[4:9]
+        if word:
+            for boost in (None, "price", "time 30s"):
+                best = one.query(*SCOPE, word, limit=200, total=True, group=group, boost=boost)
+                found = grouped(spread, word, limit=200, group=group, boost=boost)
+                assert found[1] == best.total  # equal scores may have another order, and so other objects
+                assert {key for _, key in found[0]} == set(best.groups or ())
+                assert len(found[0]) == len(best)
+
+
+def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
+    one, spread, _ = both
+    command = Query(*asked("QUERY", *SCOPE, "alpha", {"group": "time", "how": True, "limit": 200}))
+    items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[4:]
+    hits = one.query(*SCOPE, "alpha", group="time", how=True, limit=200)
+    assert sorted(items) == sorted(f"{hit.object}:{pack_held(hit.how or ())}" for hit in hits)
+    for options in ({"after": "o1"}, {"vector": [1.0] * 64}, {"sort": "newest", "after": "o1", "group": "size:"}):
+        with pytest.raises(InvalidArgument):
+            grouped(spread, "alpha", **{"group": "time", **options})
+
+
+@pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])
+def test_suggestions_of_parts_lead_to_something(filter: str, both: Both) -> None:
+    one, spread, things = both
+    for typed in ("a", "b", "bravo", "bravi", "del", "zzz"):
+        expected = one.suggest(*SCOPE, typed, filter=filter, limit=9)
+        command = Suggest(*SCOPE, typed, 9, filter)
+        reply = asyncio.run(spread.execute(command)).decode().splitlines()[1]
+        assert reply.split()[3:] == expected
+        assert all(one.query(*SCOPE, word, filter=filter) for word in expected)
 
 
 def test_pages_by_age_leave_nothing_out(both: Both) -> None:
@@ -89,7 +152,7 @@ def test_pages_by_age_leave_nothing_out(both: Both) -> None:
 
 def test_what_a_spread_bucket_refuses(both: Both) -> None:
     _, spread, _ = both
-    for options in ({"after": "o1"}, {"boost": "time 7d"}):
+    for options in ({"after": "o1"}, {"boost": "time 7"}):
         with pytest.raises(InvalidArgument):
             answer(spread, "alpha", **options)
     with pytest.raises(InvalidArgument, match="no object of the bucket"):

@@ -35,6 +35,7 @@ EXAMPLES = {
     "boost": '"lisbon", boost="visits"',
     "buckets": '"lisbon" BUCKETS(default)',
     "fields": '"weather", fields="title"',
+    "group": '"weather", group="visits"',
 }
 """An example of each option: arguments of `query`, or the end of a line for an option of the wire alone."""
 

@@ -223,6 +223,39 @@ def test_a_boost_is_exact(tmp_path: Path) -> None:
         assert sizes[newest[0]] == 10**7
 
 
+@pytest.mark.parametrize("boost", ["time 9s", "time 3h", "time", "time 500w"])
+def test_a_boost_of_many_equal_scores_is_exact(tmp_path: Path, boost: str) -> None:
+    chance = random.Random(9)
+    with sonicpy.open(tmp_path / "i") as index:
+        times: dict[str, int] = {}
+        with index.batch():
+            for number in range(900):
+                name = f"o{number}"
+                if chance.random() < 0.9:
+                    times[name] = int(1_700_000_000 - 2 ** chance.uniform(0, 24)) * chance.choice((1, 1, 1, 1, -1))
+                text = "news" + " more" * chance.choice((0, 0, 0, 0, 1))
+                tags = ["even"] if number % 2 == 0 else []
+                index.push("c", "b", name, text, "none", tags=tags, values={"time": times.get(name)})
+        half_life = {"time 9s": 9, "time 3h": 10_800, "time 500w": 500 * 604_800}.get(boost)
+        newest = max(times.values())
+        for filter in (None, "even", "time < 1699999000"):
+            plain = index.query("c", "b", "news", filter=filter, limit=1000)
+            ranked = []
+            for name, score in plain.pairs():
+                factor = 1.0
+                if name in times and half_life is None:
+                    factor += math.log2(1 + max(times[name], 0)) / 16
+                elif name in times and half_life is not None:
+                    factor += 2 ** -min((newest - times[name]) / half_life, 1000)
+                ranked.append((-((score or 0) % 1) * factor, -int(name[1:]), name))
+            for limit, offset in ((1, 0), (10, 0), (70, 0), (10, 300), (1000, 0)):
+                found = index.query(
+                    "c", "b", "news", filter=filter, boost=boost, limit=limit, offset=offset, total=True
+                )
+                assert list(found) == [name for _, _, name in sorted(ranked)][offset : offset + limit]
+                assert found.total == len(ranked)
+
+
 def test_no_suggestion_leads_to_nothing(tmp_path: Path) -> None:
     chance = random.Random(11)
     words = ["sun", "sunny", "sunday", "sunset", "sunk", "sung"]

@@ -105,16 +105,13 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
 cdef int keep_passing(QueryState query, uint64_t *bits, Py_ssize_t windows) except -1:
     """Drop the objects that the filter does not let pass."""
     cdef Py_ssize_t window, word
-    cdef const uint64_t *passing
     cdef uint64_t some
     for window in range(windows):
         some = 0
         for word in range(WINDOW_WORDS):
             some |= bits[window * WINDOW_WORDS + word]
         if some:
-            passing = query.mask.at(window)
-            for word in range(WINDOW_WORDS):
-                bits[window * WINDOW_WORDS + word] &= passing[word]
+            query.mask.narrow(window, bits + window * WINDOW_WORDS)
     return 0
 
 

@@ -36,6 +36,9 @@ cdef extern from *:
     """
     void within "sonicpy_within"(const uint32_t *numbers, uint32_t low, uint32_t span, uint64_t *out) noexcept nogil
 
+cdef enum:
+    COMPARED = 256  # values of a window that are compared one by one in the time of all at once
+
 cdef int64_t UNITS = 10_000_000  # of a degree
 cdef double METERS_OF_DEGREE = 111_195.0
 
@@ -72,23 +75,51 @@ cdef class LazyWindows:
         return <ColumnWindow> self.known[window]
 
 
-@cython.final
-cdef class InRange(Mask):
-    """The objects with a value in a range.
+cdef class OfColumn(Mask):
+    """Objects by their values in a column.
 
     Args:
         columns: LazyWindows, or a list of the ColumnWindow of each window, None where there is no value.
-        low, high: of the range, which has both.
     """
 
     cdef object columns
+    cdef ColumnWindow here  # of the window that was looked at last
+    cdef int64_t here_number
+
+    def __cinit__(self, Py_ssize_t windows, columns not None, *arguments):
+        self.columns = columns
+        self.here_number = -1
+
+    cdef inline ColumnWindow of(self, int64_t window):
+        """Return the values of a window; None: there are none."""
+        if window != self.here_number:
+            self.here = window_of(self.columns, window)
+            self.here_number = window
+        return self.here
+
+
+@cython.final
+cdef class InRange(OfColumn):
+    """The objects with a value in a range.
+
+    Args:
+        low, high: of the range, which has both.
+    """
+
     cdef int64_t low, high
 
     def __init__(self, Py_ssize_t windows, columns not None, int64_t low, int64_t high):
-        self.columns, self.low, self.high = columns, low, high
+        self.low, self.high = low, high
+        self.few = COMPARED
+
+    cdef bint may(self, int64_t window) except -1:
+        cdef ColumnWindow column = self.of(window)
+        if column is None or self.low > self.high:
+            return False
+        return column.lowest <= self.high and self.low <= column.highest
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
-        cdef ColumnWindow column = window_of(self.columns, window)
+        cdef ColumnWindow column = self.of(window)
         cdef Py_ssize_t word
         cdef uint64_t some = 0, left
         cdef int place
@@ -120,7 +151,7 @@ cdef class InRange(Mask):
         return some != 0
 
     cdef bint holds(self, uint32_t iid) except -1:
-        cdef ColumnWindow column = window_of(self.columns, iid >> WINDOW_BITS)
+        cdef ColumnWindow column = self.of(iid >> WINDOW_BITS)
         cdef int place = iid & (WINDOW_OBJECTS - 1)
         if column is None or self.low > self.high or self.high < column.lowest or self.low > column.highest:
             return False
@@ -129,21 +160,19 @@ cdef class InRange(Mask):
 
 
 @cython.final
-cdef class OneOf(Mask):
+cdef class OneOf(OfColumn):
     """The objects with one of some values.
 
     Args:
-        columns: as in InRange.
         values: rising.
     """
 
-    cdef object columns
     cdef int64_t *values
     cdef Py_ssize_t number
 
     def __init__(self, Py_ssize_t windows, columns not None, values not None):
         cdef Py_ssize_t at
-        self.columns = columns
+        self.few = WINDOW_OBJECTS
         self.number = len(values)
         self.values = <int64_t *> zeroed(self.number, sizeof(int64_t))
         for at in range(self.number):
@@ -151,6 +180,12 @@ cdef class OneOf(Mask):
 
     def __dealloc__(self):
         free(self.values)
+
+    cdef bint may(self, int64_t window) except -1:
+        cdef ColumnWindow column = self.of(window)
+        if column is None or not self.number:
+            return False
+        return self.values[0] <= column.highest and column.lowest <= self.values[self.number - 1]
 
     cdef inline bint lists(self, int64_t value) noexcept nogil:
         cdef Py_ssize_t low = 0, high = self.number, middle
@@ -163,7 +198,7 @@ cdef class OneOf(Mask):
         return low < self.number and self.values[low] == value
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
-        cdef ColumnWindow column = window_of(self.columns, window)
+        cdef ColumnWindow column = self.of(window)
         cdef Py_ssize_t word
         cdef uint64_t some = 0, left
         cdef int place
@@ -183,7 +218,7 @@ cdef class OneOf(Mask):
         return some != 0
 
     cdef bint holds(self, uint32_t iid) except -1:
-        cdef ColumnWindow column = window_of(self.columns, iid >> WINDOW_BITS)
+        cdef ColumnWindow column = self.of(iid >> WINDOW_BITS)
         cdef int place = iid & (WINDOW_OBJECTS - 1)
         if column is None:
             return False
@@ -192,16 +227,14 @@ cdef class OneOf(Mask):
 
 
 @cython.final
-cdef class Near(Mask):
+cdef class Near(OfColumn):
     """The objects whose point is near another one.
 
     Args:
-        columns: as in InRange; of packed points.
         point: packed; the centre.
         meters: the distance, at most.
     """
 
-    cdef object columns
     cdef Place centre
     cdef int64_t most  # the square of the longest chord
     cdef int64_t south, north  # no point beyond is near
@@ -209,7 +242,7 @@ cdef class Near(Mask):
 
     def __init__(self, Py_ssize_t windows, columns not None, int64_t point, double meters):
         cdef double degrees = meters / METERS_OF_DEGREE * 1.001 + 0.001, slope
-        self.columns = columns
+        self.few = WINDOW_OBJECTS
         place_of(point, &self.centre)
         self.most = chord_of_meters(meters)
         self.south = latitude_of(point) - <int64_t> (degrees * UNITS)
@@ -219,6 +252,12 @@ cdef class Near(Mask):
         if self.south > -89 * UNITS and self.north < 89 * UNITS:
             slope = cos(max(abs(self.south), abs(self.north)) / <double> UNITS * 0.017453292519943295)
             self.aside = <int64_t> min(degrees / slope * UNITS, 360.0 * UNITS)
+
+    cdef bint may(self, int64_t window) except -1:
+        cdef ColumnWindow column = self.of(window)
+        if column is None:
+            return False
+        return latitude_of(column.lowest) <= self.north and self.south <= latitude_of(column.highest)
 
     cdef inline bint is_near(self, int64_t point) noexcept nogil:
         cdef Place place
@@ -234,7 +273,7 @@ cdef class Near(Mask):
         return chord(&place, &self.centre) <= self.most
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
-        cdef ColumnWindow column = window_of(self.columns, window)
+        cdef ColumnWindow column = self.of(window)
         cdef Py_ssize_t word
         cdef uint64_t some = 0, left
         cdef int place
@@ -252,7 +291,7 @@ cdef class Near(Mask):
         return some != 0
 
     cdef bint holds(self, uint32_t iid) except -1:
-        cdef ColumnWindow column = window_of(self.columns, iid >> WINDOW_BITS)
+        cdef ColumnWindow column = self.of(iid >> WINDOW_BITS)
         cdef int place = iid & (WINDOW_OBJECTS - 1)
         if column is None:
             return False

@@ -31,6 +31,32 @@ cdef inline Py_ssize_t count_up_to(const uint64_t *bits, Py_ssize_t most) noexce
     return found
 
 
+cdef inline bint intersect(uint64_t *bits, const uint64_t *others) noexcept nogil:
+    """Drop the objects that are not among others; return whether some are left."""
+    cdef Py_ssize_t word
+    cdef uint64_t some = 0
+    for word in range(WINDOW_WORDS):
+        bits[word] &= others[word]
+        some |= bits[word]
+    return some != 0
+
+
+cdef bint keep_held(Mask mask, int64_t window, uint64_t *bits) except -1:
+    """Drop the objects of a window that are not in a mask, one by one; return whether some are left."""
+    cdef Py_ssize_t word
+    cdef uint64_t left, some = 0
+    cdef uint32_t iid
+    for word in range(WINDOW_WORDS):
+        left = bits[word]
+        while left:
+            iid = <uint32_t> (window << WINDOW_BITS | word << 6 | lowest_bit(left))
+            left &= left - 1
+            if not mask.holds(iid):
+                bits[word] &= ~(<uint64_t> 1 << (iid & 63))
+        some |= bits[word]
+    return some != 0
+
+
 cdef class Mask:
     """Objects of a bucket.
 
@@ -93,6 +119,16 @@ cdef class Mask:
         if self.made[window] == NULL:
             return self.holds(iid)
         return self.made[window][(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
+
+    cdef bint may(self, int64_t window) except -1:
+        """Return whether a window may hold objects of the mask; True where only its bits, which cost much, decide."""
+        return self.some(window) != NULL
+
+    cdef bint narrow(self, int64_t window, uint64_t *bits) except -1:
+        """Drop the objects of a window that are not in the mask; return whether some are left."""
+        if window < self.count and self.made[window] == NULL and count_up_to(bits, self.few) <= self.few:
+            return keep_held(self, window, bits)
+        return intersect(bits, self.at(window))
 
     def total(self) -> int:
         """Return the number of objects."""
@@ -170,6 +206,22 @@ cdef class AllOf(Mask):
                 return 0
         return 1
 
+    cdef bint may(self, int64_t window) except -1:
+        cdef Mask each
+        for each in self.masks:
+            if not each.may(window):
+                return False
+        return True
+
+    cdef bint narrow(self, int64_t window, uint64_t *bits) except -1:
+        cdef Mask each
+        if window >= self.count or self.made[window] != NULL:
+            return intersect(bits, self.at(window))
+        for each in self.masks:
+            if not each.narrow(window, bits):
+                return False
+        return True
+
     cdef int keep_few(self, Py_ssize_t window, uint64_t *bits, Py_ssize_t first) except -1:
         """Drop the objects that are not in all masks from a place on, one by one; return whether some are left."""
         cdef Py_ssize_t word, number
@@ -224,6 +276,29 @@ cdef class AnyOf(Mask):
                 return True
         return False
 
+    cdef bint may(self, int64_t window) except -1:
+        cdef Mask each
+        for each in self.masks:
+            if each.may(window):
+                return True
+        return False
+
+    cdef bint narrow(self, int64_t window, uint64_t *bits) except -1:
+        cdef uint64_t found[WINDOW_WORDS]
+        cdef uint64_t some[WINDOW_WORDS]
+        cdef Mask each
+        cdef Py_ssize_t word
+        if window >= self.count or self.made[window] != NULL:
+            return intersect(bits, self.at(window))
+        memset(found, 0, ROW_BYTES)
+        for each in self.masks:
+            for word in range(WINDOW_WORDS):
+                some[word] = bits[word] & ~found[word]
+            if each.narrow(window, some):
+                for word in range(WINDOW_WORDS):
+                    found[word] |= some[word]
+        return intersect(bits, found)
+
 
 @cython.final
 cdef class NotIn(Mask):
@@ -247,6 +322,21 @@ cdef class NotIn(Mask):
 
     cdef bint holds(self, uint32_t iid) except -1:
         return not self.mask.holds(iid)
+
+    cdef bint may(self, int64_t window) except -1:
+        return window < self.count
+
+    cdef bint narrow(self, int64_t window, uint64_t *bits) except -1:
+        cdef uint64_t some[WINDOW_WORDS]
+        cdef Py_ssize_t word
+        if window >= self.count or self.made[window] != NULL:
+            return intersect(bits, self.at(window))
+        memcpy(some, bits, ROW_BYTES)
+        if self.mask.narrow(window, some):
+            for word in range(WINDOW_WORDS):
+                some[word] = ~some[word]
+            return intersect(bits, some)
+        return True
 
 
 cdef class Bits(Mask):

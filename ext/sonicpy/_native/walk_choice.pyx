@@ -123,11 +123,8 @@ cdef int choose(QueryState query) except -2:
     cdef uint64_t needed
     cdef uint64_t among[WINDOW_WORDS]
     cdef uint64_t room[2][WINDOW_WORDS]
-    cdef const uint64_t *passing = NULL
-    if query.mask is not None:
-        passing = query.mask.some(query.window)
-        if passing == NULL:
-            return 0
+    if query.mask is not None and not query.mask.may(query.window):
+        return 0
     query.lookups += WINDOW_LOOKUPS
     find_limits(query, newest)
     if not query.limits[ANY]:
@@ -142,8 +139,8 @@ cdef int choose(QueryState query) except -2:
         ask_ahead(query)
         return -1
     memcpy(among, own.held.bits, ROW_BYTES)
-    if passing != NULL:
-        intersect(among, passing, among)
+    if query.mask is not None:
+        query.mask.narrow(query.window, among)
     needed = intersect_needed(query, among, newest)
     drop_forbidden(query, among)
     shorter = query.masks.shorter(min(query.limits[ONCE], limit), query.window, room[0])

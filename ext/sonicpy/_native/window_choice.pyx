@@ -174,10 +174,9 @@ cdef int choose_among(QueryState query, int64_t window) except -2:
     cdef uint64_t some[WINDOW_WORDS]
     cdef uint64_t often[WINDOW_WORDS]
     cdef uint64_t bit, words
-    cdef const uint64_t *passing
     cdef const TermRow *row
     cdef int role
-    if query.mask is not None and query.mask.some(window) == NULL:
+    if query.mask is not None and not query.mask.may(window):
         return 0
     memset(some, 0, ROW_BYTES)  # who holds a needed term
     memset(often, 0, ROW_BYTES)  # who holds one more than once
@@ -223,9 +222,7 @@ cdef int choose_among(QueryState query, int64_t window) except -2:
         for word in range(WINDOW_WORDS):
             query.among[word] &= kept_bits(role, query.held_rows[number].bits[word])
     if query.mask is not None:
-        passing = query.mask.at(window)
-        for word in range(WINDOW_WORDS):
-            query.among[word] &= passing[word]
+        query.mask.narrow(window, query.among)
     query.among_words = 0
     for word in range(WINDOW_WORDS):
         bit = query.among[word] != 0

@@ -45,7 +45,7 @@ class RefinedSpread:
             plan = await self._plan_of(command)
             if plan is None:
                 return replies.hits([], 0 if command.total else None, scores=command.scores)
-        behind = None if command.after is None else await self._behind(command, command.after)
+        behind = None if command.after is None else await self.behind(command, command.after)
         fields = (list(Search(*command)), None if plan is None else to_plain(plan), behind)
         found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_sorted", *fields)]
         names = merge_sorted([rows for rows, _ in found], command.limit, command.offset)
@@ -64,7 +64,7 @@ class RefinedSpread:
         answers = await self._ask(*command.scope, "spread_facets", *fields)
         return replies.result(merge_facets(list(map(json.loads, answers)), command.limit).to_json())
 
-    async def _behind(self, command: Query, name: str) -> Sequence[Any]:
+    async def behind(self, command: Query, name: str) -> Sequence[Any]:
         """Return the key, the age and the name of the object that a page follows, from the part that holds it."""
         partition = self._places.partition_of(*command.scope, name)
         question = Question("spread_place", (*command.scope, name, command.sort or NEWEST))

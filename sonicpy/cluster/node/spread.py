@@ -36,6 +36,7 @@ from sonicpy.channel.commands import (
     Tag,
 )
 from sonicpy.cluster.node.desk import Desk
+from sonicpy.cluster.node.grouped_spread import grouped
 from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
@@ -52,13 +53,16 @@ from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.refine import check_ranking as check_filters
 from sonicpy.index.search.refine import check_spread
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, most_passing
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
+    from sonicpy.config import Config
     from sonicpy.index.recorder import Recorder
 
 CACHED_S = 1.0
@@ -111,6 +115,8 @@ class Spread:
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+            case Query() if command.group is not None:
+                return await grouped(self, command)
             case Query() if command.is_refined and not command.is_by_score:
                 return await self._refined.query(command)
             case Query():
@@ -142,6 +148,32 @@ class Spread:
                 found = await self._ask(collection, bucket, "stats", collection, bucket)
                 return replies.json_result(merge_figures(list(map(json.loads, found))))
         raise StoreError(f"{type(command).__name__.upper()} is refused: a bucket that is spread does not offer it")
+
+    # -- for groups ----------------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> "Config":
+        """The settings of the node."""
+        return self._recorder.config
+
+    async def planned(self, command: Search) -> "_Planned | None":
+        """Return the plan of a search; None: its text has no words."""
+        return await self._plan(command)
+
+    async def behind(self, command: Query, name: str) -> Sequence[Any]:
+        """Return the place of the object that a page follows; see `RefinedSpread.behind`."""
+        return await self._refined.behind(command, name)
+
+    async def highest(self, command: Query) -> int | None:
+        """Return the highest value of all parts, if ages are counted from it; else None."""
+        if command.boost is None or parse_boost(command.boost).half_life is None:
+            return None
+        found = await self._ask(*command.scope, "spread_highest", *command.scope, command.boost)
+        return max((value for each in found if (value := json.loads(each)) is not None), default=None)
+
+    async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
+        """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
+        return await self._ask(collection, bucket, kind, *fields)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -223,9 +255,12 @@ class Spread:
     async def _find(self, command: Query, *fields: Any, how: bool = False) -> list[Any]:
         """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
         kind: str = "spread_find"
-        more: tuple[str | None, ...] = ()
+        more: tuple[str | int | None, ...] = ()
         if command.boost is not None:
             kind, more = "spread_boosted", (command.filter, command.boost)
+            highest = await self.highest(command)
+            if highest is not None:
+                kind, more = "spread_aged", (*more, highest)
         elif command.filter is not None:
             kind, more = "spread_find_filtered", (command.filter,)
         kind = "spread_how" if how else kind
@@ -266,10 +301,11 @@ class Spread:
 
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit, filter, _ = command
-        if filter is not None:
-            raise InvalidArgument("filter is given to SUGGEST, which a spread bucket answers without")
         check_names(collection, bucket)
         typed = self._recorder.read_typed(word, await self._desk.rules.find(collection, bucket))
+        if filter is not None:
+            found = await self._passing(command, typed.word, filter)
+            return replies.event("SUGGEST", [word.decode() for word in found[:limit]])
         if typed.before:
             return replies.event("SUGGEST", [word.decode() for word in await self._fitting(command, typed)])
         term = typed.word
@@ -285,6 +321,15 @@ class Spread:
         else:
             words = suggest_alphabetical(statistics, term, limit, typed.bytes)
         return replies.event("SUGGEST", [word.decode() for word in words])
+
+    async def _passing(self, command: Suggest, term: bytes, filter: str) -> list[bytes]:
+        """Return the suggestions that objects hold which pass a filter."""
+        scope = (command.collection, command.bucket)
+        check_filters(self._recorder.config)
+        sketches = await self._ask(*scope, "spread_word", *scope, term.decode())
+        words = suggest_likely(SummedStatistics(list(map(json.loads, sketches))), term, SUGGESTIONS_EXAMINED)
+        counts = await self._ask(*scope, "spread_passing", *scope, [word.decode() for word in words], filter)
+        return most_passing(term, words, map(json.loads, counts))
 
     async def _fitting(self, command: Suggest, typed: Typed) -> list[bytes]:
         """Return the suggestions for a text of several words."""

@@ -83,6 +83,7 @@ METHODS = frozenset(
         *("spread_asked", "spread_how"),
         *("spread_together", "spread_typed"),
         *("spread_meant", "vector_refusal", "synonyms_from"),
+        *("spread_grouped", "spread_passing", "spread_highest", "spread_aged"),
         *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )

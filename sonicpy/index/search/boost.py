@@ -3,20 +3,31 @@
 The best objects by score are asked for until no other one can be among the best by score times factor: the largest
 factor bounds the rise of a lower score (threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms
 for middleware", 2003, with one sorted list). Kinds of matches stay before scores.
+
+Where many scores are alike, that would ask for very many objects. Then those of the highest values are asked for first:
+ranges of values are halved until few objects of one are left, and the factor of the highest value bounds each.
 """
 
 from collections.abc import Callable, Iterable
 from math import log2
 from typing import NamedTuple
 
-from sonicpy._native.mask import Mask
+from sonicpy._native.column_mask import InRange
+from sonicpy._native.column_window import ColumnWindow
+from sonicpy._native.mask import AllOf, Mask, NotIn
 from sonicpy._native.plan import Plan
+from sonicpy._native.query_state import QueryState
 from sonicpy.filters.sorting import BOOST_DIVISOR, Boost
+from sonicpy.index.search.masks import window_count
 from sonicpy.index.search.parts import Found, Part, bind, find
 from sonicpy.store.views.bucket_reader import BucketReader
 
 MORE = 4
 """How many times as many objects are asked for next."""
+FEW = 64
+"""As many objects are asked for at once by score alone, and of a range of values, or as many as are wanted."""
+SLACK = 1.0 - 1e-9
+"""More than rounding can take away from a score."""
 
 
 class Factors(NamedTuple):
@@ -25,10 +36,14 @@ class Factors(NamedTuple):
     Attributes:
         of: returns the factor of each of some objects, by IID.
         most: no factor is larger.
+        factor: returns the factor of a value, which rises with it; None: the object has no value.
+        windows: of the values; none: no object has one.
     """
 
     of: Callable[[list[int]], list[float]]
     most: float
+    factor: Callable[[int | None], float] = lambda value: 1.0
+    windows: list[ColumnWindow | None] = []  # noqa: RUF012 - never changed
 
 
 def boosted(
@@ -48,15 +63,95 @@ def boosted(
         highest: as of `factors_of`.
     """
     factors = factors_of(reader, boost, highest)
-    count = wanted
-    while True:
-        query = bind(plan, reader, window, mask=mask)
-        part = find(query, count, total=total)
-        scored = list(zip(part.found, factors.of([iid for iid, _, _ in part.found]), strict=True))
-        best = sorted(((iid, kind, score * factor) for (iid, kind, score), factor in scored), key=_rank)[:wanted]
-        if len(part.found) < count or not best or _is_settled(best, part.found[-1], factors.most):
-            return Part(query, best, part.total)
+    query = bind(plan, reader, window, mask=mask)
+    best, count = _Best(factors, wanted), wanted
+    part = first = best.ask(query, count, total=total)
+    while not best.is_over(part, count, factors.most):
+        if count >= max(FEW, wanted) and factors.windows:
+            _ask_by_value(best, lambda own: bind(plan, reader, window, mask=own), reader, mask)
+            break
         count *= MORE
+        part = best.ask(bind(plan, reader, window, mask=mask), count)
+    return Part(query, best.found, first.total)
+
+
+class _Best:
+    """The best objects by score times factor.
+
+    Args:
+        wanted: their number.
+    """
+
+    def __init__(self, factors: Factors, wanted: int) -> None:
+        self.factors = factors
+        self.wanted = wanted
+        self.found: list[Found] = []
+        self._seen: set[int] = set()
+
+    def ask(self, query: QueryState, count: int, most: float | None = None, *, total: bool = False) -> Part:
+        """Take in the best `count` objects of a query by score alone, and return them.
+
+        Args:
+            most: no factor of its objects is larger; None: all are returned, however low their scores are.
+        """
+        floor = None
+        if most is not None and 0 < self.wanted <= len(self.found):
+            _, kind, score = self.found[-1]
+            floor = (kind, score / most * SLACK)
+        part = find(query, count, total=total, floor=floor)
+        new = [one for one in part.found if one[0] not in self._seen]
+        self._seen.update(iid for iid, _, _ in new)
+        factors = self.factors.of([iid for iid, _, _ in new])
+        scored = ((iid, kind, score * factor) for (iid, kind, score), factor in zip(new, factors, strict=True))
+        self.found = sorted([*self.found, *scored], key=_rank)[: self.wanted]
+        return part
+
+    def is_over(self, part: Part, count: int, most: float) -> bool:
+        """Return whether no further object of a query can be among the best.
+
+        Args:
+            part: its best `count` objects by score.
+            most: no factor of its objects is larger.
+        """
+        return len(part.found) < count or not self.found or _is_settled(self.found, part.found[-1], most)
+
+
+def _ask_by_value(best: _Best, query_of: Callable[[Mask], QueryState], reader: BucketReader, mask: Mask | None) -> None:
+    """Take in the best objects of a query, those of the highest values first.
+
+    Args:
+        query_of: returns the query for the objects of a mask.
+        mask: the objects that pass a filter; None: all.
+    """
+    factors, count, windows = best.factors, max(FEW, best.wanted), window_count(reader)
+    held = [window for window in factors.windows if window is not None]
+
+    def query_within(own: Mask) -> QueryState:
+        return query_of(own if mask is None else AllOf(windows, [mask, own]))
+
+    whole = min(window.lowest for window in held), max(window.highest for window in held)
+    ranges = [whole]
+    while ranges:
+        low, high = ranges.pop()
+        most = factors.factor(high)
+        part = best.ask(query_within(InRange(windows, factors.windows, low, high)), count, most)
+        if not best.is_over(part, count, most) and factors.factor(low) < most:
+            middle = _middle(factors, low, high)
+            ranges += [(low, middle), (middle + 1, high)]
+    best.ask(query_within(NotIn(windows, InRange(windows, factors.windows, *whole))), count, 1.0)
+
+
+def _middle(factors: Factors, low: int, high: int) -> int:
+    """Return the value below `high` whose factor is about in the middle of those of two values."""
+    middle = (factors.factor(low) + factors.factor(high)) / 2
+    first, last = low, high - 1
+    while first < last:
+        value = (first + last + 1) // 2
+        if factors.factor(value) <= middle:
+            first = value
+        else:
+            last = value - 1
+    return first
 
 
 def highest_of(readers: Iterable[BucketReader], boost: Boost) -> int | None:
@@ -85,7 +180,10 @@ def factors_of(reader: BucketReader, boost: Boost, highest: int | None = None) -
             return 1.0 + float(2.0 ** -min((start - value) / boost.half_life, 1_000.0))
         return 1.0 + log2(1 + max(value, 0)) / BOOST_DIVISOR
 
-    return Factors(lambda iids: list(map(factor, columns.values_of(column, iids))), factor(newest))
+    values = columns.values_of
+    return Factors(
+        lambda iids: list(map(factor, values(column, iids))), factor(newest), factor, columns.windows(column)
+    )
 
 
 def _rank(found: Found) -> tuple[int, float, int]:

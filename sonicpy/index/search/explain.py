@@ -26,6 +26,8 @@ from sonicpy.api.explanation import (
 from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
+from sonicpy.index.search.grouped import best_by_score as best_of_groups
+from sonicpy.index.search.grouped import check_grouped, grouped_by_filter
 from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
@@ -91,7 +93,13 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         limit = analysed.search.limit
         search, meant = analysed.search, None
         part: FoundPart
-        if search.vector is None:
+        grouped = None
+        if search.group is not None:
+            check_grouped(search, config)
+            asked = search._replace(total=True)
+            grouped = best_of_groups(lexicon, analysed.terms, config, asked, analysed.matching, limit)
+            plan, part = grouped.plan, grouped.part
+        elif search.vector is None:
             plan, part = carry_out(
                 lexicon, analysed.terms, config, analysed.matching, limit, total=True, masks=passing.masks
             )
@@ -99,7 +107,9 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
             meant = find_meant(lexicon, analysed.terms, config, search._replace(total=True), analysed.matching)
             plan, part = meant.plan, meant.part
         hits, total = _hits(analysed, plan, part, config.search.ranking, meant), part.total or 0
-        whole = count_whole(lexicon, plan, part, config, passing.masks)
+        whole = count_whole(lexicon, plan, part, config, passing.masks) if grouped is None else grouped.whole
+        if grouped is not None:
+            hits = tuple(replace(hit, group=key) for hit, key in zip(hits, grouped.keys, strict=True))
         rows = _rows(plan, lexicon)
         if passing.masks is not None:
             unfiltered = find_by(plan, lexicon, 0, config.store.kv.retain_word_objects, total=True).total
@@ -121,6 +131,7 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         whole=whole,
         notes=notes_of(analysed.search.text, analysed.search.syntax, analysed.fields),
         filter=analysed.search.filter,
+        group=analysed.search.group,
         unfiltered=unfiltered,
         unmet=passing.unmet,
         unseen_words=not config.search.live_words and any(state.pending_seq > state.graph_seq for state in states),
@@ -306,6 +317,14 @@ def _hits(
 
 def _hits_by_filter(lexicon: AnyLexicon, search: Search) -> tuple[tuple[ExplainedHit, ...], int]:
     """Return the objects that answer a filter without a text, and the number of all."""
+    if search.group is not None:
+        found = grouped_by_filter(lexicon, search)
+        buckets: Sequence[str | None] = found.buckets or [None] * len(found)
+        rows = zip(found.objects, buckets, found.groups or (), strict=True)
+        made = (
+            ExplainedHit(name, None, "filter", 0.0, (), 0, None, bucket=bucket, group=key) for name, bucket, key in rows
+        )
+        return tuple(made), found.total or 0
     names = lexicon.names if isinstance(lexicon, UnitedLexicon) else [None]
     hits: list[ExplainedHit] = []
     total = 0

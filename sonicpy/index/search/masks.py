@@ -1,6 +1,6 @@
 """Filters as masks of a bucket: each condition becomes the objects that meet it, window by window on demand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from sonicpy._native.column_mask import InRange, LazyWindows, Near, OneOf
@@ -54,7 +54,7 @@ class Masks:
                 return len(self._reader.lengths()), NotIn(self._windows, self.of(condition.condition))
             case All():
                 # Those of few objects come first: where nobody meets them, nothing else is looked at.
-                made = sorted(map(self._made, condition.conditions), key=lambda one: one[0])
+                made = sorted(map(self._made, one_range_each(condition.conditions)), key=lambda one: one[0])
                 return made[0][0], AllOf(self._windows, [mask for _, mask in made])
             case Any():
                 made = [self._made(each) for each in condition.conditions]
@@ -83,6 +83,16 @@ class Masks:
                     return 0, Bits(self._windows)
                 point = pack_point(condition.latitude, condition.longitude)
                 return count, Near(self._windows, windows, point, float(condition.meters))
+
+
+def one_range_each(conditions: Sequence[Condition]) -> list[Condition]:
+    """Return conditions with one range of each name of values: an object has one value of a name, in all of them."""
+    ranges: dict[str, Range] = {}
+    for each in conditions:
+        if isinstance(each, Range):
+            other = ranges.get(each.name, each)
+            ranges[each.name] = Range(each.name, max(each.low, other.low), min(each.high, other.high))
+    return [*ranges.values(), *(each for each in conditions if not isinstance(each, Range))]
 
 
 def mask_of(reader: BucketReader, condition: Condition) -> Mask:

@@ -42,6 +42,10 @@ def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
+    if search.group is not None:
+        from sonicpy.index.search.grouped import grouped_hits  # noqa: PLC0415  loaded when it is needed
+
+        return grouped_hits(lexicon, terms, config, search, matching)
     if search.is_refined and (search.vector is None or not search.is_by_score):
         from sonicpy.index.search.refine import refined  # noqa: PLC0415  loaded when it is needed
 

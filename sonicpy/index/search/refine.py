@@ -187,13 +187,8 @@ def check_boost(config: "Config") -> None:
 def check_spread(search: Search, config: "Config") -> None:
     """Raise InvalidArgument if a search by score needs more than a spread bucket offers."""
     check_after(search)
-    if search.boost is None:
-        return
-    check_boost(config)
-    if parse_boost(search.boost).half_life is not None:
-        raise InvalidArgument(
-            "boost has a half-life, which a spread bucket does not offer; allowed is a name of values"
-        )
+    if search.boost is not None:
+        check_boost(config)
 
 
 def check_ranking(config: "Config") -> None:
@@ -213,7 +208,7 @@ def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search
     sort, condition, end = parse_sort(search.sort or NEWEST), condition_of(search.filter), search.offset + search.limit
     best: list[tuple[int | None, int, int]] = []
     total = 0
-    for number, (one, behind) in enumerate(zip(wanted, _behind(lexicon, search, sort), strict=True)):
+    for number, (one, behind) in enumerate(zip(wanted, places_behind(lexicon, search, sort), strict=True)):
         found = one.under(condition)
         if search.total:
             found = settled(found)
@@ -226,7 +221,7 @@ def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search
     return Hits(names, None, total if search.total else None, buckets=buckets)
 
 
-def _behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[Place | None]:
+def places_behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[Place | None]:
     """Return the place of each bucket behind which a page begins; None: its first one.
 
     Raises:

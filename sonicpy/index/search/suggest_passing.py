@@ -22,13 +22,24 @@ def passing_words(
         readers: of the buckets.
         words: the likely ones first.
     """
-    sums = dict.fromkeys(words, 0)
-    for reader in readers:
-        rows = [(word, row) for word, row in zip(words, reader.words(list(words)), strict=True) if row is not None]
-        postings = reader.postings_of([row for _, row in rows])
-        lists = lists_of(reader, [[each] for each in postings], reader.length_masks())
-        counts = count_each(lists, settled(everybody(reader, condition)))
-        for (word, _), count in zip(rows, counts, strict=True):
-            sums[word] += count
-    found = [(not word.startswith(typed), -count, word) for word, count in sums.items() if count]
+    return most_passing(typed, words, [count_passing(reader, words, condition) for reader in readers])
+
+
+def count_passing(reader: BucketReader, words: Sequence[bytes], condition: Condition) -> list[int]:
+    """Return how many of the objects that meet a condition hold each of some words."""
+    rows = reader.words(list(words))
+    postings = reader.postings_of([row for row in rows if row is not None])
+    lists = lists_of(reader, [[each] for each in postings], reader.length_masks())
+    counts = iter(count_each(lists, settled(everybody(reader, condition))))
+    return [0 if row is None else next(counts) for row in rows]
+
+
+def most_passing(typed: bytes, words: Sequence[bytes], counts: Iterable[Sequence[int]]) -> list[bytes]:
+    """Return the words that some object holds which meets a condition, in the order of `passing_words`.
+
+    Args:
+        counts: the results of `count_passing`, for each bucket or part.
+    """
+    sums = [sum(each) for each in zip(*counts, strict=True)]
+    found = [(not word.startswith(typed), -count, word) for word, count in zip(words, sums, strict=False) if count]
     return [word for _, _, word in sorted(found, key=lambda one: one[:2])]

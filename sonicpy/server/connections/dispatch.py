@@ -155,7 +155,10 @@ def query(index: "Index", command: Query) -> bytes:
             pairs = [
                 (in_bucket(bucket, name), score) for bucket, (name, score) in zip(hits.buckets, pairs, strict=True)
             ]
-        return replies.hits(pairs, hits.total, scores=command.scores, whole=whole, hows=hows, corrected=hits.corrected)
+        return replies.hits(
+            pairs, hits.total, scores=command.scores, whole=whole, hows=hows, corrected=hits.corrected,
+            groups=hits.groups,
+        )  # fmt: skip
     return replies.event("QUERY", index.find_ids(command))
 
 

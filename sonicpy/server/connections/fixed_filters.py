@@ -43,7 +43,7 @@ def coarse_reply(command: Command, reply: bytes) -> bytes:
     if command.how:
         head, found = [*head, pack_text(None)], found[1:]
     if command.scores:
-        place = -2 if command.how else -1
+        place = -1 - command.how - (command.group is not None)
         found = [_coarse_item(item, place) for item in found]
     return replies.event("QUERY", [*head, *found])
 

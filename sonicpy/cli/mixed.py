@@ -1,0 +1,33 @@
+"""Verbs whose flags may be anywhere: between COLLECTION and BUCKET, too."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+ENDS_FLAGS = "--"
+
+
+class MixedParser(argparse.ArgumentParser):
+    """A parser that takes flags before, between and behind the other arguments.
+
+    argparse gives all positional arguments their words at the first one, and refuses those behind the next flag.
+    """
+
+    _is_mixing = False
+
+    def parse_known_args(  # type: ignore[override]  # of its two overloads, argparse calls this one
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Return the arguments, and the words that are none."""
+        if self._is_mixing or args is None or ENDS_FLAGS in args or not self._may_mix():
+            return super().parse_known_args(args, namespace)
+        self._is_mixing = True  # the method that follows calls this one
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
+
+    def _may_mix(self) -> bool:
+        """Return whether some words belong to positional arguments, and none to a verb below this one."""
+        found = self._get_positional_actions()
+        return bool(found) and not any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in found)

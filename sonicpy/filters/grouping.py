@@ -1,0 +1,53 @@
+"""GROUP, as a value: the tags or the values by which hits are grouped."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sonicpy.filters.refusal import refused
+from sonicpy.ids import shown
+from sonicpy.tags import tag_of
+from sonicpy.values import NAME
+
+TAG_ENDS = (":", "*")
+"""The ends of a beginning of tags."""
+
+GroupKey = int | str
+"""A group: the value, or the tag, that its objects have in common."""
+
+
+class Group(NamedTuple):
+    """The groups of objects.
+
+    Attributes:
+        name: of the values, or the beginning of the tags.
+        is_tags: objects with the same tag are a group, not those with the same value.
+    """
+
+    name: str
+    is_tags: bool
+
+
+@lru_cache(maxsize=256)
+def parse_group(text: str) -> Group:
+    """Return the groups that a text names: by values such as `author`, or by tags such as `size:` or `size:*`.
+
+    Raises:
+        InvalidArgument: it names none.
+    """
+    if text.endswith(TAG_ENDS) and "*" not in text[:-1]:
+        beginning = text.removesuffix("*")
+        return Group(tag_of(beginning) if beginning else "", is_tags=True)
+    if not NAME.match(text):
+        raise refused(
+            f"group is {shown(text)}; allowed are a name of values such as author, and the beginning of tags such as "
+            "size:"
+        )
+    return Group(text, is_tags=False)
+
+
+def group_text(value: Any) -> str:
+    """Return the text of a group that a program gave. Raises InvalidArgument."""
+    if not isinstance(value, str):
+        raise refused(f"group is {shown(value)}; allowed is a str")
+    parse_group(value)
+    return value

@@ -1,0 +1,315 @@
+"""GROUP: the best object of each group, in the order of the answer.
+
+The best objects are asked for, and of each group the first one is kept. Until enough groups are there, twice as many
+are asked for, of other groups than those that were found: so a large group costs no more than a small one. An object of
+several groups answers for each of them; one of no group is a group of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sonicpy._native.mask import AllOf, Bits, Mask, NotIn, settled
+from sonicpy._native.plan import Plan
+from sonicpy._native.terms import Terms
+from sonicpy.api.hits import Hits, with_groups
+from sonicpy.errors import InvalidArgument
+from sonicpy.filters.grouping import GroupKey, parse_group
+from sonicpy.filters.sorting import NEWEST, parse_boost, parse_sort
+from sonicpy.index.search.boost import boosted, highest_of
+from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.found_hits import hits_of
+from sonicpy.index.search.masks import window_count
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.parts import Part
+from sonicpy.index.search.plan import only_whole
+from sonicpy.index.search.ranking import AnyLexicon, check_together, find_by, plan_of
+from sonicpy.index.search.refine import (
+    Place,
+    Wanted,
+    check_boost,
+    check_by_score,
+    condition_of,
+    in_order,
+    masks_of,
+    places_behind,
+    wanted_of,
+)
+from sonicpy.index.search.several import SeveralParts, UnitedLexicon, in_buckets, parts_of
+from sonicpy.index.search.value_groups import CountedGroups, Groups, counted_together, groups_in
+from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
+FEWEST = 16
+"""Objects that are asked for at first, at least."""
+
+At = tuple[int, int]
+"""An object: the place of its bucket, and its IID there."""
+KeptObject = tuple[Any, At, GroupKey | None]
+"""The best object of a group: the row that was found, the object, and the group; None: it is one of its own."""
+PassingMasks = Sequence[Mask | None]
+"""Of each bucket, the objects that may be found; None: all."""
+
+
+class Finder(NamedTuple):
+    """Finds the best objects of an answer.
+
+    Attributes:
+        find: returns at most a number of the best objects among some: a row and the place of each.
+        passing: the objects of each bucket that pass a filter.
+        groups: of each bucket.
+        windows: of each bucket, their number.
+    """
+
+    find: Callable[[int, PassingMasks], list[tuple[Any, At]]]
+    passing: PassingMasks
+    groups: Sequence[Groups]
+    windows: Sequence[int]
+
+
+def best_of_groups(finder: Finder, wanted: int, counts: Callable[[Any], bool] = lambda row: True) -> list[KeptObject]:
+    """Return the best object of each group, until `wanted` of them count, or all.
+
+    Args:
+        counts: whether a row is one of those that are wanted.
+    """
+    kept: list[KeptObject] = []
+    seen: set[GroupKey] = set()
+    passing, count, missing = finder.passing, max(2 * wanted, FEWEST), wanted
+    while missing > 0:
+        found = finder.find(count, passing)
+        keys = in_buckets([at for _, at in found], lambda number, iids: finder.groups[number].of(iids))
+        for (row, at), held in zip(found, keys, strict=True):
+            new: list[GroupKey | None] = [key for key in held if key not in seen] if held else [None]
+            seen.update(held)
+            kept += [(row, at, key) for key in new]
+            missing -= len(new) if counts(row) else 0
+        if len(found) < count:
+            break
+        count *= 2
+        passing = _others(finder, kept, seen)
+    return kept
+
+
+def _others(finder: Finder, kept: Sequence[KeptObject], seen: set[GroupKey]) -> list[Mask]:
+    """Return the objects of each bucket that pass, were not found yet, and are of other groups than those seen."""
+    found: list[Mask] = []
+    for number, (mask, groups, windows) in enumerate(zip(finder.passing, finder.groups, finder.windows, strict=True)):
+        known = Bits(windows, [iid for _, (place, iid), _ in kept if place == number])
+        some = [groups.others(seen), NotIn(windows, known)]
+        found.append(AllOf(windows, some if mask is None else [mask, *some]))
+    return found
+
+
+def _finder(lexicon: AnyLexicon, search: Search, passing: PassingMasks, find: Any) -> Finder:
+    assert search.group is not None
+    group, readers = parse_group(search.group), [part.reader for part in parts_of(lexicon)]
+    return Finder(find, passing, [groups_in(reader, group) for reader in readers], list(map(window_count, readers)))
+
+
+def grouped_hits(
+    lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None
+) -> Hits:
+    """Return the page of a search with groups.
+
+    Raises:
+        InvalidArgument: it has a vector, too; or the ranking has no groups.
+    """
+    if not search.is_by_score:
+        return _hits_in_order(lexicon, wanted_of(lexicon, search, terms, config, matching), search)
+    check_grouped(search, config)
+    if not len(terms) and asks_nothing(terms):
+        return with_groups(Hits(total=0, whole=0) if search.total else Hits(), [])
+    best = best_by_score(lexicon, terms, config, search, matching, search.offset + search.limit)
+    hits = hits_of(lexicon, best.plan, best.part, terms, config, search, best.whole, best.most)
+    return with_groups(hits, best.keys[search.offset : search.offset + search.limit])
+
+
+class BestOfGroups(NamedTuple):
+    """The best objects of groups by score.
+
+    Attributes:
+        part: with them as its objects, and the number of groups as its total.
+        keys: of their groups, as answers show them.
+        counted: all groups; None: they were not asked for.
+        of_whole: those that answer by whole words, likewise.
+        most: no factor of a score is larger.
+    """
+
+    plan: Plan
+    part: Part | SeveralParts
+    keys: list[GroupKey | None]
+    counted: CountedGroups | None
+    of_whole: CountedGroups | None
+    most: float
+
+    @property
+    def whole(self) -> int | None:
+        """The number of groups that answer by whole words; None: it was not asked for."""
+        return None if self.of_whole is None else self.of_whole.total
+
+
+def check_grouped(search: Search, config: "Config") -> None:
+    """Raise InvalidArgument if a search by score has no groups."""
+    if search.vector is not None:
+        raise InvalidArgument("group and vector are both given; allowed is one of them")
+    check_by_score(search, config)
+
+
+def best_by_score(
+    lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None, count: int
+) -> BestOfGroups:
+    """Return the best object of each of the best `count` groups by score."""
+    check_together(lexicon, config)
+    return best_by_plan(lexicon, plan_of(lexicon, terms, config, matching), config, search, count)
+
+
+def best_by_plan(
+    lexicon: AnyLexicon, plan: Plan, config: "Config", search: Search, count: int, highest: int | None = None
+) -> BestOfGroups:
+    """Return the best object of each of the best `count` groups by a plan.
+
+    Args:
+        highest: the value from which ages are counted; None: the highest one of the buckets.
+    """
+    condition = condition_of(search.filter)
+    find_part = partial(_by_score, lexicon, plan, config)
+    if search.boost is not None:
+        check_boost(config)
+        find_part = partial(_by_boost, lexicon, plan, config, search.boost, highest)
+    parts: list[Part | SeveralParts] = []
+
+    def find(wanted: int, passing: PassingMasks) -> list[tuple[Any, At]]:
+        part = find_part(wanted, passing)
+        parts.append(part)
+        if isinstance(part, SeveralParts):
+            return [(row, row[0]) for row in part.found]
+        return [(row, (0, row[0])) for row in part.found]
+
+    finder = _finder(lexicon, search, masks_of(lexicon, condition) or [None] * len(parts_of(lexicon)), find)
+    kept = best_of_groups(finder, max(count, 1))
+    counted, of_whole = None, None
+    if search.total:
+        window, whole = config.store.kv.retain_word_objects, only_whole(plan)
+        readers = [each.reader for each in parts_of(lexicon)]
+        counted, of_whole = (
+            None
+            if one is None
+            else count_groups(finder, [Wanted(each, one, window).under(condition) for each in readers])
+            for one in (plan, whole)
+        )
+        of_whole = counted if whole is None else of_whole
+    part = parts[0]
+    part.found, part.total = [row for row, _, _ in kept[:count]], None if counted is None else counted.total
+    most = 1.0 if search.boost is None else parse_boost(search.boost).most
+    return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most)
+
+
+def _by_score(
+    lexicon: AnyLexicon, plan: Plan, config: "Config", wanted: int, passing: PassingMasks
+) -> Part | SeveralParts:
+    masks = [mask for mask in passing if mask is not None]
+    return find_by(plan, lexicon, wanted, config.store.kv.retain_word_objects, masks=masks or None)
+
+
+def _by_boost(
+    lexicon: AnyLexicon,
+    plan: Plan,
+    config: "Config",
+    named: str,
+    highest: int | None,
+    wanted: int,
+    passing: PassingMasks,
+) -> Part | SeveralParts:
+    boost, window = parse_boost(named), config.store.kv.retain_word_objects
+    readers = [part.reader for part in parts_of(lexicon)]
+    highest = highest_of(readers, boost) if highest is None else highest
+    parts = [
+        boosted(plan, reader, window, boost, wanted, mask=mask, total=False, highest=highest)
+        for reader, mask in zip(readers, passing, strict=True)
+    ]
+    if isinstance(lexicon, UnitedLexicon):
+        return SeveralParts(lexicon.names, dict(enumerate(parts)), wanted, total=False)
+    return parts[0]
+
+
+def shown_keys(groups: Sequence[Groups], kept: Sequence[KeptObject]) -> list[GroupKey | None]:
+    """Return the groups as answers show them."""
+    return [None if key is None else groups[number].shown(key) for _, (number, _), key in kept]
+
+
+def count_groups(finder: Finder, answers: PassingMasks) -> CountedGroups:
+    """Return the groups of all objects that answer in each bucket."""
+    pairs = zip(finder.groups, answers, strict=True)
+    return counted_together(groups.count(answer) for groups, answer in pairs if answer is not None)
+
+
+# -- in an order of its own --------------------------------------------------------------------------------------------
+
+
+def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search) -> Hits:
+    if not wanted:
+        return with_groups(Hits(total=0 if search.total else None), [])
+    behind = places_behind(lexicon, search, parse_sort(search.sort or NEWEST))
+    end = search.offset + search.limit
+    finder, kept = best_in_order(lexicon, wanted, search, behind, end)
+    page = [each for each in kept if is_behind(each[0], behind)][search.offset : end]
+    names = in_buckets([at for _, at, _ in page], lambda number, iids: wanted[number].reader.oids(iids))
+    total = count_groups(finder, finder.passing).total if search.total else None
+    buckets = [lexicon.names[number] for _, (number, _), _ in page] if isinstance(lexicon, UnitedLexicon) else None
+    return with_groups(Hits(names, None, total, buckets=buckets), shown_keys(finder.groups, page))
+
+
+def grouped_by_filter(lexicon: AnyLexicon, search: Search) -> Hits:
+    """Return the objects of groups that answer a search without a text, the newest first, and the number of all
+    groups."""
+    wanted = [Wanted(part.reader, None, 0) for part in parts_of(lexicon)]
+    return _hits_in_order(lexicon, wanted, search._replace(total=True))
+
+
+def best_in_order(
+    lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search, behind: Sequence[Place | None], count: int
+) -> tuple[Finder, list[KeptObject]]:
+    """Return the best object of each group in the order of a search, until `count` of them are behind a place.
+
+    Args:
+        behind: the place in each bucket; None: all are.
+    """
+    check_after(search)
+    sort, condition = parse_sort(search.sort or NEWEST), condition_of(search.filter)
+    answers = [one.under(condition) for one in wanted]
+
+    def find(most: int, passing: PassingMasks) -> list[tuple[Any, At]]:
+        rows = [
+            (key, number, iid)
+            for number, (one, mask) in enumerate(zip(wanted, passing, strict=True))
+            if mask is not None
+            for iid, key in in_order(one.reader, mask, sort, most, None)
+        ]
+        rows.sort(key=lambda row: (row[0] is None, -(row[0] or 0), row[1]))
+        return [(row, row[1:]) for row in rows[:most]]
+
+    finder = _finder(lexicon, search, list(map(settled, answers)) if search.total else answers, find)
+    return finder, best_of_groups(finder, max(count, 1), lambda row: is_behind(row, behind))
+
+
+def is_behind(row: tuple[int | None, int, int], behind: Sequence[Place | None]) -> bool:
+    """Return whether an object of an order - its key, its bucket, its IID - is behind a place.
+
+    Args:
+        behind: the place in each bucket; None: all are.
+    """
+    key, number, iid = row
+    place = behind[number]
+    return place is None or (key is None, -(key or 0), -iid) > (place[0] is None, -(place[0] or 0), -place[1])
+
+
+def check_after(search: Search) -> None:
+    """Raise InvalidArgument if a page of groups cannot begin behind an object."""
+    if search.after is not None and parse_group(search.group or "").is_tags:
+        raise InvalidArgument(
+            "after is given with groups of tags, of which an object may be in several; allowed are offset, and groups "
+            "of values"
+        )

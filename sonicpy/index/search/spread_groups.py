@@ -1,0 +1,159 @@
+"""GROUP over the parts of a spread bucket: each part returns the best objects of its groups, and of each group of all
+the best one is kept.
+
+The best object of a group is among the best of its part, and its group is as far in front there as anywhere: so as many
+groups of each part as are wanted are enough.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sonicpy._native.plan import Plan
+from sonicpy.filters.grouping import GroupKey
+from sonicpy.index.search.grouped import best_by_plan, best_in_order, check_grouped, count_groups, shown_keys
+from sonicpy.index.search.how import WORDS_SHOWN
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.refine import Wanted, check_ranking, place_by_age
+from sonicpy.index.search.value_groups import CountedGroups
+from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
+PlainCounted = tuple[list[GroupKey], int]
+"""Groups, and the number of objects without one, for JSON."""
+
+
+class GroupRows(NamedTuple):
+    """The findings of a part, for JSON.
+
+    Attributes:
+        rows: the best objects of its groups: those of `Part.rows`, or of `sorted_rows`.
+        keys: the group of each; None: it is one of its own.
+        hows: the numbers of the words of the plan that each holds; None: they were not asked for.
+        counted: all of its groups; None: they were not asked for.
+        of_whole: those that answer by whole words, likewise.
+    """
+
+    rows: list[Any]
+    keys: list[GroupKey | None]
+    hows: list[list[int]] | None = None
+    counted: PlainCounted | None = None
+    of_whole: PlainCounted | None = None
+
+
+def group_rows(
+    lexicon: Lexicon,
+    search: Search,
+    plan: Plan | None,
+    behind: Sequence[Any] | None,
+    config: "Config",
+    highest: int | None = None,
+) -> GroupRows:
+    """Return the findings of a part.
+
+    Args:
+        plan: of the text; None: it is empty.
+        behind: (key, age, name) of the object behind which the page begins; None: its first one.
+        highest: the highest value of all parts that raises scores; None: that of this part.
+    """
+    wanted = search.offset + search.limit
+    if plan is None or not search.is_by_score:
+        check_ranking(config)
+        return _rows_in_order(lexicon, search, plan, behind, config)
+    check_grouped(search, config)
+    best = best_by_plan(lexicon, plan, config, search, wanted, highest)
+    hows = None
+    if search.how:
+        iids: list[Any] = [row[0] for row in best.part.found]
+        hows = best.part.held(iids, WORDS_SHOWN)
+    rows: list[Any] = best.part.rows()  # type: ignore[union-attr]  # of one bucket
+    return GroupRows(rows, best.keys, hows, _plain(best.counted), _plain(best.of_whole))
+
+
+def _rows_in_order(
+    lexicon: Lexicon, search: Search, plan: Plan | None, behind: Sequence[Any] | None, config: "Config"
+) -> GroupRows:
+    reader, end = lexicon.reader, search.offset + search.limit
+    wanted = Wanted(reader, plan, config.store.kv.retain_word_objects)
+    place = None if behind is None else place_by_age(reader, *behind)
+    finder, kept = best_in_order(lexicon, [wanted], search, [place], end)
+    names, count = reader.oids([iid for _, (_, iid), _ in kept]), reader.state.next_iid
+    rows = [(name, row[0], at[1] / count) for name, (row, at, _) in zip(names, kept, strict=True)]
+    counted = _plain(count_groups(finder, finder.passing)) if search.total else None
+    return GroupRows(rows, shown_keys(finder.groups, kept), None, counted, counted)
+
+
+def _plain(counted: CountedGroups | None) -> PlainCounted | None:
+    return None if counted is None else (list(counted.keys), counted.alone)
+
+
+class GroupPage(NamedTuple):
+    """A page of all parts.
+
+    Attributes:
+        rows: of the objects.
+        keys: of their groups.
+        hows: as in GroupRows.
+        total, whole: the number of groups, and of those that answer by whole words; None: it was not asked for.
+    """
+
+    rows: list[Any]
+    keys: list[GroupKey | None]
+    hows: list[list[int]] | None
+    total: int | None
+    whole: int | None
+
+
+def merge_groups(parts: Sequence[GroupRows], search: Search, behind: Sequence[Any] | None) -> GroupPage:
+    """Return a page of the best objects of the groups of all parts.
+
+    Args:
+        behind: as for `group_rows`.
+    """
+    rank = _by_score if search.is_by_score else _by_order
+    found = [
+        (row, key, part.hows[place] if part.hows else [])
+        for part in parts
+        for place, (row, key) in enumerate(zip(part.rows, part.keys, strict=True))
+    ]
+    found.sort(key=lambda one: rank(one[0]))
+    first = None if behind is None else _by_order((behind[2], behind[0], behind[1]))
+    seen: set[GroupKey] = set()
+    best = []
+    for row, key, how in found:
+        if key is None or key not in seen:
+            if first is None or rank(row) > first:
+                best.append((row, key, how))
+            if key is not None:
+                seen.add(key)
+    page = best[search.offset : search.offset + search.limit]
+    hows = [how for _, _, how in page] if search.how else None
+    counts = [
+        _number(each) if search.total else None for each in zip(*((one[3], one[4]) for one in parts), strict=True)
+    ]
+    total, whole = counts or ((0, 0) if search.total else (None, None))
+    return GroupPage([row for row, _, _ in page], [key for _, key, _ in page], hows, total, whole)
+
+
+def _number(counted: Iterable[PlainCounted | None]) -> int:
+    keys, alone = set[GroupKey](), 0
+    for each in counted:
+        if each is not None:
+            keys.update(each[0])
+            alone += each[1]
+    return len(keys) + alone
+
+
+def _by_score(row: Sequence[Any]) -> tuple[Any, ...]:
+    name, kind, score, age = row
+    return kind, -score, -age, name
+
+
+def _by_order(row: Sequence[Any]) -> tuple[Any, ...]:
+    name, key, age = row
+    return key is None, -(key or 0), -age, name
+
+
+NO_ROWS = GroupRows([], [], [], ([], 0), ([], 0))
+"""The findings of a part without the bucket."""
