@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sonicpy._native import replies as native
 from sonicpy.channel.held_words import AnsweringWord, pack_held, pack_text
 from sonicpy.channel.line_buffer import LINE_MAX_BYTES
-from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
+from sonicpy.errors import CommandError, InvalidArgument, SessionEnded, ShuttingDown, SonicError
 
 OK = b"OK\r\n"
 PONG = b"PONG\r\n"
@@ -122,6 +122,8 @@ def error(raised: SonicError) -> bytes:
     match raised:
         case SessionEnded():
             return ended(raised.reason)
+        case InvalidArgument(detail=None):
+            return f"ERR {raised.code}({' '.join(str(raised).split())})\r\n".encode()
         case CommandError(detail=None):
             return f"ERR {raised.code}\r\n".encode()
         case CommandError():

@@ -214,11 +214,15 @@ def _range_text(name: str, bounds: Any) -> str:
     return f"{name}: {','.join(map(str, bounds))}"
 
 
+def _listed(bounds: list[int]) -> str:
+    return shown(",".join(map(shown, bounds[: BOUNDS_MAX + 1])))
+
+
 def _facet(name: str, bounds: list[int]) -> Facet:
     if len(bounds) > BOUNDS_MAX or bounds != sorted(set(bounds)):
-        raise refused(f"ranges has the bounds {shown(bounds)}; allowed are up to {BOUNDS_MAX} numbers that rise")
+        raise refused(f"ranges has the bounds {_listed(bounds)}; allowed are up to {BOUNDS_MAX} numbers that rise")
     if not all(INT_MIN <= bound <= INT_MAX for bound in bounds):
-        raise refused(f"ranges has the bounds {shown(bounds)}; allowed are numbers of 64 bits")
+        raise refused(f"ranges has the bounds {_listed(bounds)}; allowed are numbers of 64 bits")
     return Facet(name, tuple(bounds))
 
 

@@ -257,7 +257,7 @@ for _ in sys.stdin:
 def test_opens_a_file_that_another_process_grows_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_only: bool
 ) -> None:
-    # The other process commits beyond the map of this one right behind lmdb.open, and again behind the first transaction.
+    # The other process commits beyond the map of this one behind lmdb.open, and again behind the first transaction.
     folder = tmp_path / "store"
     Environment(folder, 1 << 20, sync=False).close()
     command = [sys.executable, "-c", GROWER, str(folder)]
