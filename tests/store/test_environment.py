@@ -263,11 +263,12 @@ def test_opens_a_file_that_another_process_grows_meanwhile(
     command = [sys.executable, "-c", GROWER, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdin and other.stdout
+        orders, answers = other.stdin, other.stdout
 
         def grow() -> None:
-            other.stdin.write("\n")
-            other.stdin.flush()
-            assert other.stdout.readline() == "grown\n"
+            orders.write("\n")
+            orders.flush()
+            assert answers.readline() == "grown\n"
 
         opened, has_left_slots = lmdb.open, Environment._has_left_slots
 
@@ -286,4 +287,4 @@ def test_opens_a_file_that_another_process_grows_meanwhile(
         environment = Environment(folder, 1 << 20, sync=False, read_only=read_only)
         assert environment.used_bytes() > 6 << 20
         environment.close()
-        other.stdin.close()
+        orders.close()
