@@ -72,10 +72,11 @@ class Grant:
             )
         for scope in asked:
             if not self.covers(scope):
-                raise NotPermitted(
-                    f"the key {self.key} does not reach {written_scope(scope)}; it reaches "
-                    f"{', '.join(map(written_scope, self.within or self.scopes))}"
-                )
+                holder, reached = f"the key {self.key}", self.scopes
+                if any(own.covers_all(scope) for own in reached):
+                    holder, reached = f"the token of {holder}", self.within or ()
+                names = ", ".join(map(written_scope, reached))
+                raise NotPermitted(f"{holder} does not reach {written_scope(scope)}; it reaches {names}")
 
     def check_after(self, after: str | None) -> None:
         """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show the

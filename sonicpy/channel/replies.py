@@ -13,7 +13,7 @@ from sonicpy._native import replies as native
 from sonicpy.channel.groups import pack_group
 from sonicpy.channel.held_words import AnsweringWord, pack_held, pack_text
 from sonicpy.channel.line_buffer import LINE_MAX_BYTES
-from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
+from sonicpy.errors import CommandError, InvalidArgument, SessionEnded, ShuttingDown, SonicError
 from sonicpy.filters.grouping import GroupKey
 
 OK = b"OK\r\n"
@@ -128,6 +128,8 @@ def error(raised: SonicError) -> bytes:
     match raised:
         case SessionEnded():
             return ended(raised.reason)
+        case InvalidArgument(detail=None):
+            return f"ERR {raised.code}({' '.join(str(raised).split())})\r\n".encode()
         case CommandError(detail=None):
             return f"ERR {raised.code}\r\n".encode()
         case CommandError():

@@ -162,8 +162,15 @@ def time_of(text: str) -> float:
         text: a duration from now, such as 30d, 12h, 5m or 10s; or a date, or a time, of ISO 8601 (UTC unless it says).
 
     Raises:
-        InvalidArgument: it is neither.
+        InvalidArgument: it is neither, or in the past.
     """
+    when = _time_of(text)
+    if when <= time.time():
+        raise InvalidArgument(f"--expires is {text!r}, which is over; allowed are times to come")
+    return when
+
+
+def _time_of(text: str) -> float:
     if found := DURATION.fullmatch(text):
         return time.time() + int(found[1]) * UNITS_S[found[2]]
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sonicpy.cli.mixed import MixedParser
 from sonicpy.cli.nearest import nearest
+from sonicpy.cli.scoped import is_scoped
 from sonicpy.version import VERSION
 
 MODULES = {
@@ -98,7 +99,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = make_parser(argv[:1])
     if not argv[0].startswith("-") and argv[0] not in MODULES:
         parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
-    arguments, unknown = parser.parse_known_args(argv)
+    verb = verbs_of(parser).get(argv[0])
+    if verb is not None and is_scoped(verb) and "--" not in argv:  # options may stand between the names
+        arguments, unknown = verb.parse_known_intermixed_args(argv[1:])
+    else:
+        arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         _refuse(_innermost(parser, argv), unknown)
     return arguments
@@ -149,6 +154,8 @@ def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse
 def _refuse(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     options = [option for action in parser._actions for option in action.option_strings]
+    if misplaced := next((flag for flag in flags if flag in options), None):
+        parser.error(f"{misplaced} stands before the verb; allowed is it behind the verb")
     hints = (_hint(flag, options) for flag in flags)
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, hints), '')}")
 

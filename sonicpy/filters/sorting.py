@@ -230,13 +230,17 @@ def _wrong_bounds(name: str, found: str) -> InvalidArgument:
     return refused(f"facets has {found} for {shown(name)}; allowed are {allowed}")
 
 
+def _listed(bounds: list[int]) -> str:
+    return shown(",".join(map(shown, bounds[: BOUNDS_MAX + 1])))
+
+
 def _facet(name: str, bounds: list[int]) -> Facet:
     if len(bounds) > BOUNDS_MAX or bounds != sorted(set(bounds)):
         raise refused(
-            f"ranges has the bounds {shown(_listed(bounds))}; allowed are up to {BOUNDS_MAX} numbers that rise"
+            f"ranges has the bounds {_listed(_listed(bounds))}; allowed are up to {BOUNDS_MAX} numbers that rise"
         )
     if not all(INT_MIN <= bound <= INT_MAX for bound in bounds):
-        raise refused(f"ranges has the bounds {shown(_listed(bounds))}; allowed are numbers of 64 bits")
+        raise refused(f"ranges has the bounds {_listed(_listed(bounds))}; allowed are numbers of 64 bits")
     return Facet(name, tuple(bounds))
 
 

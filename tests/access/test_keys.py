@@ -16,6 +16,7 @@ from sonicpy.access.key_store import KeyStore
 from sonicpy.access.rates import KEYS_MAX, Rates
 from sonicpy.access.scopes import scope_of
 from sonicpy.access.tokens import LIFE_MAX_S, signing_secret
+from sonicpy.cli.keys import time_of
 from sonicpy.cli.main import main
 from sonicpy.errors import ConfigError, InvalidArgument
 
@@ -232,3 +233,9 @@ def test_a_hundred_thousand_keys(store: KeyStore, keys: Keys) -> None:
 
 def _parts(key: Key) -> dict[str, Any]:
     return {name: getattr(key, name) for name in Key.__slots__}
+
+
+@pytest.mark.parametrize("text", ["2020-01-01", "2020-01-01T12:00:00+02:00", "0s"])
+def test_a_key_that_is_over_before_it_begins_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"which is over; allowed are times to come"):
+        time_of(text)

@@ -21,6 +21,16 @@ def test_the_bucket_may_be_left_out(run: Run) -> None:
     assert "red" in run("explain", "fruit", "red", "--data", "d")
 
 
+def test_options_may_stand_between_the_names(run: Run) -> None:
+    run("push", "--data", "d", "fruit", "--lang", "eng", "main", "1", "red apple")
+    for place in range(4):
+        words = ["fruit", "main", "apple"]
+        words[place:place] = ["--limit", "1"]
+        assert run("query", "--data", "d", *words) == "1\n"
+    assert run("query", "--data", "d", "--", "fruit", "main", "apple") == "1\n"
+    assert run("list", "fruit", "--limit", "1", "main", "--data", "d") == "apple\n"
+
+
 REFUSED = [
     ("query fruit", "1 argument; allowed are COLLECTION [BUCKET] TEXT\n"),
     (
@@ -28,6 +38,7 @@ REFUSED = [
         "5 arguments; allowed are COLLECTION [BUCKET] TEXT; several words stand in quotes: "
         'sonicpy query fruit b "red apple pie"\n',
     ),
+    ("--json query fruit apple", "--json stands before the verb; allowed is it behind the verb\n"),
     ("push fruit 1", "2 arguments; allowed are COLLECTION [BUCKET] OBJECT TEXT\n"),
     ("list fruit b c", "3 arguments; allowed are COLLECTION [BUCKET]\n"),
     ("query \u00e9 apple", "argument COLLECTION: collection"),

@@ -1,9 +1,13 @@
 """Transactions over LMDB: ranges of rows, growth, and faults that leave the file as StoreError."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import lmdb
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull
@@ -236,3 +240,51 @@ def test_needs_room_long_before_the_map_is_full(environment: Environment) -> Non
     assert environment.used_bytes() < environment.map_bytes()
     environment.grow()
     assert not environment.needs_room()
+
+
+GROWER = """
+import sys, lmdb
+env = lmdb.open(sys.argv[1], map_size=1 << 28, max_dbs=20, max_readers=512)
+for _ in sys.stdin:
+    size = env.info()["last_pgno"] * env.stat()["psize"]
+    with env.begin(write=True) as transaction:
+        transaction.put(b"x" * 8 + str(size).encode(), bytes(size + (2 << 20)))
+    print("grown", flush=True)
+"""
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_opens_a_file_that_another_process_grows_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_only: bool
+) -> None:
+    # The other process commits beyond the map of this one behind lmdb.open, and again behind the first transaction.
+    folder = tmp_path / "store"
+    Environment(folder, 1 << 20, sync=False).close()
+    command = [sys.executable, "-c", GROWER, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin and other.stdout
+        orders, answers = other.stdin, other.stdout
+
+        def grow() -> None:
+            orders.write("\n")
+            orders.flush()
+            assert answers.readline() == "grown\n"
+
+        opened, has_left_slots = lmdb.open, Environment._has_left_slots
+
+        def open_and_grow(*args: Any, **options: Any) -> lmdb.Environment:
+            env = opened(*args, **options)
+            grow()
+            return env
+
+        def look_and_grow(environment: Environment) -> bool:
+            answer = has_left_slots(environment)
+            grow()
+            return answer
+
+        monkeypatch.setattr(lmdb, "open", open_and_grow)
+        monkeypatch.setattr(Environment, "_has_left_slots", look_and_grow)
+        environment = Environment(folder, 1 << 20, sync=False, read_only=read_only)
+        assert environment.used_bytes() > 6 << 20
+        environment.close()
+        orders.close()

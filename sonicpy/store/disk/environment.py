@@ -34,7 +34,7 @@ from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder
-from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, not_opened, translated
+from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, not_opened, translated, with_all_of_the_map
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
@@ -151,7 +151,7 @@ class Environment:
         Such slots are leftovers of a killed process, as in a restarted container. LMDB takes them for slots of this
         process, and would keep their pages for ever.
         """
-        self._env.begin().abort()
+        with_all_of_the_map(self._env.begin, self._env.set_mapsize).abort()
         return any(reader.process == os.getpid() for reader in self._slots())
 
     @property
@@ -172,7 +172,7 @@ class Environment:
     def _open_table(self, name: bytes, *, create: bool) -> "lmdb._Database | None":
         """Open a table; None: it is missing, and may not be created."""
         try:
-            return self._env.open_db(name, create=create)
+            return with_all_of_the_map(partial(self._env.open_db, name, create=create), self._set_map_bytes)
         except lmdb.NotFoundError:
             return None
         except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
@@ -447,7 +447,7 @@ def _begin(env: lmdb.Environment, write: bool) -> lmdb.Transaction:
 def _pin(env: lmdb.Environment) -> lmdb.Transaction:
     """Begin a reader of the last commit that is not counted as open."""
     try:
-        return env.begin()
+        return with_all_of_the_map(env.begin, env.set_mapsize)
     except lmdb.Error as error:
         raise translated(error) from error
 

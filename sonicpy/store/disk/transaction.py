@@ -9,7 +9,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, TypeVar, cast
 
 import lmdb
 
@@ -17,6 +17,8 @@ from sonicpy._native.bucket import floor_rows
 from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
+
+T = TypeVar("T")
 
 # Tables, in the order of docs/storage-format.md.
 META: Final = 0
@@ -369,6 +371,19 @@ def translated(error: lmdb.Error) -> StoreError:
     if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
         return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
     return StoreError(f"the store failed: {error}")
+
+
+def with_all_of_the_map(work: Callable[[], T], set_map_bytes: Callable[[int], None]) -> T:
+    """Return the result of the first transaction of an opened environment, which another process may be growing.
+
+    A server that writes the file, or did so until it was killed, grows it between the opening and the transaction. Each
+    try maps all that the last commit uses, so only further growth needs another one.
+    """
+    while True:
+        try:
+            return work()
+        except lmdb.MapResizedError:
+            set_map_bytes(0)
 
 
 def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> StoreError:
