@@ -234,9 +234,9 @@ class Hits(tuple[Hit, ...]):
                 None if each is None else each[place] for each in (scores, hows, buckets, groups)
             )
             found = Hits(names[place], scores, total, whole, hows, corrected, buckets, groups)
-        parts = (self._scores, self._hows, self._buckets, self._groups)
             found._facets = self._facets  # of the whole answer, as the total
             return found
+        parts = (self._scores, self._hows, self._buckets, self._groups)
         each: Any = (None if some is None else some[place] for some in parts)
         return Hit(tuple.__getitem__(self, place), *each)
 

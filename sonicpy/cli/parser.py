@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from sonicpy.cli.mixed import MixedParser
 from sonicpy.cli.nearest import nearest
-from sonicpy.cli.scoped import is_scoped
 from sonicpy.version import VERSION
 
 MODULES = {
@@ -99,11 +98,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = make_parser(argv[:1])
     if not argv[0].startswith("-") and argv[0] not in MODULES:
         parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
-    verb = verbs_of(parser).get(argv[0])
-    if verb is not None and is_scoped(verb) and "--" not in argv:  # options may stand between the names
-        arguments, unknown = verb.parse_known_intermixed_args(argv[1:])
-    else:
-        arguments, unknown = parser.parse_known_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         _refuse(_innermost(parser, argv), unknown)
     return arguments

@@ -22,11 +22,6 @@ def add_scoped(parser: argparse.ArgumentParser, *behind: str) -> None:
     parser.usage = f"%(prog)s [-h] [options] {shown}"
 
 
-def is_scoped(parser: argparse.ArgumentParser) -> bool:
-    """Return whether `add_scoped` has added arguments to the parser."""
-    return any(isinstance(action, _Scoped) for action in parser._actions)
-
-
 class _Scoped(argparse.Action):
     """Sets `collection`, `bucket` and each argument behind them."""
 
