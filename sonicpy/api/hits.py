@@ -264,7 +264,13 @@ class Hits(tuple[Hit, ...]):
         from sonicpy.api.html import html_table  # noqa: PLC0415  loaded when it is needed
 
         caption = "" if self._total is None else f"{len(self)} of {self._total} objects"
-        columns = {"": range(1, len(self) + 1), "bucket": self._buckets, "object": self.objects, "score": self._scores}
+        columns: dict[str, Sequence[Any] | None] = {
+            "": range(1, len(self) + 1),
+            "bucket": self._buckets,
+            "object": self.objects,
+            "score": self._scores,
+            "group": self._groups,
+        }
         there = {name: column for name, column in columns.items() if column is not None}
         return html_table(tuple(there), zip(*there.values(), strict=True), caption)
 
