@@ -258,6 +258,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         RANGES,
         APART,
         BUCKETS,
+        FIELDS,
     ),
     "COUNT": (BUCKETS,),
     "COUNTB": (BUCKETS,),

@@ -109,7 +109,7 @@ class FacetSearch(NamedTuple):
     """A question for facets: counts over all objects that answer a search.
 
     Attributes:
-        collection, bucket, text, lang, stem, complete, filter, buckets: as in Search.
+        collection, bucket, text, lang, stem, complete, filter, buckets, fields: as in Search.
         limit: the number of tags of a facet, at most.
         of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
         ranges: the values that are counted, with the bounds of their ranges. None: no values.
@@ -128,6 +128,7 @@ class FacetSearch(NamedTuple):
     ranges: str | None = None
     apart: bool = False
     buckets: tuple[str, ...] = ()
+    fields: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -140,7 +141,7 @@ class FacetSearch(NamedTuple):
         collection, bucket, text, _, lang, stem, complete, condition, *_ = self
         return Search(
             collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition,
-            buckets=self.buckets,
+            buckets=self.buckets, fields=self.fields,
         )  # fmt: skip
 
 
@@ -195,7 +196,7 @@ def joined(search: Search, facets: Any) -> FacetSearch | None:
     collection, bucket, text = search[:3]
     return FacetSearch(
         collection, bucket, text, FACET_TAGS, search.lang, search.stem, search.complete, search.filter, of, ranges,
-        buckets=search.buckets,
+        buckets=search.buckets, fields=search.fields,
     )  # fmt: skip
 
 

@@ -124,7 +124,7 @@ class SearchOperations:
         """Return the facets that are asked for with a query; None: there are none."""
         if counts.of is None and counts.ranges is None:
             return None
-        given = {name: options[name] for name in ("lang", "stem", "complete", "filter") if name in options}
+        given = {name: options[name] for name in ("lang", "stem", "complete", "filter", "fields") if name in options}
         found = await self._backend.call("facets", collection, bucket, text, **counts._asdict(), **given)
         return FacetsJson(**found.to_dict())
 
