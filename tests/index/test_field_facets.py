@@ -1,13 +1,24 @@
-"""Counts of facets inside named texts, by an index and by several buckets, against plain loops over the objects."""
+"""Counts of facets inside named texts, by an index, several buckets and parts, against plain loops over the objects."""
 
+import asyncio
 import json
 import random
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sonicpy
+from sonicpy.channel.commands import CountFacets
+from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.registry.registry import Layout
+from sonicpy.config import Config
+from sonicpy.index.recorder import Recorder
+from sonicpy.search import facets_asked
+from tests.index.test_spread import Part
+from tests.test_options_everywhere import PartsDesk
 
 WORDS, TAGS, NAMES = ["alpha", "bravo", "delta"], ["size:s", "size:m", "red"], ["title", "body"]
 SCOPE = ("c", "b")
@@ -72,3 +83,18 @@ def test_facets_of_named_texts(tmp_path: Path, seed: int) -> None:
                 assert plain(hits.facets) == twin
             weighted = index.facets(*SCOPE, word, fields="title^5,body^0", **asked)
             assert plain(weighted) == plain(index.facets(*SCOPE, word, **asked)) == expected(things, word, NAMES)
+
+
+def test_facets_of_named_texts_in_parts(tmp_path: Path) -> None:
+    things = some_things(random.Random(9))
+    places, recorder = Places(Layout(3, 1, ("n1",), spread=(("c", 3),))), Recorder(Config())
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Part(tmp_path / f"part{number}")) for number in range(3)]
+        for thing in things:
+            put(parts[places.partition_of(*SCOPE, thing[0])], [thing])
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for word in WORDS:
+            for fields in ("title", "body", "title,body"):
+                options = {"of": "*", "ranges": "price: 10", "complete": False, "fields": fields}
+                reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
+                assert plain(reply.removeprefix("RESULT ")) == expected(things, word, fields.split(","))
