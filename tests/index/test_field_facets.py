@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.channel.commands import CountFacets
+from sonicpy.channel.commands import CountFacets, Query
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.registry.registry import Layout
 from sonicpy.config import Config
 from sonicpy.index.recorder import Recorder
-from sonicpy.search import facets_asked
+from sonicpy.search import asked, facets_asked
 from tests.index.test_spread import Part
 from tests.test_options_everywhere import PartsDesk
 
@@ -85,7 +85,7 @@ def test_facets_of_named_texts(tmp_path: Path, seed: int) -> None:
             assert plain(weighted) == plain(index.facets(*SCOPE, word, **asked)) == expected(things, word, NAMES)
 
 
-def test_facets_of_named_texts_in_parts(tmp_path: Path) -> None:
+def test_named_texts_in_parts(tmp_path: Path) -> None:
     things = some_things(random.Random(9))
     places, recorder = Places(Layout(3, 1, ("n1",), spread=(("c", 3),))), Recorder(Config())
     with ExitStack() as opened:
@@ -98,3 +98,8 @@ def test_facets_of_named_texts_in_parts(tmp_path: Path) -> None:
                 options = {"of": "*", "ranges": "price: 10", "complete": False, "fields": fields}
                 reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
                 assert plain(reply.removeprefix("RESULT ")) == expected(things, word, fields.split(","))
+            for name in NAMES:
+                asked_of: Any = {"syntax": "web", "complete": False, "limit": 100}
+                found = spread.execute(Query(*asked("QUERY", *SCOPE, f"{name}:{word}", asked_of)))
+                names = asyncio.run(found).decode().splitlines()[1].split()[3:]
+                assert sorted(names) == sorted(one for one, texts, *_ in things if word in texts[name].split())
