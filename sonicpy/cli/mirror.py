@@ -10,13 +10,14 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from sonicpy.api.missing import joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.mapping import scaled, split_tags
 from sonicpy.cli.importing.row_sources import Source
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
-from sonicpy.cli.importing.verb import value_column
+from sonicpy.cli.importing.verb import add_field_flag, value_column
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
@@ -30,6 +31,8 @@ ROWS_REFUSED = 3
 SHOWN_MAX = 5
 TAGS, VALUE = "tags:", "value:"
 """Before the name of a column with tags, and of a value: the column that holds them as they are stored."""
+TEXT = "text:"
+"""The column with the text that has no name, beside named ones."""
 
 MIRROR = f"""\
 Bring a bucket in step with rows: replace the texts that differ, and erase the objects that no row names. SOURCE is a
@@ -60,6 +63,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument(
         "--text", metavar="COLUMNS", action="append", help=f"texts, with commas between (default: {TEXT_COLUMN})"
     )
+    add_field_flag(parser)
     parser.add_argument("--lang", metavar="CODE", type=language, help="language of all rows")
     parser.add_argument("--tags", metavar="COLUMN", action="append", help="a column with a tag, or several in a list")
     parser.add_argument("--tag-separator", metavar="C", help='separates several tags of a text, such as ";"')
@@ -144,6 +148,7 @@ class Reading:
         tags: the columns with tags.
         separator: separates the tags of a text; None: a text is one tag.
         values: the column of each value by its name, and the number that it is multiplied by.
+        unnamed: the columns that make the text without a name, beside named ones; (): there is none.
 
     Attributes:
         greatest: the greatest value of the watermark so far.
@@ -161,6 +166,7 @@ class Reading:
         tags: Sequence[str] = (),
         separator: str | None = None,
         values: Mapping[str, tuple[str, int]] = MappingProxyType({}),
+        unnamed: Sequence[str] = (),
     ) -> None:
         self._rows = rows
         self._watermark = watermark
@@ -170,6 +176,7 @@ class Reading:
         self._tags = tags
         self._separator = separator
         self._values = values
+        self._without_name = unnamed
         self.greatest = since
         self.deleted: list[str] = []
 
@@ -187,8 +194,15 @@ class Reading:
                     **row,
                     **{name: "" for name in self._texts if name in row and row[name] is None},
                     **{f"{TAGS}{name}": split_tags(row.get(name), self._separator) for name in self._tags},
+                    **({TEXT: _joined(row, self._without_name)} if self._without_name else {}),
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
+
+
+def _joined(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
+    if not any(name in row for name in columns):
+        raise ConfigError(f"the rows have no column {columns[0]!r}; they have {', '.join(map(repr, row))}.")
+    return joined("" if row.get(name) is None else row[name] for name in columns)
 
 
 def _of(row: Mapping[str, Any], column: str) -> Any:
@@ -247,15 +261,22 @@ def _reading(
     arguments: argparse.Namespace, rows: Iterator[Mapping[str, Any]], watermark: str | None, since: Any
 ) -> Reading:
     ids = OBJECT_COLUMNS if arguments.id is None else (arguments.id,)
-    values = dict(arguments.value or ())
+    values, named = dict(arguments.value or ()), dict(arguments.field or ())
     return Reading(
-        rows, watermark, arguments.deleted, ids, _texts(arguments), since, arguments.tags or (),
-        arguments.tag_separator, values,
+        rows, watermark, arguments.deleted, ids, [*_texts(arguments), *named.values()], since, arguments.tags or (),
+        arguments.tag_separator, values, _texts(arguments) if named else (),
     )  # fmt: skip
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:
-    return [name.strip() for names in arguments.text or [TEXT_COLUMN] for name in names.split(",")]
+    given = arguments.text or ([] if arguments.field else [TEXT_COLUMN])
+    return [name.strip() for names in given for name in names.split(",")]
+
+
+def _text_columns(arguments: argparse.Namespace) -> list[str] | dict[str, str]:
+    if not arguments.field:
+        return _texts(arguments)
+    return {**dict(arguments.field), **({"": TEXT} if _texts(arguments) else {})}
 
 
 def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -263,7 +284,7 @@ def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
         "collection": arguments.collection,
         "bucket": arguments.bucket,
         "object": arguments.id,
-        "text": _texts(arguments),
+        "text": _text_columns(arguments),
         "lang": arguments.lang,
         "prefix": arguments.prefix,
         "tags": [f"{TAGS}{name}" for name in arguments.tags or ()] or None,

@@ -1,5 +1,6 @@
 """The recorder of a node: it turns texts into terms, and changes into records of the cluster's log."""
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
@@ -123,14 +124,17 @@ class Recorder(TextReader, Changing):
         """Return the settings that decide the stored terms of a text; see `TextEngine.analyzer`."""
         return self._engine.analyzer()
 
-    def read_query(self, search: Search, rules: int | None = None) -> tuple[Terms, Matching | None]:
+    def read_query(
+        self, search: Search, rules: int | None = None, fields: Container[str] = ()
+    ) -> tuple[Terms, Matching | None]:
         """Return the terms of a search, and how they lead to families. Raises as `Index.query`.
 
         Args:
             rules: of the bucket; None: those of a new one.
+            fields: the names of texts that the bucket has.
         """
         check_scope(search)
-        return self._query_terms(search, self._lexer_under(rules))
+        return self._query_terms(search, self._lexer_under(rules), fields)
 
     def read_typed(self, text: str, rules: int | None = None) -> Typed:
         """Return the words of a text for SUGGEST. Raises as `Index.suggest`."""

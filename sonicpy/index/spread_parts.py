@@ -24,6 +24,7 @@ from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 from sonicpy.index.search.suggest_passing import count_passing
 from sonicpy.search import FacetSearch, Search
+from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_bits
 
@@ -66,6 +67,12 @@ class SpreadParts(Answers):
                 return [], 0 if total else None, []
             part = self._found(lexicon, plan, limit, filter, total=total)
             return part.rows(), part.total, part.held([iid for iid, _, _ in part.found], WORDS_SHOWN)
+
+    def spread_fields(self, collection: str, bucket: str) -> list[str]:
+        """Return the names of the texts of objects in this part."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            names = [] if lexicon is None else unpack_names(lexicon.reader.fact(TEXT_NAMES))
+            return [name.decode() for name in names]
 
     def synonyms_from(self, collection: str, position: int, limit: int) -> list[str]:
         """Return some of the rules of synonyms of a collection, from a position on."""

@@ -16,6 +16,7 @@ from sonicpy.ids import check_names, check_object, object_name
 from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, is_of_synonyms, others_of, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
+from sonicpy.text_names import texts_of
 from sonicpy.values import read_text
 from sonicpy.vectors import bits_of
 
@@ -48,6 +49,7 @@ class Entry:
     tags: list[str] | None = None
     values: dict[str, int | str | None] | None = None
     synonyms: list[str] | None = None
+    texts: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class FieldMapping:
         tags: the fields with tags.
         tag_separator: separates the tags of a text; None: a text is one tag.
         values: the field of each value by its name, and the number that it is multiplied by.
+        named: the field of each named text by its name; `texts` are those without a name then.
     """
 
     id: str | None = None
@@ -77,17 +80,19 @@ class FieldMapping:
     tags: Sequence[str] = ()
     tag_separator: str | None = None
     values: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_default(self) -> bool:
         """Whether no option named a column of an object or of a text."""
-        return self.id is None and tuple(self.texts) == (TEXT_COLUMN,)
+        return self.id is None and tuple(self.texts) == (TEXT_COLUMN,) and not self.named
 
     def missing(self, columns: Collection[str]) -> str | None:
         """Return the end of a sentence about a missing column that is needed or was named; None: none is missing."""
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
         if TERMS_FIELD not in columns and FIELDS_KEY not in columns:
             needed += [("--text", (name,)) for name in self.texts]
+            needed += [("--field", (name,)) for name in self.named.values()]
         if self.collection is None:
             needed.append(("--collection-field", (self.collection_field,)))
         if self.bucket_field != BUCKET_FIELD:
@@ -114,6 +119,7 @@ class FieldMapping:
         read = [
             self._id_field(row),
             *self.texts,
+            *self.named.values(),
             *self.tags,
             *(name for name, _ in self.values.values()),
             *(name for value, name in given if value is None),
@@ -141,7 +147,9 @@ class FieldMapping:
         more = self._tagged(row)
         if self.vector is not None:
             more["vector"] = self._vector(row)
-        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), **more)
+        texts = self._named_texts(row) if self.named else None
+        text = self._all_texts(row) if texts is None else " ".join(filter(None, texts.values()))
+        return Entry(collection, bucket, oid, text, self._language(row), texts=texts, **more)
 
     def _vector(self, row: SourceRow) -> str | None:
         given: Any = None if self.vector is None else row.get(self.vector)
@@ -197,6 +205,22 @@ class FieldMapping:
             except UnicodeEncodeError as error:
                 raise InvalidRow("its text is not UTF-8 (--encoding names another)") from error
         return text
+
+    def _named_texts(self, row: SourceRow) -> dict[str, str]:
+        """Return the texts of a row by name, the one without a name last. Raises InvalidRow."""
+        texts = {name: _text(row, column) for name, column in self.named.items() if not _is_missing(row.get(column))}
+        if any(not _is_missing(row.get(name)) for name in self.texts):
+            texts[""] = self._all_texts(row)
+        if not texts:
+            columns = [*self.named.values(), *self.texts]
+            raise InvalidRow(f"its text is missing: it has no {' and no '.join(map(repr, columns))}")
+        try:
+            "".join(texts.values()).encode()
+            return texts_of(texts)
+        except UnicodeEncodeError as error:
+            raise InvalidRow("its text is not UTF-8 (--encoding names another)") from error
+        except InvalidArgument as error:
+            raise InvalidRow(str(error)) from error
 
     def _language(self, row: SourceRow) -> str | None:
         lang = row.get(self.lang_field)

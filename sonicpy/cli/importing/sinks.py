@@ -163,7 +163,7 @@ def _set_synonyms(index: Index | Client, entries: Iterable[tuple[int, Entry]]) -
 def _row(entry: Entry) -> Row:
     text, lang = (entry.text, entry.lang) if entry.terms is None else (_text_of(entry), NO_LANGUAGE)
     vector = entry.vector if entry.terms is None else vectors_of_export(entry.fields)
-    return Row(entry.collection, entry.bucket, entry.object, text, lang, vector, entry.tags, entry.values)
+    return Row(entry.collection, entry.bucket, entry.object, text, lang, vector, entry.tags, entry.values, entry.texts)
 
 
 def _text_of(entry: Entry) -> str:

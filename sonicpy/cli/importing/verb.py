@@ -32,6 +32,7 @@ from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, InvalidArgument, SonicError
 from sonicpy.index.maintenance.verify import is_there
+from sonicpy.text_names import name_of_text
 from sonicpy.values import name_of
 
 ROWS_REFUSED = 3
@@ -70,6 +71,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument(
         "--text", metavar="COLUMN", action="append", help=f"a text; may be given several times (default: {TEXT_COLUMN})"
     )
+    add_field_flag(parser)
     parser.add_argument("--collection", metavar="NAME", type=collection_name, help="for all rows")
     parser.add_argument("--bucket", metavar="NAME", type=bucket_name, help=f"for all rows (default: {DEFAULT_BUCKET})")
     parser.add_argument(
@@ -217,7 +219,7 @@ def _folder_of_user(*, resume: bool) -> Path | None:
 def _fields(arguments: argparse.Namespace) -> FieldMapping:
     return FieldMapping(
         arguments.id,
-        tuple(arguments.text or (TEXT_COLUMN,)),
+        tuple(arguments.text or (() if arguments.field else (TEXT_COLUMN,))),
         arguments.collection,
         arguments.bucket,
         arguments.lang,
@@ -228,7 +230,25 @@ def _fields(arguments: argparse.Namespace) -> FieldMapping:
         tuple(arguments.tags or ()),
         arguments.tag_separator,
         dict(arguments.value or ()),
+        dict(arguments.field or ()),
     )
+
+
+def add_field_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for columns of named texts."""
+    parser.add_argument(
+        "--field", metavar="COLUMN", action="append", type=field_column,
+        help="a column with a named text; NAME=COLUMN names it; may be given several times, beside --text",
+    )  # fmt: skip
+
+
+def field_column(text: str) -> tuple[str, str]:
+    """Return the name of a text and its column: of COLUMN or NAME=COLUMN."""
+    name, equals, column = text.partition("=")
+    try:
+        return name_of_text(name), column if equals else name
+    except InvalidArgument as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def value_column(text: str) -> tuple[str, tuple[str, int]]:

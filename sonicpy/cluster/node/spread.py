@@ -14,6 +14,7 @@ import time
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy.channel import replies
@@ -274,7 +275,8 @@ class Spread:
         if cached is not None and time.monotonic() - cached.began < CACHED_S and not self._desk.is_strong:
             return cached
         recorder = self._recorder
-        terms, matching = recorder.read_query(key, await self._desk.rules.find(*key.scope))
+        rules, fields = await self._desk.rules.find(*key.scope), await self._fields(key)
+        terms, matching = recorder.read_query(key, rules, fields)
         if asks_nothing(terms):
             return None
         began = time.monotonic()
@@ -288,6 +290,12 @@ class Spread:
         planned = _Planned(began, plan, partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics))
         self._plans[key] = planned
         return planned
+
+    async def _fields(self, key: Search) -> frozenset[str]:
+        """Return the names of the texts of a bucket, if the signs of a query may name them."""
+        if key.syntax != "web" or ":" not in key.text:
+            return frozenset()
+        return frozenset(chain.from_iterable(map(json.loads, await self._ask(*key.scope, "spread_fields", *key.scope))))
 
     async def _plan_alone(self, command: Search) -> Plan | None:
         planned = await self._plan(command)

@@ -80,7 +80,7 @@ METHODS = frozenset(
         *("bucket_rules", "buckets_after", "collections_after"),
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
-        *("spread_asked", "spread_how"),
+        *("spread_asked", "spread_fields", "spread_how"),
         *("spread_together", "spread_typed"),
         *("spread_meant", "vector_refusal", "synonyms_from"),
         *("spread_grouped", "spread_passing", "spread_highest", "spread_aged"),

@@ -12,6 +12,8 @@ from typing import Final
 from sonicpy._native.terms import PART, Terms
 
 BETWEEN: Final = b"\1"
+WHOLE: Final = BETWEEN + BETWEEN
+"""Is in the terms of whole texts alone: no name and no word is empty."""
 WHOLE_TF: Final = 255
 """The frequency of a text as a whole: with the highest one, the length of the object hardly counts."""
 WHOLE_MAX: Final = 16
@@ -43,7 +45,7 @@ def is_whole(word: bytes) -> bool:
 
 def frequency_of(term: bytes) -> int:
     """Return the frequency that postings of a term have."""
-    return WHOLE_TF if is_whole(split_name(term)[1]) else 1
+    return WHOLE_TF if WHOLE in term else 1
 
 
 def is_named(term: bytes) -> bool:

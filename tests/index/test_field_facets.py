@@ -1,0 +1,105 @@
+"""Counts of facets inside named texts, by an index, several buckets and parts, against plain loops over the objects."""
+
+import asyncio
+import json
+import random
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy.channel.commands import CountFacets, Query
+from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.registry.registry import Layout
+from sonicpy.config import Config
+from sonicpy.index.recorder import Recorder
+from sonicpy.search import asked, facets_asked
+from tests.index.test_spread import Part
+from tests.test_options_everywhere import PartsDesk
+
+WORDS, TAGS, NAMES = ["alpha", "bravo", "delta"], ["size:s", "size:m", "red"], ["title", "body"]
+SCOPE = ("c", "b")
+
+Thing = tuple[str, dict[str, str], list[str], int]
+
+
+def some_things(chance: random.Random) -> list[Thing]:
+    return [
+        (
+            f"o{number}",
+            {name: " ".join(chance.sample(WORDS, chance.randint(1, 2))) for name in chance.sample(NAMES, 2)},
+            chance.sample(TAGS, chance.randint(0, 3)),
+            chance.randrange(20),
+        )
+        for number in range(60)
+    ]
+
+
+def expected(things: list[Thing], word: str, names: list[str]) -> dict[str, Any]:
+    holding = [one for one in things if any(word in one[1].get(name, "").split() for name in names)]
+    counts = {tag: sum(tag in tags for _, _, tags, _ in holding) for tag in TAGS}
+    values = [value for *_, value in holding]
+    halves = (None, 10, sum(value < 10 for value in values)), (10, None, sum(value >= 10 for value in values))
+    return {
+        "total": len(holding),
+        "tags": {"": {tag: count for tag, count in counts.items() if count}},
+        "ranges": {"price": [list(half) for half in halves if half[2]]},
+    }
+
+
+def plain(found: Any) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(found if isinstance(found, str) else found.to_json())
+    return value
+
+
+def put(index: sonicpy.Index, things: list[Thing], bucket: str = "b") -> None:
+    with index.batch():
+        for name, texts, tags, value in things:
+            index.upsert("c", bucket, name, texts, tags=tags, values={"price": value})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_facets_of_named_texts(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    things = some_things(chance)
+    asked: Any = {"of": "*", "ranges": "price: 10", "complete": False}
+    with sonicpy.open(tmp_path / "one") as index, sonicpy.open(tmp_path / "two") as halves:
+        put(index, things)
+        put(halves, things[:25], "x")
+        put(halves, things[25:], "y")
+        for word in WORDS:
+            for names in (["title"], ["body"], NAMES):
+                twin = expected(things, word, names)
+                assert plain(index.facets(*SCOPE, word, fields=names, **asked)) == twin
+                assert plain(halves.facets("c", ["x", "y"], word, fields=names, **asked)) == twin
+                hits = index.query(
+                    *SCOPE, word, fields=names, complete=False, total=True, facets={"*": None, "price": [10]}
+                )
+                assert hits.facets is not None
+                assert hits.total == twin["total"]
+                assert plain(hits.facets) == twin
+            weighted = index.facets(*SCOPE, word, fields="title^5,body^0", **asked)
+            assert plain(weighted) == plain(index.facets(*SCOPE, word, **asked)) == expected(things, word, NAMES)
+
+
+def test_named_texts_in_parts(tmp_path: Path) -> None:
+    things = some_things(random.Random(9))
+    places, recorder = Places(Layout(3, 1, ("n1",), spread=(("c", 3),))), Recorder(Config())
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Part(tmp_path / f"part{number}")) for number in range(3)]
+        for thing in things:
+            put(parts[places.partition_of(*SCOPE, thing[0])], [thing])
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for word in WORDS:
+            for fields in ("title", "body", "title,body"):
+                options = {"of": "*", "ranges": "price: 10", "complete": False, "fields": fields}
+                reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
+                assert plain(reply.removeprefix("RESULT ")) == expected(things, word, fields.split(","))
+            for name in NAMES:
+                asked_of: Any = {"syntax": "web", "complete": False, "limit": 100}
+                found = spread.execute(Query(*asked("QUERY", *SCOPE, f"{name}:{word}", asked_of)))
+                names = asyncio.run(found).decode().splitlines()[1].split()[3:]
+                assert sorted(names) == sorted(one for one, texts, *_ in things if word in texts[name].split())
