@@ -4,7 +4,9 @@ If unread blocks are needed, `run` returns their keys; the caller reads the bloc
 `run` again. `find_top` does this with the reader of a bucket.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
+from libc.string cimport memchr
 
 from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
 from sonicpy._native.bm25 cimport B, K1
@@ -41,8 +43,7 @@ from sonicpy._native.window_scores cimport score_windows
 cdef enum:
     NOBODY = 0xFFFFFFFF  # an IID that no object has
     UNITED_MIN = 4  # words of a slot whose postings are put together
-
-cdef bytes IN_NAMED = b"\1"
+    IN_NAMED = 1  # a byte of the terms of named texts alone
 
 
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
@@ -78,7 +79,7 @@ cdef bint has_named(Plan plan) except -1:
     if plan.clauses:
         for slot in (<Clause> plan.clauses[len(plan.clauses) - 1]).slots:
             for word in slot.words:
-                if IN_NAMED in word:
+                if memchr(PyBytes_AS_STRING(word), IN_NAMED, PyBytes_GET_SIZE(word)) != NULL:
                     return True
     return False
 

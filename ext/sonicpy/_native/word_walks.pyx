@@ -40,7 +40,7 @@ cdef enum:
     NOT_FOUND = DISTANCE_MAX + 1
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
-EDGE_BUDGET = 200_000
+EDGE_BUDGET = EDGES_MAX
 """Letters that one walk looks at by default, at most: about a millisecond."""
 
 
@@ -427,6 +427,16 @@ def find_words(
     Raises:
         ValueError: the distance is out of range, a pattern is not UTF-8, or the stem is empty.
     """
+    return walk_all(
+        sources, patterns, folding, distance, begins, swaps, spelled, joined, besides, most, budget, ends, stem
+    )
+
+
+cdef dict walk_all(
+    list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
+    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem,
+):
+    """Return the result of `find_words` with these arguments."""
     cdef Pattern read
     cdef Ends kept
     cdef Table table
