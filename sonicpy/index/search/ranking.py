@@ -8,8 +8,9 @@ sonic    sonic.py, whose plan is made while it is carried out
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Union
 
+from sonicpy._native.clauses import may_fill
 from sonicpy._native.mask import Mask
-from sonicpy._native.plan import BRINGS, Plan
+from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
@@ -71,7 +72,8 @@ def fielded(planner: Planner) -> Planner:
 
 
 TOGETHER = 30.0
-"""How much more often than by chance the words of a query are together in an object, about."""
+"""How much more often than by chance the words of a query are together in an object, about: a try in vain to fill a
+page costs a second walk."""
 PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
 """By the setting search.ranking."""
 
@@ -111,7 +113,7 @@ def carry_out(
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
-        if not total and may_fill(plan, wanted, lexicon.objects):
+        if not total and may_fill(plan, wanted, lexicon.objects, TOGETHER):
             part = find_by(plan, lexicon, wanted, window, masks=masks)
             if part.is_full(wanted):
                 filled.append(part)
@@ -169,20 +171,3 @@ def count_whole(
     if whole is None or part.total is None:
         return part.total
     return find_by(whole, lexicon, 0, config.store.kv.retain_word_objects, total=True, masks=masks).total
-
-
-def may_fill(plan: Plan, wanted: int, objects: int) -> bool:
-    """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
-
-    Words of one query occur together far more often than chance would have it; a try in vain costs a second walk.
-    """
-    if not plan.full_first or not objects:
-        return False
-    expected = float(objects)
-    for clause in plan.clauses:
-        if clause.role & BRINGS:
-            holders = clause.holders * len(clause.slots[0].words)
-            if holders < wanted:
-                return False
-            expected *= holders / objects
-    return expected * TOGETHER >= wanted

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions, by_length
+from sonicpy._native.clauses import bringing_clause
+from sonicpy._native.plan import Clause, Plan, Slot, add_expansions, by_length
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
@@ -49,7 +50,7 @@ def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
     """Return the clause of the word that the text ends in; None: the text ends in no word that is completed."""
     if terms.last < 0 or not is_completed(terms.flags[terms.last]):
         return None
-    return next((each for each in clauses if each.term == terms.last and each.role & BRINGS), None)
+    return bringing_clause(clauses, terms.last)
 
 
 def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: "SearchConfig") -> None:
