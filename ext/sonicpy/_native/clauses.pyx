@@ -7,10 +7,14 @@ has such a word.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint64_t
 
+from sonicpy._native.bm25 cimport idf
 from sonicpy._native.characters cimport UNSPACED, properties_at
-from sonicpy._native.plan cimport R_BRINGS, R_REQUIRED, Clause, Plan, Slot
+from sonicpy._native.plan cimport R_BRINGS, R_REQUIRED, Clause, Plan, Slot, new_slot
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.top_k cimport COMPLETED, EXACT
 from sonicpy._native.word_break cimport letter_end
+
+from sonicpy._native.plan import by_length
 
 cdef enum:
     HAN_OR_KANA = 0xE3  # the first byte of a letter of Han or kana in UTF-8, at least
@@ -170,3 +174,70 @@ def may_fill(Plan plan not None, uint64_t wanted, uint64_t objects, double toget
                 return False
             expected *= <double> holders / <double> objects
     return expected * together >= <double> wanted
+
+
+def add_completions(
+    Clause last not None, list clauses not None, list begun not None, Py_ssize_t long_from, Py_ssize_t longest_from,
+    tuple shares not None, uint64_t objects,
+) -> tuple:
+    """Add to the clause of the last word the words that begin so, as a slot for each list of `by_length`.
+
+    A word of another clause is no completion, if any other word is: whoever types `john jo` looks for another word than
+    john.
+
+    Args:
+        clauses: of the query.
+        begun: (word, row, errors) of each word that begins so.
+        long_from, longest_from: see `by_length`.
+        shares: of the typed word's weight that the words of the lists have.
+        objects: how many there are.
+
+    Returns:
+        The words of the clause, a set, and how many objects hold the completions, each for itself.
+    """
+    cdef set taken = set(), others = set(), held
+    cdef Clause clause
+    cdef Slot slot
+    cdef tuple lists
+    cdef list words, slots
+    cdef uint64_t holders
+    cdef Py_ssize_t letters = len(typed_word(last).decode()), number
+    cdef double weight
+    for slot in last.slots:
+        taken.update(slot.words)
+    for clause in clauses:
+        if clause is not last:
+            others.update((<Slot?> clause.slots[0]).words)
+    lists, holders = by_length(begun, letters, long_from, longest_from, taken | others)
+    if holders or last.holders:
+        slots = [last.slots[0]]
+        for number in range(1, len(last.slots)):
+            slot = without(last.slots[number], others)
+            if slot is not None:
+                slots.append(slot)
+        last.slots[:] = slots
+    else:
+        lists, holders = by_length(begun, letters, long_from, longest_from, taken)
+    weight = min(last.weight, idf(objects, min(holders, objects)))
+    for number, words in enumerate(lists):
+        if words:
+            last.slots.append(new_slot(tuple(words), <double> shares[number] * weight, 0.0, COMPLETED, 0))
+            taken.update(words)
+    return taken, holders
+
+
+cdef Slot without(Slot slot, set words):
+    """Return a slot without some words; None: nothing is left.
+
+    Exact words stay: `éb é` written together is also a form of `éb`, and an object with it holds every word.
+    """
+    cdef Slot found
+    cdef tuple left
+    if slot.kind == EXACT and not slot.is_synonym or words.isdisjoint(slot.words):
+        return slot
+    left = tuple([word for word in slot.words if word not in words])
+    if not left:
+        return None
+    found = new_slot(left, slot.weight, slot.exact_weight, slot.kind, slot.edits)
+    found.is_form, found.is_synonym = slot.is_form, slot.is_synonym
+    return found
