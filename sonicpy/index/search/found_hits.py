@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
     from sonicpy.index.search.ranking import FoundPart
 
+COUNTED_PARTS = (Part, SeveralParts)
+"""The findings of the rankings whose objects have kinds."""
+
 
 def hits_of(
     statistics: Statistics,
@@ -36,7 +39,7 @@ def hits_of(
     """
     found: Any  # objects of one bucket, or of several
     names, found = part.page(search.offset, search.limit)
-    if not isinstance(part, Part | SeveralParts):
+    if not isinstance(part, COUNTED_PARTS):
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)
     page = Page(names, found, plan.ceiling * boost, part.total)
     scores = None if config.search.ranking == "newest" else page.scores

@@ -289,7 +289,8 @@ class Lexicon(Statistics):
 
     def resolved(self, matching: Matching) -> Matching:
         """Return how the words of a query lead to families in this bucket."""
-        return matching if matching.languages else matching._replace(languages=self.languages_for(matching))
+        code, is_ascii, is_given, languages = matching
+        return matching if languages else Matching(code, is_ascii, is_given, self.languages_for(matching))
 
     @property
     def _moment(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.fields import with_fields
+from sonicpy.index.search.found_hits import COUNTED_PARTS
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
@@ -165,9 +166,9 @@ def count_whole(
 ) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
-    if not isinstance(part, Part | SeveralParts):
+    if not isinstance(part, COUNTED_PARTS) or part.total is None:
         return None
     whole = only_whole(plan)
-    if whole is None or part.total is None:
+    if whole is None:
         return part.total
     return find_by(whole, lexicon, 0, config.store.kv.retain_word_objects, total=True, masks=masks).total
