@@ -13,7 +13,7 @@ cimport cython
 
 from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.stem_ends cimport StemEnds
-from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
+from sonicpy._native.word_walks cimport EDGES_MAX, has_only_letters, walk_all
 
 from sonicpy._native.parts import aliases_of, word_of
 
@@ -97,14 +97,10 @@ cdef bint is_ascii(bytes word) noexcept:
     return some < 0x80
 
 
-cdef bint has_only_letters(bytes word) noexcept:
-    """Return whether a word consists of the letters a to z."""
-    cdef const uint8_t *text = <const uint8_t *> PyBytes_AS_STRING(word)
-    cdef Py_ssize_t at
-    for at in range(PyBytes_GET_SIZE(word)):
-        if not c'a' <= text[at] <= c'z':
-            return False
-    return PyBytes_GET_SIZE(word) > 0
+cdef inline bint is_plain(bytes word) noexcept:
+    return PyBytes_GET_SIZE(word) > 0 and has_only_letters(
+        <const uint8_t *> PyBytes_AS_STRING(word), <int> PyBytes_GET_SIZE(word)
+    )
 
 
 cdef bint begins_word(bytes alias) noexcept:
@@ -127,7 +123,7 @@ cdef int add_spelled(list sources, Kin kin, set words) except -1:
     for word in found_by(sources, kin.spelled, kin._own_folding, False):
         if has_byte(word, 0):
             word = word_of(word)
-        if has_only_letters(word) or kin._rules.is_spelled(word.decode()):
+        if is_plain(word) or kin._rules.is_spelled(word.decode()):
             words.add(word)
     return 0
 

@@ -347,10 +347,6 @@ cdef void collect(Walk *self, const Child *first, int depth, int distance) noexc
     self.spelled = spelled
 
 
-cdef inline bint is_spelled(uint8_t label) noexcept nogil:
-    return label >= 0x80 or c'a' <= label <= c'z' or label == c"'"
-
-
 cdef bint may_have(const Walk *self, int size) noexcept nogil:
     """Return whether the word of which `size` bytes are known may have the stem; see `StemEnds`."""
     cdef const Ends *ends = self.ends
@@ -391,14 +387,6 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
     self.used += size
     self.marked += 2
     self.wanted -= 1
-
-
-cdef inline bint has_only_letters(const uint8_t *word, int size) noexcept nogil:
-    cdef int at
-    for at in range(size):
-        if not c'a' <= word[at] <= c'z':
-            return False
-    return True
 
 
 # -- asking --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.index.search.parts import Page, Part
-from sonicpy.index.search.several import SeveralParts
+from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.search import Search
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from sonicpy.api.held_word import HeldWord
     from sonicpy.config import Config
     from sonicpy.index.search.ranking import FoundPart
-
-COUNTED_PARTS = (Part, SeveralParts)
-"""The findings of the rankings whose objects have kinds."""
 
 
 def hits_of(

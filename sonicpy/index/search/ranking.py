@@ -15,7 +15,6 @@ from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.fields import with_fields
-from sonicpy.index.search.found_hits import COUNTED_PARTS
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
@@ -23,7 +22,7 @@ from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
-from sonicpy.index.search.several import SeveralParts, UnitedLexicon, find_in_several
+from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts, UnitedLexicon, find_in_several
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:
