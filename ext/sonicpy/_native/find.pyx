@@ -40,6 +40,8 @@ from sonicpy._native.wanted_blocks cimport (
 )
 from sonicpy._native.window_scores cimport score_windows
 
+from sonicpy._native.bucket_cache import CachingReader
+
 cdef enum:
     NOBODY = 0xFFFFFFFF  # an IID that no object has
     UNITED_MIN = 4  # words of a slot whose postings are put together
@@ -91,7 +93,7 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
     cdef Slot slot
     cdef Py_ssize_t at = 0, word
     cdef TermInfo row
-    cdef list rare
+    cdef list rare, found
     for clause in plan.clauses:
         for slot in clause.slots:
             if slot.kind != EXACT and len(slot.words) >= UNITED_MIN:
@@ -102,9 +104,11 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
                         lists[word] = False
                         rare.append(word)
                 if rare:
-                    lists[<Py_ssize_t> rare[0]] = unite(
-                        reader.state.bucket, [rows[word] for word in rare], reader.lengths()
-                    )
+                    found = [rows[word] for word in rare]
+                    if isinstance(reader, CachingReader):
+                        lists[<Py_ssize_t> rare[0]] = reader.united(found)
+                    else:
+                        lists[<Py_ssize_t> rare[0]] = unite(reader.state.bucket, found, reader.lengths())
             at += len(slot.words)
     return 0
 
