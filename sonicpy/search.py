@@ -4,6 +4,7 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypedDict
 
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
@@ -244,4 +245,12 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
     first, buckets = one_or_several(bucket)
     if buckets and "after" in options:
         options = {**options, "after": behind_hit(options["after"])}
+    if not options and not buckets:
+        return Search._make((collection, first, text, *_unasked(verb)))
     return Search(collection, first, text, **{"offset": 0, **checked(verb, options)}, buckets=buckets)
+
+
+@cache
+def _unasked(verb: str) -> tuple[Any, ...]:
+    """Return the fields of a search without options behind its text."""
+    return tuple(Search("", "", "", **{"offset": 0, **checked(verb, {})}))[3:]

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of
 from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.objects cimport PLACES, name_at, names_of_row, row_number
-from sonicpy._native.stored_postings cimport StoredPostings
+from sonicpy._native.stored_postings cimport StoredPostings, unite
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.windows cimport WINDOW_BITS
 from sonicpy._native.word_range cimport WordRange
@@ -35,6 +35,8 @@ cdef Py_ssize_t LENGTHS_PER_ROW = OBJECTS_PER_ROW
 cdef uint64_t made = 0  # caches that this process has made
 
 cdef enum:
+    UNITED_MAX = 256  # lists of several words
+    ROW_BYTES = 120  # of a row of a word, about
     PREFIX_MAX = 63  # bytes of the prefix of a cached range: each size is a bit
 
 
@@ -56,6 +58,7 @@ cdef class BucketCache:
     cdef dict _ranges  # of words, by the letters that these begin with
     cdef uint64_t _range_sizes  # bit n: there is a range of words with the same first n bytes
     cdef dict _postings, _older_postings  # by term id
+    cdef dict _united  # postings of several rare words together, by their rows
     cdef dict _names  # of up to sixteen objects together, by the number of their row; see objects.pyx
     cdef object _lengths
     cdef LengthMasks _length_masks
@@ -70,6 +73,7 @@ cdef class BucketCache:
         self._words, self._older_words = {}, {}
         self._ranges = {}
         self._postings, self._older_postings = {}, {}
+        self._united = {}
         self._names = names
         self._number = 1
         self._objects = -1
@@ -93,7 +97,7 @@ cdef class BucketCache:
                 self._postings.pop(term_id, None)
                 self._older_postings.pop(term_id, None)
             self._rewrites += len(rewritten) > 0
-        before._postings, before._older_postings = {}, {}
+        before._postings, before._older_postings, before._united = {}, {}, {}
         if before._lengths is not None:
             self._lengths, self._length_masks = before._lengths, before._length_masks
             self._old_rows = length_rows if before._old_rows is None else before._old_rows | length_rows
@@ -197,6 +201,7 @@ cdef class BucketCache:
         if count != self._objects:
             self._objects = count
             self._number += 1
+            self._united = {}
 
     def kept(self, number):
         """Return the object that `keep` has cached under a number; None: there is none."""
@@ -216,6 +221,7 @@ cdef class BucketCache:
     def age_postings(self) -> None:
         """Make the newer postings the older generation, and drop the former older one."""
         self._postings, self._older_postings = {}, self._postings
+        self._united = {}
 
     def age_words(self) -> None:
         """Make the newer rows of words the older generation, and drop the former older one; drop the ranges."""
@@ -324,6 +330,21 @@ cdef class CachingReader:
         """Return the postings of some words."""
         cdef TermInfo word
         return [self.postings_held(word) for word in words]
+
+    def united(self, list words not None):
+        """Return the postings of some rare words, all of which are in the rows of the words, as if they were one word."""
+        cdef dict known = self._cache._united
+        cdef tuple rows = tuple(words)
+        cdef PyObject *held = PyDict_GetItem(known, rows)
+        cdef StoredPostings made
+        if held != NULL:
+            return <object> held
+        made = unite(self.state.bucket, words, self.lengths())
+        if PyDict_Size(known) >= UNITED_MAX:
+            PyDict_Clear(known)
+        PyDict_SetItem(known, rows, made)
+        self._source.note_read(made.size_bytes + ROW_BYTES * len(rows))
+        return made
 
     def oids(self, list iids not None) -> list:
         """Return the OIDs of objects, in the order of `iids`."""

@@ -4,7 +4,9 @@ If unread blocks are needed, `run` returns their keys; the caller reads the bloc
 `run` again. `find_top` does this with the reader of a bucket.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
+from libc.string cimport memchr
 
 from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
 from sonicpy._native.bm25 cimport B, K1
@@ -38,11 +40,12 @@ from sonicpy._native.wanted_blocks cimport (
 )
 from sonicpy._native.window_scores cimport score_windows
 
+from sonicpy._native.bucket_cache import CachingReader
+
 cdef enum:
     NOBODY = 0xFFFFFFFF  # an IID that no object has
     UNITED_MIN = 4  # words of a slot whose postings are put together
-
-cdef bytes IN_NAMED = b"\1"
+    IN_NAMED = 1  # a byte of the terms of named texts alone
 
 
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
@@ -78,7 +81,7 @@ cdef bint has_named(Plan plan) except -1:
     if plan.clauses:
         for slot in (<Clause> plan.clauses[len(plan.clauses) - 1]).slots:
             for word in slot.words:
-                if IN_NAMED in word:
+                if memchr(PyBytes_AS_STRING(word), IN_NAMED, PyBytes_GET_SIZE(word)) != NULL:
                     return True
     return False
 
@@ -90,7 +93,7 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
     cdef Slot slot
     cdef Py_ssize_t at = 0, word
     cdef TermInfo row
-    cdef list rare
+    cdef list rare, found
     for clause in plan.clauses:
         for slot in clause.slots:
             if slot.kind != EXACT and len(slot.words) >= UNITED_MIN:
@@ -101,9 +104,11 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
                         lists[word] = False
                         rare.append(word)
                 if rare:
-                    lists[<Py_ssize_t> rare[0]] = unite(
-                        reader.state.bucket, [rows[word] for word in rare], reader.lengths()
-                    )
+                    found = [rows[word] for word in rare]
+                    if isinstance(reader, CachingReader):
+                        lists[<Py_ssize_t> rare[0]] = reader.united(found)
+                    else:
+                        lists[<Py_ssize_t> rare[0]] = unite(reader.state.bucket, found, reader.lengths())
             at += len(slot.words)
     return 0
 

@@ -1,5 +1,6 @@
 """Words that the neighbours in a query make together: `iphone 15` and `iphone15`, `foo.bar` and `foobar`."""
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 
 from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS, UNSPACED, properties_at
@@ -106,5 +107,14 @@ cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
         if len(tokens) > 1:
             found[NOTHING.join(tokens)] = (number,)
     elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
-        found[".".join(word.decode("ascii")).encode("ascii")] = (number,)
+        found[with_points(text, len(word))] = (number,)
     return 0
+
+
+cdef bytes with_points(const uint8_t *letters, Py_ssize_t count):
+    """Return at most INITIALS_MAX letters with a point between each two."""
+    cdef uint8_t[2 * INITIALS_MAX] text
+    cdef Py_ssize_t at
+    for at in range(count):
+        text[2 * at], text[2 * at + 1] = letters[at], c"."
+    return PyBytes_FromStringAndSize(<const char *> text, 2 * count - 1)

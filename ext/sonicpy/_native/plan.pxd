@@ -39,3 +39,4 @@ cdef class Plan:
 
 
 cdef list words_of(Plan plan)
+cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits)

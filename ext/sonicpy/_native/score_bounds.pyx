@@ -96,6 +96,8 @@ cdef double score_bound(QueryState query, int level, uint64_t leveled, Py_ssize_
     """
     cdef Py_ssize_t number, place
     cdef double bound = 0.0
+    if query.term_count == 1 and query.terms[0].count == 1 and query.driver == 0 and without < 0:
+        return part_at_most(query, 0, level if leveled & 1 else 0, packed)
     for number in range(query.term_count):
         place = query.places[number]
         if place == query.driver and query.terms[number].count > 1:

@@ -46,6 +46,8 @@ cdef enum:
     UNIONS_MAX = 8  # families of a word whose windows and merged lists outlive a commit
 
 
+cdef uint64_t UNITED_FIRST = <uint64_t> 1 << 63  # the ids of words are smaller
+cdef uint64_t united = 0  # lists of several words that this process has made
 cdef Py_ssize_t WINDOW_BYTES = sizeof(Holders *) + sizeof(Extremes)  # of a window that no query needed yet
 
 
@@ -384,7 +386,9 @@ cdef StoredPostings unite(uint32_t bucket, list words, lengths):
     Raises:
         DamagedBytes: some cannot be read.
     """
-    cdef StoredPostings self = StoredPostings(bucket, 0, 0, [], b"", 0, lengths)
+    global united
+    united += 1  # what is cached for several lists names each by its id
+    cdef StoredPostings self = StoredPostings(bucket, UNITED_FIRST + united, 0, [], b"", 0, lengths)
     cdef Py_ssize_t room = len(words) * BLOCK_POSTINGS + 1, count = 0, at, kept = 0
     cdef Posting *postings = <Posting *> malloc(2 * room * sizeof(Posting))
     cdef int read

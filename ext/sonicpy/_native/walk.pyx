@@ -58,6 +58,7 @@ cdef enum:
     LOOKUPS_WORTH = 8  # postings of a list, at most, that are put together for each object that is looked up in it
     DENSE = 12  # objects of a window, on average, that hold the driver
     WALKED_TERMS = 8  # of a query, at most: a walk of more skips too little
+    LOOKED_AT = 8  # objects until limits are found anew: old ones are higher, and finding them takes two look-ups
     ROWS_FEW = 12  # windows that hold a term, over all terms, that are added up before a walk has begun
 
 
@@ -210,6 +211,7 @@ cdef int walk_slot(QueryState query) except -2:
 cdef int walk_merged(QueryState query, const Merged *held) except -2:
     """Examine the objects of the driver's slot in its merged postings; -1: as `walk_driver`."""
     cdef Py_ssize_t at, run, end, part = held.parts - 1
+    cdef int looked_at = 0
     cdef bint filtered
     cdef uint32_t iid
     cdef uint8_t packed, tf
@@ -247,7 +249,10 @@ cdef int walk_merged(QueryState query, const Merged *held) except -2:
                 query.end = at + 1
                 ask_for_next(query, held)
                 return -1
-            find_few_limits(query, iid)
+            looked_at += 1
+            if looked_at == LOOKED_AT:
+                find_few_limits(query, iid)
+                looked_at = 0
         query.end = end
     return 0
 
@@ -277,6 +282,7 @@ cdef int look_at_chosen(QueryState query) except -2:
     cdef uint32_t iid
     cdef uint8_t packed
     cdef ScoredObject worst = query.top.objects[0]
+    cdef int looked_at = 0
     while query.summary:
         word = highest_bit(query.summary)
         while query.chosen[word]:
@@ -287,11 +293,13 @@ cdef int look_at_chosen(QueryState query) except -2:
                 if look_at(query, iid, packed) < 0:
                     ask_for_others(query)
                     return -1
-                if query.top.size == query.top.k and (
+                looked_at += 1
+                if looked_at >= LOOKED_AT and query.top.size == query.top.k and (
                     query.top.objects[0].iid != worst.iid or query.top.objects[0].score != worst.score
                 ):
                     worst = query.top.objects[0]
                     find_limits(query, iid)
+                    looked_at = 0
             query.chosen[word] &= ~bit
         query.summary &= ~(<uint64_t> 1 << word)
     return 0

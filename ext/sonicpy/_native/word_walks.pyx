@@ -40,7 +40,7 @@ cdef enum:
     NOT_FOUND = DISTANCE_MAX + 1
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
-EDGE_BUDGET = 200_000
+EDGE_BUDGET = EDGES_MAX
 """Letters that one walk looks at by default, at most: about a millisecond."""
 
 
@@ -347,10 +347,6 @@ cdef void collect(Walk *self, const Child *first, int depth, int distance) noexc
     self.spelled = spelled
 
 
-cdef inline bint is_spelled(uint8_t label) noexcept nogil:
-    return label >= 0x80 or c'a' <= label <= c'z' or label == c"'"
-
-
 cdef bint may_have(const Walk *self, int size) noexcept nogil:
     """Return whether the word of which `size` bytes are known may have the stem; see `StemEnds`."""
     cdef const Ends *ends = self.ends
@@ -393,14 +389,6 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
     self.wanted -= 1
 
 
-cdef inline bint has_only_letters(const uint8_t *word, int size) noexcept nogil:
-    cdef int at
-    for at in range(size):
-        if not c'a' <= word[at] <= c'z':
-            return False
-    return True
-
-
 # -- asking --------------------------------------------------------------------------------------------------------
 
 def find_words(
@@ -427,6 +415,16 @@ def find_words(
     Raises:
         ValueError: the distance is out of range, a pattern is not UTF-8, or the stem is empty.
     """
+    return walk_all(
+        sources, patterns, folding, distance, begins, swaps, spelled, joined, besides, most, budget, ends, stem
+    )
+
+
+cdef dict walk_all(
+    list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
+    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem,
+):
+    """Return the result of `find_words` with these arguments."""
     cdef Pattern read
     cdef Ends kept
     cdef Table table

@@ -11,9 +11,9 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
+from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelled_words
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.parts import aliases_of, word_of
-from sonicpy._native.stem_ends import StemEnds
+from sonicpy._native.parts import word_of
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
 from sonicpy.index.search.accents import ZWNJ, fold, folding, is_spelled, respelled, respelling, unmarked
@@ -35,16 +35,12 @@ from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
 from sonicpy.lexer.stemmers import Stemmers
 
-CANDIDATES_MAX = 512
-"""Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
 KIN_CACHED = 10_000
 """Typed words whose stems are remembered, at most; about 1 KB each."""
 FAMILY_MAX = 16
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
-BEGINS_WORD = b"\0\1"
-"""In an alias: its word begins with the part."""
 DOUBLED_LETTERS = 3
 """Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
@@ -61,48 +57,6 @@ class Family(NamedTuple):
 
     words: tuple[bytes, ...]
     doubtful: tuple[bytes, ...]
-
-
-class _Stem(NamedTuple):
-    """The stem of a typed word.
-
-    Attributes:
-        algorithm: the name of the Snowball algorithm.
-        folded: the stem, folded.
-        beginnings: the common beginning of the stem's words and the typed word, as patterns of walks.
-        start: the typed word, folded as the beginnings are: with the ends of the stem, where too many words begin so.
-        ends: the endings of words of the letters a to z that may have the stem; None: any ending.
-    """
-
-    algorithm: str
-    folded: str
-    beginnings: list[bytes]
-    start: str
-    ends: StemEnds | None
-
-
-class _Kin(NamedTuple):
-    """The common properties of the words of a family.
-
-    Attributes:
-        folded: the typed word, folded.
-        own: see `fold`.
-        stems: its stems.
-        kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
-        before: the strings that may come before a word of the family: elided words with their apostrophes, or articles.
-        spelled: the patterns of words that are the typed one but for accents.
-    """
-
-    folded: str
-    own: str | None
-    stems: tuple[_Stem, ...]
-    kept: str | None
-    before: tuple[str, ...]
-    spelled: list[bytes]
-
-    def patterns(self, beginnings: Iterable[str]) -> list[bytes]:
-        """Return some beginnings, and those behind all strings that may come before a word."""
-        return _patterns(beginnings, self.before)
 
 
 def _patterns(beginnings: Iterable[str], before: tuple[str, ...]) -> list[bytes]:
@@ -132,26 +86,19 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, (doubtful_words | _respelled(among, text)) - words
 
 
-def _drawn(sources: list[WordSource], kin: _Kin | None) -> set[bytes]:
+def _drawn(sources: list[WordSource], kin: Kin | None) -> set[bytes]:
     """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
-    if kin is None:
-        return set()
-    return _spelled(sources, kin).union(*[_forms(sources, kin, stem) for stem in kin.stems])
+    return set() if kin is None else drawn(sources, kin)
 
 
-def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], set[bytes]]:
+def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set[bytes]]:
     """Return the words that differ only in accents or that the first stemmer and another one draw to the same stem, and
     those that any does."""
     if kin is None:
         return set(), set()
-    forms = [_forms(sources, kin, stem) for stem in kin.stems]
+    forms = [forms_of(sources, kin, stem) for stem in kin.stems]
     every = set().union(*forms)
-    return _spelled(sources, kin) | (forms[0] & set().union(*forms[1:]) if forms else every), every
-
-
-def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
-    found = find_words(sources, kin.spelled, folding(kin.own))
-    return {each for each in map(word_of, found) if is_spelled(each.decode())}
+    return spelled_words(sources, kin) | (forms[0] & set().union(*forms[1:]) if forms else every), every
 
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
@@ -183,28 +130,7 @@ def joined_with(
     if kin is None:
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
-    words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
-    return words.union(*(_joined_forms(among, list(wholes), kin, stem) for stem in kin.stems))
-
-
-def _joined_forms(sources: list[WordSource], wholes: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
-    """Return the words with a part that an algorithm draws to a stem.
-
-    Parts that words begin with have to begin as the stem does: all words that begin so are looked through for them.
-    """
-    patterns = tuple(kin.patterns(_ends(stem.folded)))
-    found = _candidates(sources, kin, stem, stem.beginnings)
-    candidates = [each for each in found if BEGINS_WORD not in each]
-    begun = {each for each in found if BEGINS_WORD in each} if len(candidates) < len(found) else set()
-    if wholes:
-        words = find_words(wholes, list(patterns), folding(kin.kept), begins=True, joined=True, most=CANDIDATES_MAX)
-        for word in words:
-            if not (word.isalpha() or word.decode().isalpha()):
-                begun.update(each for each in aliases_of(word) if BEGINS_WORD in each)
-    for each in begun:
-        if (each if each.isascii() else fold(each.decode(), kin.kept).encode()).startswith(patterns):
-            candidates.append(each)
-    return _of_stem(candidates, kin, stem)
+    return joined_words(among, list(wholes), kin)
 
 
 def _has_article(word: str, noun: str) -> bool:
@@ -218,44 +144,33 @@ def variant_folding() -> Folding:
     return Folding(variants.foldings())
 
 
-def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
-    """Return the words that an algorithm draws to a stem."""
-    found = _candidates(sources, kin, stem, stem.beginnings)
-    if len(found) >= CANDIDATES_MAX:
-        found |= _candidates(sources, kin, stem, kin.patterns((stem.start, *_ends(stem.folded))))
-    return _of_stem(list(found), kin, stem)
+class _Rules:
+    """What words need that a comparison of bytes does not decide; see `Rules` in _native/kin.pyi."""
 
+    is_spelled = staticmethod(is_spelled)
+    fold = staticmethod(fold)
 
-def _of_stem(found: list[bytes], kin: _Kin, stem: _Stem) -> set[bytes]:
-    """Return the words of some candidates that an algorithm draws to a stem."""
-    if not found:
-        return set()
-    stem_words = _stemmers[stem.algorithm]
-    joined = b"\n".join(found).decode()
-    texts = joined.split("\n")
-    if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
-        stems = stem_words(texts)
-        return set(compress(found, map(stem.folded.__eq__, stems)))
-    cores = [text.partition("\0")[0] for text in texts]
-    if kin.before or not joined.isascii():
-        cores = [core if not kin.before and core.isascii() else _core(core, kin.before) for core in cores]
-        stems = [each if each.isascii() else fold(each, kin.own) for each in stem_words(cores)]
-    else:
-        stems = stem_words(cores)
-    forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
-    return {word_of(word) for word, core in forms if is_spelled(core)}
+    @staticmethod
+    def patterns(kin: Kin, beginnings: Iterable[str]) -> list[bytes]:
+        """Return some beginnings, and those behind all strings that may come before a word."""
+        return _patterns(beginnings, kin.before)
 
-
-def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, patterns: list[bytes]) -> dict[bytes, int]:
-    """Return the first words that begin so, some behind the part that leads to them."""
-    return find_words(
-        sources, patterns, folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX,
-        ends=stem.ends, stem=stem.folded.encode() if stem.ends is not None else b"",
-    )  # fmt: skip
+    @staticmethod
+    def of_stem(found: list[bytes], kin: Kin, stem: Stem) -> set[bytes]:
+        """Return the words of some candidates that an algorithm draws to a stem."""
+        joined = b"\n".join(found).decode()
+        cores = [text.partition("\0")[0] for text in joined.split("\n")]
+        if not kin.before and joined.isascii():
+            stems = stem.stem_words(cores)
+        else:
+            cores = [core if not kin.before and core.isascii() else _core(core, kin.before) for core in cores]
+            stems = [each if each.isascii() else fold(each, kin.own) for each in stem.stem_words(cores)]
+        forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
+        return {word_of(word) for word, core in forms if is_spelled(core)}
 
 
 @lru_cache(KIN_CACHED)
-def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
+def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> Kin | None:
     """Return the common properties of the family of a word; None: it has none.
 
     Args:
@@ -275,7 +190,9 @@ def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
     kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
     start = fold(text, kept)
     stems = tuple([_stem(text, start, own, name, before) for name in names])
-    return _Kin(folded, own, stems, kept, before, _patterns([folded], before))
+    return Kin(
+        folded, own, stems, kept, before, _patterns([folded], before), folding(own), folding(kept), _Rules
+    )  # fmt: skip
 
 
 def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
@@ -286,20 +203,22 @@ def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
     return elided[0] if len(names) == len(elided) == 1 else ELIDED_ANYWHERE if elided else ()
 
 
-def _stem(text: str, start: str, own: str | None, algorithm: str, before: tuple[str, ...]) -> _Stem:
+def _stem(text: str, start: str, own: str | None, algorithm: str, before: tuple[str, ...]) -> Stem:
     """Return a stem of a word.
 
     Args:
         start: the word as the beginnings of candidates are folded.
         own: see `fold`.
-        before: see `_Kin`.
+        before: see `Kin`.
     """
-    stem = fold(_stemmers[algorithm]([text])[0], own)
+    stem_words = _stemmers[algorithm]
+    stem = fold(stem_words([text])[0], own)
     ends = stem_ends(algorithm, stem)
     is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
     if not is_plain or ends is None or not ends.may_have([start], stem):
         ends = None
-    return _Stem(algorithm, stem, _patterns(_beginnings(start, stem, algorithm), before), start, ends)
+    beginnings = _patterns(_beginnings(start, stem, algorithm), before)
+    return Stem(algorithm, stem_words, stem, beginnings, start, ends, _patterns(_ends(stem), before))
 
 
 def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:

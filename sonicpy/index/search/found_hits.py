@@ -7,7 +7,7 @@ from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.index.search.parts import Page, Part
-from sonicpy.index.search.several import SeveralParts
+from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.search import Search
 
@@ -36,7 +36,7 @@ def hits_of(
     """
     found: Any  # objects of one bucket, or of several
     names, found = part.page(search.offset, search.limit)
-    if not isinstance(part, Part | SeveralParts):
+    if not isinstance(part, COUNTED_PARTS):
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)
     page = Page(names, found, plan.ceiling * boost, part.total)
     scores = None if config.search.ranking == "newest" else page.scores

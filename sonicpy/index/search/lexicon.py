@@ -152,6 +152,7 @@ class Lexicon(Statistics):
         """Whether words are found as soon as they are pushed."""
         self._lexicons = lexicons
         self._view = view
+        self._known_moment: tuple[int, ...] | None = None
 
     @property
     def known_synonyms(self) -> SynonymLookup | None:
@@ -260,7 +261,9 @@ class Lexicon(Statistics):
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
-        matching, families, moment = self.resolved(matching), self._lexicons.families, self._moment
+        if not matching.languages:
+            matching = self.resolved(matching)
+        families, moment = self._lexicons.families, self._moment
         key = (self.reader.state.bucket, word, matching)
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
@@ -286,13 +289,18 @@ class Lexicon(Statistics):
 
     def resolved(self, matching: Matching) -> Matching:
         """Return how the words of a query lead to families in this bucket."""
-        return matching if matching.languages else matching._replace(languages=self.languages_for(matching))
+        code, is_ascii, is_given, languages = matching
+        return matching if languages else Matching(code, is_ascii, is_given, self.languages_for(matching))
 
     @property
     def _moment(self) -> tuple[int, ...]:
-        """As of which moment words lead to others."""
-        state = self.reader.state
-        return state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries()
+        """As of which moment words lead to others: rows do not change while they are read."""
+        moment = self._known_moment
+        if moment is None:
+            state = self.reader.state
+            moment = state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries()
+            self._known_moment = moment
+        return moment
 
     def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
         """Return words that objects hold, those as long as the typed one first."""
@@ -300,7 +308,7 @@ class Lexicon(Statistics):
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
-        if matching is not None:
+        if matching is not None and not matching.languages:
             matching = self.resolved(matching)
         known, moment, key = self._lexicons.joined, self._moment, (self.reader.state.bucket, word, matching)
         cached = known.get(key)

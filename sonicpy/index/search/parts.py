@@ -8,6 +8,7 @@ parts get about equally many objects, so objects at the same share of their part
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from sonicpy._native.find import bind, find_top, parts, shown_scores
@@ -24,6 +25,8 @@ FULL = 0
 """The kind of an object that holds every word."""
 HIGHEST_SHARE = 0.999999
 """The highest fraction of a score, which six digits do not round up to the next whole number."""
+
+IID_OF = itemgetter(0)
 
 Found = tuple[int, int, float]
 """An object's IID, how it was found (0: it holds every word, 1: words as typed, 2: completions, 3: corrections),
@@ -96,7 +99,7 @@ class Part:
     def page(self, offset: int, limit: int) -> tuple[list[str], list[Found]]:
         """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
         found = self.found[offset : offset + limit]
-        return self._reader.oids([iid for iid, _, _ in found]), found
+        return self._reader.oids(list(map(IID_OF, found))), found
 
     def names(self, found: list[Found]) -> list[str]:
         """Return the names of some objects."""
@@ -108,7 +111,8 @@ class Part:
 
     def is_full(self, wanted: int) -> bool:
         """Return whether it found as many objects as wanted that hold every word."""
-        return len(self.found) >= wanted and all(kind == FULL for _, kind, _ in self.found)
+        found = self.found  # those that hold every word are the first
+        return len(found) >= wanted and (not found or found[-1][1] == FULL)
 
     def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
         """Return the parts of the scores of found objects.

@@ -8,8 +8,9 @@ sonic    sonic.py, whose plan is made while it is carried out
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Union
 
+from sonicpy._native.clauses import may_fill
 from sonicpy._native.mask import Mask
-from sonicpy._native.plan import BRINGS, Plan
+from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
@@ -21,7 +22,7 @@ from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
-from sonicpy.index.search.several import SeveralParts, UnitedLexicon, find_in_several
+from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts, UnitedLexicon, find_in_several
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def fielded(planner: Planner) -> Planner:
 
 
 TOGETHER = 30.0
-"""How much more often than by chance the words of a query are together in an object, about."""
+"""How much more often than by chance the words of a query are together in an object, about: a try in vain to fill a
+page costs a second walk."""
 PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
 """By the setting search.ranking."""
 
@@ -111,7 +113,7 @@ def carry_out(
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
-        if not total and may_fill(plan, wanted, lexicon.objects):
+        if not total and may_fill(plan, wanted, lexicon.objects, TOGETHER):
             part = find_by(plan, lexicon, wanted, window, masks=masks)
             if part.is_full(wanted):
                 filled.append(part)
@@ -163,26 +165,9 @@ def count_whole(
 ) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
-    if not isinstance(part, Part | SeveralParts):
+    if not isinstance(part, COUNTED_PARTS) or part.total is None:
         return None
     whole = only_whole(plan)
-    if whole is None or part.total is None:
+    if whole is None:
         return part.total
     return find_by(whole, lexicon, 0, config.store.kv.retain_word_objects, total=True, masks=masks).total
-
-
-def may_fill(plan: Plan, wanted: int, objects: int) -> bool:
-    """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
-
-    Words of one query occur together far more often than chance would have it; a try in vain costs a second walk.
-    """
-    if not plan.full_first or not objects:
-        return False
-    expected = float(objects)
-    for clause in plan.clauses:
-        if clause.role & BRINGS:
-            holders = clause.holders * len(clause.slots[0].words)
-            if holders < wanted:
-                return False
-            expected *= holders / objects
-    return expected * TOGETHER >= wanted

@@ -300,6 +300,10 @@ class SeveralParts:
         return len(self.found) >= wanted and all(kind == 0 for _, kind, _ in self.found)
 
 
+COUNTED_PARTS = (Part, SeveralParts)
+"""The findings of the rankings whose objects have kinds."""
+
+
 def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
     """Return a value of each of some objects.
 

@@ -8,6 +8,7 @@ parts.py. All data between the steps is plain, for JSON.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
@@ -17,7 +18,7 @@ from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled, without_family
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED

@@ -5,7 +5,7 @@ query, and SummedStatistics are the sums: a plan made from them is the plan of o
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.nearest import most_frequent, nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
@@ -15,6 +15,11 @@ from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.synonym_matches import NO_MATCHES, Match, Matches
+
+if TYPE_CHECKING:
+    from typing import Protocol as Described
+else:
+    Described = object  # each isinstance of a class with a protocol among its bases takes microseconds
 
 CORRECTIONS_EXAMINED = 512
 """Maximum of corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""
@@ -48,7 +53,7 @@ NO_SKETCH: Sketch = {
 """The statistics of a part without the bucket."""
 
 
-class Statistics(Protocol):
+class Statistics(Described):
     """The number of objects, their words, and the words that may replace a typed one."""
 
     live: bool

@@ -6,6 +6,7 @@ corrections.
 
 from typing import TYPE_CHECKING
 
+from sonicpy._native.clauses import require_held
 from sonicpy._native.plan import (
     Clause,
     Plan,
@@ -18,7 +19,7 @@ from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 from sonicpy.index.search.planners.completions import Fills, last_of, never
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
@@ -54,28 +55,28 @@ def plan_bm25(
         from sonicpy.index.search.planners.demanded import as_demanded, edited  # noqa: PLC0415  loaded when it is needed
 
         statistics, search, fills = edited(demands, statistics), as_demanded(demands, search), never
-    enough = search.alternates_below
+    enough, objects = search.alternates_below, statistics.objects
     together = words_together(terms)
     families = families_of(statistics, terms, matching, statistics.may_hold(together))
-    clauses = plan_terms(terms, families.rows, statistics.objects, enough, EXPANDED_WORDS, families.words or None)
+    clauses = plan_terms(terms, families.rows, objects, enough, EXPANDED_WORDS, families.words or None)
     size = content_size(clauses, terms.flags)
-    write_together(clauses, together, families.besides, statistics.objects)
+    write_together(clauses, together, families.besides, objects)
     pieces = find_pieces(statistics, clauses, terms)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
-    add_doubtful(clauses, families.doubtful, statistics.objects)
+    add_doubtful(clauses, families.doubtful, objects)
     others = stand_ins(statistics, terms, matching)
     note_holders(clauses, others)
     last = last_of(clauses, terms)
     for clause in clauses:
         if clause.is_expandable and clause is not last:
             expand(statistics, clause, clause.holders, search)
-    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
+    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, objects)
     plan = _plan(statistics, [*apart, *begun], size, enough)
     if fills(plan):
         return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search)
-    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
+    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, objects)
     clauses = [*apart, *begun]
     require_held(clauses)
     let_stop_words_search(clauses)

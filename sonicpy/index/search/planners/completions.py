@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions, by_length
+from sonicpy._native.clauses import add_completions, bringing_clause
+from sonicpy._native.plan import Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
@@ -49,29 +50,16 @@ def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
     """Return the clause of the word that the text ends in; None: the text ends in no word that is completed."""
     if terms.last < 0 or not is_completed(terms.flags[terms.last]):
         return None
-    return next((each for each in clauses if each.term == terms.last and each.role & BRINGS), None)
+    return bringing_clause(clauses, terms.last)
 
 
 def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: "SearchConfig") -> None:
     """Add to the clause of the last word the words that begin so."""
-    word = last.slots[0].words[0]
-    taken = {each for slot in last.slots for each in slot.words}
-    others = {each for clause in clauses if clause is not last for each in clause.slots[0].words}
-    begun, letters = statistics.beginnings(word, 0), len(word.decode())
-    lists, holders = by_length(begun, letters, *LONGER, taken | others)
-    if holders or last.holders:  # john jo: whoever types it looks for another word than john
-        last.slots[1:] = filter(None, (_without(slot, others) for slot in last.slots[1:]))
-    else:
-        lists, holders = by_length(begun, letters, *LONGER, taken)
-    weight = min(last.weight, idf(statistics.objects, min(holders, statistics.objects)))
-    last.slots.extend(
-        Slot(tuple(held), share * weight, how="completion")
-        for share, held in zip(COMPLETION_SHARES, lists, strict=True)
-        if held
-    )
+    word, objects = last.slots[0].words[0], statistics.objects
+    begun = statistics.beginnings(word, 0)
+    taken, holders = add_completions(last, clauses, begun, *LONGER, COMPLETION_SHARES, objects)
     if last.is_expandable and last.holders + holders < search.alternates_below:
-        _add_corrections(statistics, last, word, taken.union(*lists), search)
-    add_expansions(last, (), statistics.objects)
+        _add_corrections(statistics, last, word, taken, search)
 
 
 def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
@@ -92,17 +80,6 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
             weight = COMPLETION_SHARES[-1] * min(clause.weight, idf(statistics.objects, holders))
             clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
             clause.holders = max(clause.holders, 1)
-
-
-def _without(slot: Slot, words: set[bytes]) -> Slot | None:
-    """Return a slot without some words; None: nothing is left.
-
-    Exact words stay: `éb é` written together is also a form of `éb`, and an object with it holds every word.
-    """
-    if slot.how == "exact" or words.isdisjoint(slot.words):
-        return slot
-    left = tuple(word for word in slot.words if word not in words)
-    return Slot(left, slot.weight, slot.exact_weight, slot.how, slot.edits) if left else None
 
 
 def _add_corrections(

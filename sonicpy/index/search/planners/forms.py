@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause, add_forms
+from sonicpy._native.clauses import other_words
+from sonicpy._native.plan import BRINGS, Clause, add_forms
 from sonicpy._native.term_rows import TermInfo, held_forms, held_words
-from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.index.search.families import Family
+from sonicpy._native.terms import Terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.numbers import same_numbers
 from sonicpy.index.search.statistics import Statistics
@@ -52,18 +52,7 @@ def families_of(
         matching: the matching of families; None: no word has one.
         besides: other words whose rows are needed: one call reads the rows of a query from the disk.
     """
-    without = without_family(terms)
-    words: dict[int, tuple[bytes, ...]] = {}
-    doubtful: dict[int, tuple[bytes, ...]] = {}
-    for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
-        family = _others(statistics, term, None if flags & without else matching)
-        if family is not None:
-            if family.words:
-                words[number] = family.words
-            if family.doubtful:
-                doubtful[number] = family.doubtful
-    if matching is not None:
-        doubtful |= _spelled(terms)
+    words, doubtful = other_words(terms, matching, statistics.family, same_numbers, spelled)
     asked = [*terms.words]
     sure = len(asked)
     for found in words.values():
@@ -81,13 +70,6 @@ def families_of(
     )
 
 
-def _spelled(terms: Terms) -> dict[int, tuple[bytes, ...]]:
-    """Return the other spellings of letters and pairs of letters without blanks, which walks over words do not find."""
-    return {
-        number: found for number, term in enumerate(terms.words) if term[0] >= HAN_OR_KANA and (found := spelled(term))
-    }
-
-
 def spelled(term: bytes) -> tuple[bytes, ...]:
     """Return the other spellings of one or two letters of Han or kana."""
     letters = term.decode() if term[0] >= HAN_OR_KANA and len(term) <= PAIR_BYTES_MAX else ""
@@ -99,25 +81,3 @@ def add_doubtful(clauses: Iterable[Clause], doubtful: HeldForms, objects: int) -
     for clause in clauses if doubtful else ():
         if clause.term in doubtful and clause.role & BRINGS:
             add_forms(clause, doubtful[clause.term], objects)
-
-
-def _others(statistics: Statistics, term: bytes, matching: Matching | None) -> Family | None:
-    """Return the family of a term, or the other ways to write it, if it is a number; None: there are none."""
-    if 0x30 <= term[0] <= 0x39:
-        return Family(tuple(same_numbers(term)), ())
-    return None if matching is None else statistics.family(term, matching)
-
-
-def require_held(clauses: list[Clause]) -> None:
-    """Admit objects that lack a term which no object holds, such as an identifier."""
-    for clause in clauses:
-        if clause.role & REQUIRED and not clause.holders:
-            clause.role &= ~REQUIRED
-
-
-def without_family(terms: Terms) -> int:
-    """Return the flags of the terms of a query that have no family."""
-    for flags in terms.flags:
-        if not flags & (STOP | PART):
-            return SPECIAL | PART | STOP
-    return SPECIAL | PART

@@ -1,8 +1,9 @@
 """The parts of joined words: `path` finds `os.path.join`, too, below a word of its own."""
 
+from sonicpy._native.clauses import whole_clauses
 from sonicpy._native.parts import tokens_of
-from sonicpy._native.plan import BRINGS, Clause, add_joined
-from sonicpy._native.terms import PART, Terms
+from sonicpy._native.plan import Clause, add_joined
+from sonicpy._native.terms import Terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
 
@@ -10,11 +11,10 @@ from sonicpy.index.search.statistics import Statistics
 def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, matching: Matching | None) -> None:
     """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part."""
     joined: list[tuple[Clause, list[bytes]]] = []
-    for clause in clauses:
-        if clause.role & BRINGS and not terms.flags[clause.term] & PART:
-            words = statistics.joined(_core(clause.slots[0].words[0]), matching)
-            if words:
-                joined.append((clause, words))
+    for clause in whole_clauses(clauses, terms):
+        words = statistics.joined(_core(clause.slots[0].words[0]), matching)
+        if words:
+            joined.append((clause, words))
     if not joined:
         return
     held = dict(statistics.held([word for _, words in joined for word in words]))
@@ -24,5 +24,7 @@ def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, match
 
 def _core(word: bytes) -> bytes:
     """Return a word without the signs at its ends."""
-    tokens = [word] if word.isalnum() else tokens_of(word)
+    if word.isalnum():
+        return word
+    tokens = tokens_of(word)
     return tokens[0] if len(tokens) == 1 else word

@@ -4,9 +4,9 @@ them inside another word (京都 in 京都府立, and in 東京都庁)."""
 from collections.abc import Iterator
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import ADDS, BRINGS, Clause, Slot
-from sonicpy._native.terms import PART, Terms
-from sonicpy._native.word_break import is_unspaced
+from sonicpy._native.clauses import run_clauses
+from sonicpy._native.plan import ADDS, Clause, Slot
+from sonicpy._native.terms import Terms
 from sonicpy.index.search.statistics import Statistics
 
 BEGUN_MAX = 2_000
@@ -18,10 +18,8 @@ have this order."""
 
 def first_letters(statistics: Statistics, clauses: list[Clause], terms: Terms) -> Iterator[Clause]:
     """Yield clauses that add to the scores of objects whose words begin with the runs of a query."""
-    for clause in clauses:
+    for clause in run_clauses(clauses, terms):
         word = clause.slots[0].words[0]
-        if not clause.role & BRINGS or terms.flags[clause.term] & PART or not is_unspaced(word):
-            continue
         begun = [(each, row) for each, row in statistics.completed(word, BEGUN_MAX) if each != word]
         if begun:
             holders = min(sum(row.df for _, row in begun), statistics.objects)

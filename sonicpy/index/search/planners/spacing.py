@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
+from sonicpy._native.clauses import cuttable_clauses
 from sonicpy._native.neighbours import DIGITS_TOGETHER_MAX, TERMS_MAX
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
@@ -80,11 +81,8 @@ def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> 
     if len(terms) > TERMS_MAX + terms.flags.count(PART):
         return {}
     found: dict[int, list[bytes]] = {}
-    for clause in clauses:
-        if not clause.role & BRINGS or terms.flags[clause.term] & PART:
-            continue
-        word = clause.slots[0].words[0]
-        pieces = _pieces(statistics, word, is_held=clause.holders > 0)
+    for clause in cuttable_clauses(clauses, terms):
+        pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0)
         if pieces:
             found[clause.term] = pieces
     return found

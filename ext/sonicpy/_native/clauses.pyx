@@ -1,0 +1,243 @@
+"""Questions that planners ask about the clauses of every query, most of which are answered with no.
+
+So a plan takes the steps for words of other spellings, of scripts without blanks, and of unknown pieces only where a query
+has such a word.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint64_t
+
+from sonicpy._native.bm25 cimport idf
+from sonicpy._native.characters cimport UNSPACED, properties_at
+from sonicpy._native.plan cimport R_BRINGS, R_REQUIRED, Clause, Plan, Slot, new_slot
+from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.top_k cimport COMPLETED, EXACT
+from sonicpy._native.word_break cimport letter_end
+
+from sonicpy._native.plan import by_length
+
+cdef enum:
+    HAN_OR_KANA = 0xE3  # the first byte of a letter of Han or kana in UTF-8, at least
+
+
+cdef uint8_t flags_without(Terms terms) noexcept:
+    cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+    cdef Py_ssize_t number
+    for number in range(PyBytes_GET_SIZE(terms.flags)):
+        if not flags[number] & (F_STOP | F_PART):
+            return F_SPECIAL | F_PART | F_STOP
+    return F_SPECIAL | F_PART
+
+
+def without_family(Terms terms not None) -> int:
+    """Return the flags of the terms of a query that have no family.
+
+    These are special words, and parts of runs without blanks; stop words have one if a query holds nothing else.
+    """
+    return flags_without(terms)
+
+
+def other_words(Terms terms not None, matching, family not None, same_numbers not None, spelled not None) -> tuple:
+    """Return the other words that the terms of a query surely find, and those that they may find, each by the number of
+    the term.
+
+    Args:
+        matching: the matching of families; None: no word has one.
+        family: returns the words of a word that it surely finds, and those that it may find, as two tuples.
+        same_numbers: returns the other ways to write a number.
+        spelled: returns the other spellings of letters of Han or kana.
+    """
+    cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+    cdef uint8_t without = flags_without(terms), first
+    cdef Py_ssize_t number
+    cdef dict surely = {}, perhaps = {}
+    cdef bytes word
+    for number in range(len(terms.words)):
+        word = terms.words[number]
+        first = <uint8_t> PyBytes_AS_STRING(word)[0]
+        if c'0' <= first <= c'9':
+            words, doubtful = tuple(same_numbers(word)), ()
+        elif matching is None or flags[number] & without:
+            words = doubtful = ()
+        else:
+            words, doubtful = family(word, matching)
+        if matching is not None and first >= HAN_OR_KANA:
+            doubtful = spelled(word) or doubtful
+        if words:
+            surely[number] = words
+        if doubtful:
+            perhaps[number] = doubtful
+    return surely, perhaps
+
+
+cdef inline bint is_whole(Clause clause, const uint8_t *flags) noexcept:
+    """Return whether a clause brings objects, and its term is no part of a run without blanks."""
+    return clause.role & R_BRINGS and not flags[clause.term] & F_PART
+
+
+cdef const uint8_t *flags_of(list clauses, Terms terms) except NULL:
+    cdef Clause clause
+    for clause in clauses:
+        if not 0 <= clause.term < PyBytes_GET_SIZE(terms.flags):
+            raise ValueError(f"term {clause.term} has no flags")
+    return <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+
+
+cdef inline bytes typed_word(Clause clause):
+    return (<Slot?> clause.slots[0]).words[0]
+
+
+cdef bint has_only_letters(bytes word) noexcept:
+    cdef const uint8_t *text = <const uint8_t *> PyBytes_AS_STRING(word)
+    cdef Py_ssize_t at
+    for at in range(PyBytes_GET_SIZE(word)):
+        if not c'a' <= (text[at] | 0x20) <= c'z':
+            return False
+    return PyBytes_GET_SIZE(word) > 0
+
+
+def whole_clauses(list clauses not None, Terms terms not None) -> list:
+    """Return the clauses that bring objects, and whose terms are no parts of runs without blanks.
+
+    Raises:
+        ValueError: a term has no flags.
+    """
+    cdef const uint8_t *flags = flags_of(clauses, terms)
+    cdef Clause clause
+    return [clause for clause in clauses if is_whole(clause, flags)]
+
+
+def cuttable_clauses(list clauses not None, Terms terms not None) -> list:
+    """Return those of `whole_clauses` whose words may be written apart: they have other characters than the letters a to
+    z, or no object holds them. Raises as `whole_clauses`."""
+    cdef const uint8_t *flags = flags_of(clauses, terms)
+    cdef Clause clause
+    return [
+        clause
+        for clause in clauses
+        if is_whole(clause, flags) and not (clause.holders and has_only_letters(typed_word(clause)))
+    ]
+
+
+def run_clauses(list clauses not None, Terms terms not None) -> list:
+    """Return those of `whole_clauses` whose words begin with a letter of a script without blanks, and have more than this
+    letter. Raises as `whole_clauses`."""
+    cdef const uint8_t *flags = flags_of(clauses, terms)
+    cdef const uint8_t *text
+    cdef Clause clause
+    cdef bytes word
+    cdef list found = []
+    for clause in clauses:
+        if is_whole(clause, flags):
+            word = typed_word(clause)
+            text = <const uint8_t *> PyBytes_AS_STRING(word)
+            if properties_at(text, PyBytes_GET_SIZE(word), 0) & UNSPACED and (
+                letter_end(text, PyBytes_GET_SIZE(word), 0) < PyBytes_GET_SIZE(word)
+            ):
+                found.append(clause)
+    return found
+
+
+def bringing_clause(list clauses not None, Py_ssize_t term):
+    """Return the first clause of a term that brings objects; None: there is none."""
+    cdef Clause clause
+    for clause in clauses:
+        if clause.term == term and clause.role & R_BRINGS:
+            return clause
+    return None
+
+
+def require_held(list clauses not None) -> None:
+    """Admit objects that lack a term which no object holds, such as an identifier."""
+    cdef Clause clause
+    for clause in clauses:
+        if clause.role & R_REQUIRED and not clause.holders:
+            clause.role &= ~R_REQUIRED
+
+
+def may_fill(Plan plan not None, uint64_t wanted, uint64_t objects, double together) -> bool:
+    """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
+
+    Args:
+        objects: how many there are.
+        together: how much more often than by chance words are together in an object.
+    """
+    cdef Clause clause
+    cdef double expected = objects
+    cdef uint64_t holders
+    if not plan.full_first or not objects:
+        return False
+    for clause in plan.clauses:
+        if clause.role & R_BRINGS:
+            holders = clause.holders * <uint64_t> len((<Slot?> clause.slots[0]).words)
+            if holders < wanted:
+                return False
+            expected *= <double> holders / <double> objects
+    return expected * together >= <double> wanted
+
+
+def add_completions(
+    Clause last not None, list clauses not None, list begun not None, Py_ssize_t long_from, Py_ssize_t longest_from,
+    tuple shares not None, uint64_t objects,
+) -> tuple:
+    """Add to the clause of the last word the words that begin so, as a slot for each list of `by_length`.
+
+    A word of another clause is no completion, if any other word is: whoever types `john jo` looks for another word than
+    john.
+
+    Args:
+        clauses: of the query.
+        begun: (word, row, errors) of each word that begins so.
+        long_from, longest_from: see `by_length`.
+        shares: of the typed word's weight that the words of the lists have.
+        objects: how many there are.
+
+    Returns:
+        The words of the clause, a set, and how many objects hold the completions, each for itself.
+    """
+    cdef set taken = set(), others = set(), held
+    cdef Clause clause
+    cdef Slot slot
+    cdef tuple lists
+    cdef list words, slots
+    cdef uint64_t holders
+    cdef Py_ssize_t letters = len(typed_word(last).decode()), number
+    cdef double weight
+    for slot in last.slots:
+        taken.update(slot.words)
+    for clause in clauses:
+        if clause is not last:
+            others.update((<Slot?> clause.slots[0]).words)
+    lists, holders = by_length(begun, letters, long_from, longest_from, taken | others)
+    if holders or last.holders:
+        slots = [last.slots[0]]
+        for number in range(1, len(last.slots)):
+            slot = without(last.slots[number], others)
+            if slot is not None:
+                slots.append(slot)
+        last.slots[:] = slots
+    else:
+        lists, holders = by_length(begun, letters, long_from, longest_from, taken)
+    weight = min(last.weight, idf(objects, min(holders, objects)))
+    for number, words in enumerate(lists):
+        if words:
+            last.slots.append(new_slot(tuple(words), <double> shares[number] * weight, 0.0, COMPLETED, 0))
+            taken.update(words)
+    return taken, holders
+
+
+cdef Slot without(Slot slot, set words):
+    """Return a slot without some words; None: nothing is left.
+
+    Exact words stay: `éb é` written together is also a form of `éb`, and an object with it holds every word.
+    """
+    cdef Slot found
+    cdef tuple left
+    if slot.kind == EXACT and not slot.is_synonym or words.isdisjoint(slot.words):
+        return slot
+    left = tuple([word for word in slot.words if word not in words])
+    if not left:
+        return None
+    found = new_slot(left, slot.weight, slot.exact_weight, slot.kind, slot.edits)
+    found.is_form, found.is_synonym = slot.is_form, slot.is_synonym
+    return found

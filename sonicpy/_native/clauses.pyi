@@ -1,0 +1,32 @@
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from sonicpy._native.plan import Clause, Plan
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import Terms
+
+_Matching = TypeVar("_Matching")
+
+def without_family(terms: Terms) -> int: ...
+def other_words(
+    terms: Terms,
+    matching: _Matching | None,
+    family: Callable[[bytes, _Matching], tuple[tuple[bytes, ...], tuple[bytes, ...]]],
+    same_numbers: Callable[[bytes], Iterable[bytes]],
+    spelled: Callable[[bytes], tuple[bytes, ...]],
+) -> tuple[dict[int, tuple[bytes, ...]], dict[int, tuple[bytes, ...]]]: ...
+def whole_clauses(clauses: list[Clause], terms: Terms) -> list[Clause]: ...
+def cuttable_clauses(clauses: list[Clause], terms: Terms) -> list[Clause]: ...
+def run_clauses(clauses: list[Clause], terms: Terms) -> list[Clause]: ...
+def bringing_clause(clauses: list[Clause], term: int) -> Clause | None: ...
+def add_completions(
+    last: Clause,
+    clauses: list[Clause],
+    begun: list[tuple[bytes, TermInfo, int]],
+    long_from: int,
+    longest_from: int,
+    shares: tuple[float, ...],
+    objects: int,
+) -> tuple[set[bytes], int]: ...
+def require_held(clauses: list[Clause]) -> None: ...
+def may_fill(plan: Plan, wanted: int, objects: int, together: float) -> bool: ...

@@ -1,0 +1,90 @@
+"""The questions of planners about clauses, against the same in plain Python."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonicpy._native.clauses import (
+    add_completions,
+    bringing_clause,
+    cuttable_clauses,
+    may_fill,
+    require_held,
+    run_clauses,
+    whole_clauses,
+)
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy._native.varint import pack_varints
+from sonicpy._native.word_break import is_unspaced
+
+WORDS = st.sampled_from(["word", "words", "wordier", "Ab", "ab3", "c++", "東", "東京", "éb", "15", "o'neill", "wo"])
+CLAUSES = st.lists(st.tuples(WORDS, st.integers(0, 7), st.integers(0, 3), st.integers(0, 900)), min_size=1, max_size=5)
+Drawn = list[tuple[str, int, int, int]]
+
+
+def made(drawn: Drawn) -> tuple[list[Clause], Terms]:
+    """Return clauses of words with flags, roles and holders, and their terms."""
+    words = [word.encode() for word, *_ in drawn]
+    terms = Terms(words, bytes([1] * len(drawn)), bytes(flags for _, flags, *_ in drawn), [len(word) for word in words])
+    clauses = [
+        Clause(
+            number,
+            role,
+            1.5,
+            [Slot((word.encode(),), 1.0), Slot((b"wordier", b"other"), 0.5, how="form")],
+            holders=held,
+        )
+        for number, (word, _, role, held) in enumerate(drawn)
+    ]
+    return clauses, terms
+
+
+@given(CLAUSES)
+def test_clauses_are_picked_as_planners_need_them(drawn: Drawn) -> None:
+    assert {SPECIAL, STOP, PART} == {1, 2, 4}
+    clauses, terms = made(drawn)
+    whole = [one for one in clauses if one.role & BRINGS and not terms.flags[one.term] & PART]
+    assert whole_clauses(clauses, terms) == whole
+    assert run_clauses(clauses, terms) == [one for one in whole if is_unspaced(one.slots[0].words[0])]
+    assert cuttable_clauses(clauses, terms) == [
+        one for one in whole if not (one.slots[0].words[0].isalpha() and one.holders)
+    ]
+    for term in range(len(drawn) + 1):
+        first = next((one for one in clauses if one.term == term and one.role & BRINGS), None)
+        assert bringing_clause(clauses, term) is first
+    held = [bool(one.role & REQUIRED and one.holders) for one in clauses]
+    require_held(clauses)
+    assert [bool(one.role & REQUIRED) for one in clauses] == held
+
+
+@given(CLAUSES, st.integers(1, 50), st.integers(0, 1_000), st.booleans())
+def test_a_page_may_be_filled_if_words_are_common_enough(drawn: Drawn, wanted: int, objects: int, full: bool) -> None:
+    clauses, _ = made(drawn)
+    plan = Plan(clauses, 1.0, 1.0, full_first=full, left_out={}, enough=None)
+    held = [one.holders for one in clauses if one.role & BRINGS]
+    expected = float(objects)
+    for each in held:
+        expected *= each / objects if objects else 0.0
+    is_likely = full and objects > 0 and min(held, default=wanted) >= wanted and expected * 30.0 >= wanted
+    assert may_fill(plan, wanted, objects, 30.0) == is_likely
+
+
+@given(CLAUSES, st.lists(WORDS, unique=True))
+def test_words_of_other_clauses_are_no_completions_if_others_are(drawn: Drawn, begun: list[str]) -> None:
+    clauses, _ = made(drawn)
+    last, held_before = clauses[-1], clauses[-1].holders
+    own = {word for slot in last.slots for word in slot.words}
+    others = {one.slots[0].words[0] for one in clauses[:-1]}
+    found = [word.encode() for word in begun]
+    row = TermInfo(pack_varints((1, 7, 0, 0)), 4)
+    left = [word for word in found if word not in own | others]
+    if not left and not held_before:
+        others, left = set(), [word for word in found if word not in own]
+    taken, holders = add_completions(last, clauses, [(word, row, 0) for word in found], 2, 5, (0.9, 0.8, 0.7), 1_000)
+    assert taken == own | set(left)
+    assert holders == 7 * len(left)
+    completed = [word for slot in last.slots if slot.how == "completion" for word in slot.words]
+    assert sorted(completed) == sorted(left)
+    forms = [word for slot in last.slots if slot.how == "form" for word in slot.words]
+    assert forms == [word for word in (b"wordier", b"other") if word not in others]
