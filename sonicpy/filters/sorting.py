@@ -236,9 +236,7 @@ def _listed(bounds: list[int]) -> str:
 
 def _facet(name: str, bounds: list[int]) -> Facet:
     if len(bounds) > BOUNDS_MAX or bounds != sorted(set(bounds)):
-        raise refused(
-            f"ranges has the bounds {_listed(bounds)}; allowed are up to {BOUNDS_MAX} numbers that rise"
-        )
+        raise refused(f"ranges has the bounds {_listed(bounds)}; allowed are up to {BOUNDS_MAX} numbers that rise")
     if not all(INT_MIN <= bound <= INT_MAX for bound in bounds):
         raise refused(f"ranges has the bounds {_listed(bounds)}; allowed are numbers of 64 bits")
     return Facet(name, tuple(bounds))
