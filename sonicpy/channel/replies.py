@@ -128,7 +128,7 @@ def error(raised: SonicError) -> bytes:
     match raised:
         case SessionEnded():
             return ended(raised.reason)
-        case InvalidArgument(detail=None):
+        case InvalidArgument(code="invalid_argument", detail=None):
             return f"ERR {raised.code}({' '.join(str(raised).split())})\r\n".encode()
         case CommandError(detail=None):
             return f"ERR {raised.code}\r\n".encode()

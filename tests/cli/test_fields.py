@@ -27,7 +27,7 @@ def held(index: sonicpy.Index) -> dict[str, Any]:
 
 @pytest.fixture
 def expected(tmp_path: Path) -> dict[str, Any]:
-    """What the library holds of the rows: by their names, and the column `more` beside them."""
+    """The objects of the library: by their names, and the column `more` beside them."""
     with sonicpy.open(tmp_path / "library") as index:
         index.push_many(ROWS, collection="c", bucket="default", text={**NAMED, "": "more"}, upsert=True)
         assert list(index.query("c", "default", "java", fields="title")) == ["1"]

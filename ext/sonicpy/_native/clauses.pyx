@@ -182,8 +182,8 @@ def add_completions(
 ) -> tuple:
     """Add to the clause of the last word the words that begin so, as a slot for each list of `by_length`.
 
-    A word of another clause is no completion, if any other word is: whoever types `john jo` looks for another word than
-    john.
+    A word of another clause is no completion, if any other word is: in `john jo`, the second word is another one than
+    the first.
 
     Args:
         clauses: of the query.
