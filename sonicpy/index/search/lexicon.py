@@ -154,6 +154,15 @@ class Lexicon(Statistics):
         """Whether words are found as soon as they are pushed."""
         self._lexicons = lexicons
         self._view = view
+        self._known_pending: PendingWords | None = None
+
+    @property
+    def _pending(self) -> PendingWords:
+        """The words that appeared or vanished since the graph was built: a query needs them many times."""
+        found = self._known_pending
+        if found is None:
+            found = self._known_pending = self._lexicons.pending(self._view, self.reader.state)
+        return found
 
     @property
     def known_synonyms(self) -> SynonymLookup | None:
@@ -254,7 +263,7 @@ class Lexicon(Statistics):
         found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
         if not self.live or state.pending_seq == state.graph_seq:
             return found
-        pending = self._lexicons.pending(self._view, state)
+        pending = self._pending
         if pending:
             more = pending.correct(word, distance, transpositions=transpositions)
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
@@ -293,8 +302,7 @@ class Lexicon(Statistics):
         state = self.reader.state
         if state.pending_seq <= state.graph_seq:
             return None, 0
-        pending = self._lexicons.pending(self._view, state)
-        return pending, pending.taken
+        return self._pending, self._pending.taken
 
     def _only_grew(self, graph: WordGraph | None, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
         """Return whether all that was known at a moment is still right, and pending words alone may add to it."""
@@ -367,7 +375,7 @@ class Lexicon(Statistics):
         if graph is not None and graph.has_aliases:
             found.append(graph.aliases)
         if self.live and state.pending_seq > state.graph_seq:
-            found.append(self._lexicons.pending(self._view, state).aliases)
+            found.append(self._pending.aliases)
         return found
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
@@ -399,7 +407,7 @@ class Lexicon(Statistics):
         elif state.lexicon_version:
             found = [word for word in self._lexicons.stand_in(self.reader).all() if letters in word]
         if self.live and state.pending_seq > state.graph_seq:
-            pending = self._lexicons.pending(self._view, state)
+            pending = self._pending
             found += words_holding(pending.text(), letters, HOLDING_EXAMINED)
         return most_held(self.held(sorted(set(found))))
 
@@ -438,7 +446,7 @@ class Lexicon(Statistics):
         elif state.lexicon_version and has_stand_in:
             found.append(self._lexicons.stand_in(self.reader))
         if is_live and state.pending_seq > state.graph_seq:
-            found.append(self._lexicons.pending(self._view, state).words)
+            found.append(self._pending.words)
         if len(word) > LONG_BYTES:
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
             found.append(SortedWords([each for each in begun if self._is_too_long(each)]))
