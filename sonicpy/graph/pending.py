@@ -11,6 +11,8 @@ from sonicpy._native.word_walks import find_words
 
 AS_TYPED = Folding({})
 """Corrections compare letters as they are."""
+NEW_WORDS_MAX = 64
+"""More new words are not set apart: a walk over all pending words costs less than to sort them."""
 NO_BUDGET = 2**62
 """No word that is near enough is missing, however many are pending."""
 
@@ -34,6 +36,23 @@ class PendingWords:
         self._text = b""
         self._in_text = 0
         self._refreshing = threading.Lock()
+        self._apart: tuple[int, int, SortedWords, SortedWords] | None = None
+
+    @property
+    def taken(self) -> int:
+        """How many words of the source were taken."""
+        return self._taken
+
+    def taken_since(self, before: int) -> tuple[SortedWords, SortedWords] | None:
+        """Return the words, and the aliases, that were taken since `taken` was `before`; None: they are too many."""
+        now, apart = self._taken, self._apart
+        if apart is not None and apart[:2] == (before, now):
+            return apart[2:]
+        if now - before > NEW_WORDS_MAX:
+            return None
+        words, aliases = _walked(self.source[before:now])
+        self._apart = before, now, (new := SortedWords(words)), (of_parts := SortedWords(aliases))
+        return new, of_parts
 
     def __len__(self) -> int:
         return len(self.words)
@@ -43,9 +62,9 @@ class PendingWords:
         with Held(self._refreshing):
             end = len(self.source)
             if end > self._taken:
-                new = self.source[self._taken : end]
-                self.words.add([word for word in new if not word.startswith(JOINT_MARK)])
-                self.aliases.add([alias for word in new for alias in aliases_of(word)])
+                words, aliases = _walked(self.source[self._taken : end])
+                self.words.add(words)
+                self.aliases.add(aliases)
                 self._taken = end
 
     def text(self) -> bytes:
@@ -69,3 +88,9 @@ class PendingWords:
             [self.words], [word], AS_TYPED, distance=distance, swaps=transpositions, budget=NO_BUDGET, most=NO_BUDGET
         )
         return list(found.items())
+
+
+def _walked(words: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Return those of some pending words that walks find as words, and the aliases of all."""
+    whole = [word for word in words if not word.startswith(JOINT_MARK)]
+    return whole, [alias for word in words for alias in aliases_of(word)]

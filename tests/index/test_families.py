@@ -422,6 +422,12 @@ def test_families_and_joined_words_beside_a_graph_are_those_of_an_index_that_has
                     index.flush_object("c", "b", str(number - 1))
                 else:
                     index.push("c", "b", str(number), word, lang="eng")
+            if number % 10 == 4:  # many words come between two queries
+                text = " ".join(f"{chance.choice(parts)}{chance.choice(ends)}q{each} {word}s" for each in range(40))
+                for index in (kept, fresh):
+                    index.push("c", "b", f"many{number}", f"{text} houses{number // 10} carrying")
+            elif number % 3 == 0:
+                continue
             fresh._engine.lexicons.families.clear()
             fresh._engine.lexicons.joined.clear()
             for text in asked:

@@ -267,3 +267,17 @@ def test_a_wrong_argument_is_one_sentence_and_nothing_is_pushed(wrong: dict[str,
         with pytest.raises(InvalidArgument, match=f"^{next(iter(wrong))} is .*; allowed are "):
             index.push_many([{"id": 1, "text": "x"}], collection=C, bucket=B, **wrong)
         assert index.count_objects(C, B) == 0
+
+
+def test_rows_of_many_buckets_share_larger_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_many, "CHUNK_ROWS", 10)
+    monkeypatch.setattr(push_many, "SPREAD_BUCKETS", 4)
+    spread: list[int] = []
+    few: list[int] = []
+    with open_index(tmp_path) as index:
+        rows = [{"bucket": f"b{n % 5}", "object": f"o{n}", "text": f"word{n}"} for n in range(64)]
+        assert index.push_many(rows, collection=C, progress=spread.append).indexed == 64
+        rows = [{"bucket": f"d{n % 4}", "object": f"o{n}", "text": f"word{n}"} for n in range(24)]
+        assert index.push_many(rows, collection=C, progress=few.append).indexed == 24
+        assert [index.query(C, f"b{n % 5}", f"word{n}").objects for n in range(64)] == [[f"o{n}"] for n in range(64)]
+    assert (spread, few) == ([30, 60, 64], [10, 20, 24])

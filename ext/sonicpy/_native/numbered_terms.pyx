@@ -138,18 +138,48 @@ def with_terms(bytes row, bytes entries not None) -> bytes:
 
 def entries_by_row(uint32_t bucket, list terms not None) -> list:
     """Return (key of the row, entries) of (term id, term) pairs, by rising term id."""
-    cdef list found = [], entries = []
-    cdef uint64_t term_id, row = 0
-    cdef bytes term
-    for term_id, term in terms:
-        if entries and term_id // PLACES != row:
-            found.append((term_key(bucket, row * PLACES), pack_entries(entries)))
-            entries = []
-        row = term_id // PLACES
-        entries.append((<int> (term_id % PLACES), term))
-    if entries:
-        found.append((term_key(bucket, row * PLACES), pack_entries(entries)))
+    cdef list found = []
+    cdef uint64_t row
+    cdef Py_ssize_t start = 0, end
+    while start < len(terms):
+        row = <uint64_t> (<tuple> terms[start])[0] // PLACES
+        end = start + 1
+        while end < len(terms) and <uint64_t> (<tuple> terms[end])[0] // PLACES == row:
+            end += 1
+        found.append((term_key(bucket, row * PLACES), pack_numbered(terms, start, end)))
+        start = end
     return found
+
+
+cdef bytes pack_numbered(list terms, Py_ssize_t start, Py_ssize_t end):
+    """Return the entries of some (term id, term) pairs of one row, by rising term id."""
+    cdef Py_ssize_t size = 0, number
+    cdef bytes packed, term
+    cdef uint8_t *out
+    for number in range(start, end):
+        size += entry_bytes(len(<bytes?> (<tuple> terms[number])[1]))
+    packed = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *> <char *> packed
+    for number in range(start, end):
+        term = (<tuple> terms[number])[1]
+        out = put_entry(out, <int> (<uint64_t> (<tuple> terms[number])[0] % PLACES), term)
+    return packed
+
+
+cdef inline Py_ssize_t entry_bytes(Py_ssize_t size) noexcept:
+    """Return how many bytes the entry of a term of `size` bytes takes."""
+    return 1 + size + (varint_bytes(size - LONG) if size >= LONG else 0)
+
+
+cdef inline uint8_t *put_entry(uint8_t *out, int place, bytes term):
+    """Write an entry; return the place behind it."""
+    cdef Py_ssize_t size = len(term)
+    out[0] = <uint8_t> (place << 4 | min(size, LONG))
+    out += 1
+    if size >= LONG:
+        out = put_varint(out, size - LONG)
+    memcpy(out, <const char *> term, size)
+    return out + size
 
 
 cdef bytes pack_entries(list terms):
@@ -161,17 +191,9 @@ cdef bytes pack_entries(list terms):
     for place, term in terms:
         if not 0 <= place < PLACES:
             raise ValueError(f"a row of terms has the places 0 to {PLACES - 1}, not {place}")
-        size += 1 + len(term)
-        if len(term) >= LONG:
-            size += varint_bytes(len(term) - LONG)
+        size += entry_bytes(len(term))
     packed = PyBytes_FromStringAndSize(NULL, size)
     out = <uint8_t *> <char *> packed
     for place, term in terms:
-        size = len(term)
-        out[0] = <uint8_t> (place << 4 | min(size, LONG))
-        out += 1
-        if size >= LONG:
-            out = put_varint(out, size - LONG)
-        memcpy(out, <const char *> term, size)
-        out += size
+        out = put_entry(out, place, term)
     return packed

@@ -27,6 +27,8 @@ from sonicpy.store.fields.all_fields import DIGESTS
 CHUNK_ROWS = 4_096
 """Maximum of rows in a chunk. With smaller commits the rows of common words are rewritten too often; with larger ones,
 other writing threads wait longer."""
+SPREAD_BUCKETS, SPREAD_CHUNKS = 256, 3
+"""A chunk with rows of more buckets than this has up to so many times CHUNK_ROWS: of each bucket there are few."""
 CHUNK_CHARACTERS = 1 << 20
 """Characters of texts after which a chunk ends, because it is in memory."""
 
@@ -259,15 +261,27 @@ def _group(chunk: Chunk) -> None:
 
 
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
-    chunk = []
-    characters = 0
-    for row in islice(rows, CHUNK_ROWS):
+    chunk: list[Row | Refused] = []
+    characters = _read_rows(rows, CHUNK_ROWS, CHUNK_CHARACTERS, chunk)
+    if len(chunk) == CHUNK_ROWS and characters > 0 and _is_spread(chunk):
+        _read_rows(rows, (SPREAD_CHUNKS - 1) * CHUNK_ROWS, characters, chunk)
+    return chunk
+
+
+def _read_rows(rows: Iterator[Row | Refused], most: int, characters: int, chunk: list[Row | Refused]) -> int:
+    """Add at most `most` rows to a chunk until their texts have `characters`; return how many characters are left."""
+    for row in islice(rows, most):
         chunk.append(row)
         if isinstance(row, Row):
-            characters += len(row.text)
-            if characters >= CHUNK_CHARACTERS:
+            characters -= len(row.text)
+            if characters <= 0:
                 break
-    return chunk
+    return characters
+
+
+def _is_spread(chunk: list[Row | Refused]) -> bool:
+    """Return whether the rows of a chunk are of many buckets."""
+    return len({row[:2] for row in chunk if isinstance(row, Row)}) > SPREAD_BUCKETS
 
 
 def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:

@@ -44,6 +44,8 @@ BEGUN_MAX = 20_000
 HOLDING_EXAMINED = 4_000
 """Words that hold some letters, of a graph or of the pending words, whose frequencies are compared, at most."""
 NO_FAMILY = Family((), ())
+Mark = tuple[PendingWords | None, int]
+"""The pending words of a bucket, and how many were known at a moment; None: there were none."""
 LONG_BYTES = 24
 """A longer word may find words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
@@ -78,9 +80,9 @@ class Lexicons:
         self.languages = BucketLanguages(languages_of, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
-        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
-        """By bucket, typed word and how it leads to others: the moment and its other words."""
-        self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family, Mark]] = {}
+        """By bucket, typed word and how it leads to others: the moment, its other words, and the pending words then."""
+        self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
         """By the same, the words that have the typed one as a part."""
         self.joined_words = 0
         """How many they are, at most."""
@@ -153,6 +155,15 @@ class Lexicon(Statistics):
         self._lexicons = lexicons
         self._view = view
         self._known_moment: tuple[int, ...] | None = None
+        self._known_pending: PendingWords | None = None
+
+    @property
+    def _pending(self) -> PendingWords:
+        """The words that appeared or vanished since the graph was built: a query needs them many times."""
+        found = self._known_pending
+        if found is None:
+            found = self._known_pending = self._lexicons.pending(self._view, self.reader.state)
+        return found
 
     @property
     def known_synonyms(self) -> SynonymLookup | None:
@@ -253,7 +264,7 @@ class Lexicon(Statistics):
         found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
         if not self.live or state.pending_seq == state.graph_seq:
             return found
-        pending = self._lexicons.pending(self._view, state)
+        pending = self._pending
         if pending:
             more = pending.correct(word, distance, transpositions=transpositions)
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
@@ -268,10 +279,15 @@ class Lexicon(Statistics):
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
-        graph = self._graph
-        sources, known = self._sources(graph, word), NO_FAMILY
-        if cached is not None and graph is not None and len(word) <= LONG_BYTES and only_grew(cached[0], moment):
-            sources, known = sources[1:], cached[1]  # the graph is the same
+        graph, mark = self._graph, self._mark
+        if cached is not None and len(word) <= LONG_BYTES and self._only_grew(graph, cached[0], moment):
+            new, known = self._new_sources(cached[2], mark), cached[1]  # the graph is the same
+            sources: list[WordSource] = self._sources(None, has_stand_in=False) if new is None else new[:1]
+            if not sources:
+                families[key] = moment, known, mark
+                return known
+        else:
+            sources, known = self._sources(graph, word), NO_FAMILY
         surely, perhaps = (each - {word} for each in family_of(sources, word, matching))
         surely.update(known.words)
         perhaps.update(known.doubtful)
@@ -280,8 +296,31 @@ class Lexicon(Statistics):
             return Family(self._nearest(word, surely), self._nearest(word, perhaps))
         if len(families) >= FAMILIES_MAX:
             families.clear()
-        families[key] = moment, (family := Family(tuple(sorted(surely)), tuple(sorted(perhaps))))
+        families[key] = moment, (family := Family(tuple(sorted(surely)), tuple(sorted(perhaps)))), mark
         return family
+
+    @property
+    def _mark(self) -> Mark:
+        """The pending words that are known now, and how many."""
+        state = self.reader.state
+        if state.pending_seq <= state.graph_seq:
+            return None, 0
+        return self._pending, self._pending.taken
+
+    def _only_grew(self, graph: WordGraph | None, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+        """Return whether all that was known at a moment is still right, and pending words alone may add to it."""
+        if graph is None and self.reader.state.lexicon_version:  # what stands in for it is made anew
+            return False
+        return only_grew(before, now)
+
+    def _new_sources(self, before: Mark, now: Mark) -> list[WordSource] | None:
+        """Return the words that became pending between two marks, and their aliases; []: none; None: look at all."""
+        if before == now:
+            return []
+        if now[0] is None or before[0] is not now[0]:
+            return None
+        new = now[0].taken_since(before[1])
+        return None if new is None else [*new]
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
@@ -314,8 +353,10 @@ class Lexicon(Statistics):
         cached = known.get(key)
         if cached is not None and cached[0] == moment:
             return list(cached[1])
-        if cached is not None and self._graph is not None and only_grew(cached[0], moment):
-            pending = self._part_sources(None)
+        mark = self._mark
+        if cached is not None and self._only_grew(self._graph, cached[0], moment):
+            new = self._new_sources(cached[2], mark)
+            pending = self._part_sources(None) if new is None else new[1:]
             added = joined_with(pending, [], word, matching) if pending else set()
             found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
         else:
@@ -324,7 +365,7 @@ class Lexicon(Statistics):
         if len(known) >= FAMILIES_MAX or self._lexicons.joined_words > JOINED_WORDS_MAX:
             known.clear()
             self._lexicons.joined_words = len(found)
-        known[key] = moment, tuple(found)
+        known[key] = moment, tuple(found), mark
         return found
 
     def _find_joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
@@ -342,7 +383,7 @@ class Lexicon(Statistics):
         if graph is not None and graph.has_aliases:
             found.append(graph.aliases)
         if self.live and state.pending_seq > state.graph_seq:
-            found.append(self._lexicons.pending(self._view, state).aliases)
+            found.append(self._pending.aliases)
         return found
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
@@ -374,7 +415,7 @@ class Lexicon(Statistics):
         elif state.lexicon_version:
             found = [word for word in self._lexicons.stand_in(self.reader).all() if letters in word]
         if self.live and state.pending_seq > state.graph_seq:
-            pending = self._lexicons.pending(self._view, state)
+            pending = self._pending
             found += words_holding(pending.text(), letters, HOLDING_EXAMINED)
         return most_held(self.held(sorted(set(found))))
 
@@ -413,7 +454,7 @@ class Lexicon(Statistics):
         elif state.lexicon_version and has_stand_in:
             found.append(self._lexicons.stand_in(self.reader))
         if is_live and state.pending_seq > state.graph_seq:
-            found.append(self._lexicons.pending(self._view, state).words)
+            found.append(self._pending.words)
         if len(word) > LONG_BYTES:
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
             found.append(SortedWords([each for each in begun if self._is_too_long(each)]))

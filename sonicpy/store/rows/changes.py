@@ -147,14 +147,24 @@ class RecentChanges:
 
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
     """Return the entry of a commit, and its form as an older one; b"": it would be too large."""
-    whole = _packed(touched)
+    whole = _packed_within(ENTRY_BYTES, touched)
     if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole
-    slim = _packed({bucket: Touched(one.rewritten, one.length_rows, None) for bucket, one in touched.items()})
-    if not 0 < len(slim) <= OLDER_BYTES:
-        slim = _packed({bucket: Touched(None, one.length_rows, None) for bucket, one in touched.items()})
-    kept = slim if len(slim) <= OLDER_BYTES else b""
-    return (whole, kept) if 0 < len(whole) <= ENTRY_BYTES else (kept, kept)
+    slim = _packed_within(
+        OLDER_BYTES, {bucket: Touched(one.rewritten, one.length_rows, None) for bucket, one in touched.items()}
+    ) or _packed_within(OLDER_BYTES, {bucket: Touched(None, one.length_rows, None) for bucket, one in touched.items()})
+    return whole or slim, slim
+
+
+def _packed_within(most: int, touched: dict[int, Touched]) -> bytes:
+    """Return an entry of at most `most` bytes; b"": it would be larger. A much larger one is not packed for that."""
+    least = 0  # each number takes a byte, or more
+    for one in touched.values():
+        least += one.weight + sum(map(len, one.words or ()))
+        if least > most:
+            return b""
+    packed = _packed(touched)
+    return packed if len(packed) <= most else b""
 
 
 def _packed(touched: dict[int, Touched]) -> bytes:
