@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy import Index
@@ -11,6 +11,7 @@ from sonicpy.graph import graph_pool
 from sonicpy.index.maintenance import consolidate
 from tests.index.graphs import WORDS, corrected, graph_files, pending_words, typo
 from tests.index.shorthand import B, C, found, open_index, push
+from tests.support.examples import examples
 
 
 @pytest.fixture
@@ -148,6 +149,7 @@ def carried_out(index: Index, steps: list[tuple[str, str, list[str]]]) -> list[l
     return seen
 
 
+@settings(max_examples=examples(30))
 @given(steps=_steps)
 def test_answers_are_those_of_a_graph(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, list[str]]]
