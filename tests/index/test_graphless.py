@@ -149,7 +149,7 @@ def carried_out(index: Index, steps: list[tuple[str, str, list[str]]]) -> list[l
     return seen
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(12))
 @given(steps=_steps)
 def test_answers_are_those_of_a_graph(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, list[str]]]
