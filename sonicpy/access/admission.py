@@ -79,14 +79,15 @@ class Permit:
         grant: the rights.
     """
 
-    __slots__ = ("_fresh_until", "_get", "_key", "_rates", "grant")
+    __slots__ = ("_fresh_until", "_get", "_is_counted", "_key", "_rates", "grant")
 
     def __init__(self, grant: Grant, key: Key, get: Callable[[str], Key | None], rates: Rates) -> None:
         self.grant = grant
         self._key = key
         self._get = get
         self._rates = rates
-        self._fresh_until = time.monotonic() + FRESH_S
+        self._is_counted = grant.rate is not None
+        self._fresh_until = self._next_check(time.monotonic())
 
     def use(self) -> Grant:
         """Count a request, and return its rights.
@@ -95,11 +96,20 @@ class Permit:
             NotPermitted: the key has expired, was revoked or changed, or asks too often.
         """
         now = time.monotonic()
-        if now > self._fresh_until:
-            if self._get(self.grant.key) != self._key:
-                raise NotPermitted(f"the key {self.grant.key} was revoked or changed since this connection began")
-            self._fresh_until = now + FRESH_S
+        if now >= self._fresh_until:
+            self._check(now)
+        if self._is_counted:
+            self._rates.count(self.grant)
+        return self.grant
+
+    def _check(self, now: float) -> None:
+        if self._get(self.grant.key) != self._key:
+            raise NotPermitted(f"the key {self.grant.key} was revoked or changed since this connection began")
         if is_past(self.grant.expires):
             raise NotPermitted(f"the key {self.grant.key} has expired")
-        self._rates.count(self.grant)
-        return self.grant
+        self._fresh_until = self._next_check(now)
+
+    def _next_check(self, now: float) -> float:
+        """Return the time of the next check: once the key expires, if that is sooner."""
+        expires = self.grant.expires
+        return now + (FRESH_S if expires is None else min(FRESH_S, expires - time.time()))

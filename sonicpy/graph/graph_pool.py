@@ -21,6 +21,8 @@ from sonicpy.graph.word_graph import WordGraph
 
 logger = logging.getLogger(__name__)
 
+FILES_ENOUGH = 100
+"""While there are fewer files, small buckets have graphs, too."""
 SYNCED_TOGETHER = 16
 """From this many files on, one call syncs the whole file system instead of each file."""
 FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
@@ -66,6 +68,7 @@ class GraphPool:
         """Buckets whose graph has an older format, without the parts of words; consolidation builds it again."""
         self._unwanted: deque[Unwanted] = deque()  # by rising commit
         self._open: dict[int, OpenGraph] = {}
+        self._files: int | None = None
 
     def __len__(self) -> int:
         return len(self._open)
@@ -104,6 +107,13 @@ class GraphPool:
         """Return the path of the file for a graph."""
         return self.folder / f"{bucket}-{version}.graph"
 
+    @property
+    def has_room(self) -> bool:
+        """Whether a small bucket may have a file, too. Other processes that write files are noticed late."""
+        if self._files is None:
+            self._files = sum(1 for _ in self.folder.glob("*.graph"))
+        return self._files < FILES_ENOUGH
+
     def write(self, bucket: int, version: int, content: bytes, *, sync: bool = True) -> None:
         """Write a graph and sync it before it gets its name, so that a file is complete or missing.
 
@@ -113,7 +123,8 @@ class GraphPool:
         Raises:
             GraphError: the file could not be written.
         """
-        path = self.path(bucket, version)
+        path, files = self.path(bucket, version), self._files
+        self._files = None if files is None else files + 1
         fresh = path.with_name(f"{path.name}.new") if sync else path
         try:
             with self._opened(fresh) as file:
@@ -143,6 +154,7 @@ class GraphPool:
 
     def remove(self, bucket: int, version: int) -> None:
         """Delete the file of a graph that is not needed any more; a search that has it open is not disturbed."""
+        self._files = None  # it may have been written by another process
         with contextlib.suppress(OSError):  # the next start tries again
             self.path(bucket, version).unlink()
 

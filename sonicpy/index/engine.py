@@ -416,10 +416,10 @@ class Engine(TextEngine):
             if self._commits_late:
                 self.store.commit()  # else it would wait for the first change
         with self.read() as view:
-            states = (state for _, state in view.all_states())
-            self.graphs.tidy(
-                {GraphName(state.bucket, state.lexicon_version) for state in states if state.lexicon_version}
-            )
+            states = [state for _, state in view.all_states() if state.lexicon_version or state.is_graphless]
+        self.graphs.tidy({GraphName(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+        if not self.live_words:  # only graphs are read
+            self.graphs.broken.update(state.bucket for state in states if state.is_graphless)
 
     def _finish_change(self, *, late: bool = True) -> None:
         if self.turn.batches:

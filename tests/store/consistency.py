@@ -302,7 +302,7 @@ class _BucketCheck:
     def _pending_faults(self) -> Iterator[str]:
         pending = self._rows[tables.PENDING]
         live = {key for key, word in self.words.items() if word.live}
-        if self.state.lexicon_version == 0 and live - set(pending):
+        if self.state.lexicon_version == self.state.graph_words == 0 and live - set(pending):
             yield f"words {live - set(pending)} are in no graph and not pending"
         if not self.state.graph_seq <= self.state.pending_seq:
             yield f"the graph holds {self.state.graph_seq} edits of {self.state.pending_seq}"

@@ -6,6 +6,8 @@
     publish    record its version in the bucket's state; from then on it is the bucket's graph
     prune    delete the pending words that it holds, a few at a time; delete the file before it
 
+Once there are many files, a small bucket gets none: it is noted as done, and queries compare its words one by one.
+
 A process killed in between loses nothing: the next start deletes a file that no state names, and a word that is pending
 although the graph holds it is only compared twice.
 """
@@ -16,21 +18,22 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from sonicpy._native.keys import bucket_key, word_key
 from sonicpy._native.parts import JOINT_MARK
-from sonicpy._native.term_rows import live_words, terms_held
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.pages import ROWS_MAX, pages
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.uses import GRAPHLESS
+from sonicpy.store.views.all_words import all_live_words, joint_terms
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
+GRAPHLESS_WORDS = 1_000
+"""A bucket to which so many words were ever added needs no graph: comparing them takes about 0.05 ms."""
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
 
@@ -42,11 +45,18 @@ class GraphLimits(NamedTuple):
         words, file_bytes: maximum of a graph; 0: no limit.
         keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP removes them; and
             a full graph takes no new words.
+        graphless_words: a bucket to which no more words were ever added needs no graph.
     """
 
     words: int = 0
     file_bytes: int = 0
     keeps_orphans: bool = False
+    graphless_words: int = 0
+
+    @property
+    def take_all(self) -> bool:
+        """Whether a graph holds exactly the live words."""
+        return not (self.words or self.file_bytes or self.keeps_orphans)
 
 
 class GraphWords(NamedTuple):
@@ -87,6 +97,7 @@ class Built(NamedTuple):
     """A graph file that was written.
 
     Attributes:
+        version: of the graph; 0: the bucket needs none.
         seq: the bucket's `pending_seq` that the graph includes.
         is_cut: the limits cut off the last words in byte order.
     """
@@ -106,7 +117,7 @@ def gather_words(
     The snapshot is held only while rows are read: until it ends, LMDB reuses none of the pages that it shows.
     """
     with snapshot() as view:
-        changes = read_changes(view, pool, bucket) if limits == GraphLimits() else None
+        changes = read_changes(view, pool, bucket) if limits.take_all else None
         if changes is None:
             return read_words(view, pool, bucket, limits)
     words = changed_words(changes)
@@ -124,7 +135,7 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> WordChanges | None
         return None
     changes = view.pending_changes(bucket).items()
     pending = {word: why == Why.APPEARED for word, why in changes if not word.startswith(JOINT_MARK)}
-    return WordChanges(graph, state.live_words, state.pending_seq, pending, _joints(view, bucket))
+    return WordChanges(graph, state.live_words, state.pending_seq, pending, joint_terms(view, bucket))
 
 
 def changed_words(changes: WordChanges) -> list[bytes] | None:
@@ -141,8 +152,8 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
-    words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else _live_words(view, state)
-    return GraphWords(bucket, state.lexicon_version + 1, state.pending_seq, words, _joints(view, bucket))
+    words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else all_live_words(view, state)
+    return GraphWords(bucket, state.lexicon_version + 1, state.pending_seq, words, joint_terms(view, bucket))
 
 
 def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync: bool = True) -> Built:
@@ -155,6 +166,8 @@ def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync
         GraphError: the file cannot be written.
     """
     bucket, version, seq, words, joints = found
+    if version == 1 and seq <= limits.graphless_words and not pool.has_room:
+        return Built(bucket, 0, len(words), seq, False)
     kept = words[: limits.words] if limits.words else words
     content = _graph(kept, joints, bucket, version)
     while limits.file_bytes and len(content) > limits.file_bytes and kept:
@@ -201,7 +214,7 @@ def build_in_worker(
             except GraphError as error:
                 errors.append(error)
         try:
-            pool.sync_all(GraphName(built.bucket, built.version) for built in graphs)
+            pool.sync_all(GraphName(built.bucket, built.version) for built in graphs if built.version)
         except GraphError as error:
             return [], [*errors, error]
         return graphs, errors
@@ -243,7 +256,10 @@ def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
         state = view.bucket_to_change(*scope)
         state.lexicon_version = built.version
         state.graph_words = built.words
-        state.graph_seq = built.seq
+        if built.version:
+            state.graph_seq = built.seq
+        else:  # the number stays 0, because all words are still to be compared
+            view.require(GRAPHLESS)
     return orphaned
 
 
@@ -253,20 +269,13 @@ def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
     state = view.bucket_numbered(built.bucket)
     if state is None or state.lexicon_version != built.version:
         return None  # it was flushed, and the sweeper has its rows; or its publication was undone
+    if not built.version and not state.is_graphless:
+        return None
     rows = view.some_pending_rows(built.bucket, start, PRUNED_ROWS + 1)
     last = built.seq.to_bytes(6, "big")
     done = [key for key, row in rows[:PRUNED_ROWS] if row[:6] <= last]
     view.forget_pending(built.bucket, done)
     return rows[PRUNED_ROWS][0] if len(rows) > PRUNED_ROWS else None
-
-
-def _live_words(view: View, state: BucketState) -> list[bytes]:
-    """Return the words of a bucket that objects hold, hidden ones left out, in byte order."""
-    prefix = bucket_key(state.bucket)
-    size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
-    letters = view.counts_letters(state.bucket)
-    found = (live_words(rows, prefix, letters=letters) for rows in pages(view.word_rows_from, prefix, size))
-    return [word for words in found for word in words]
 
 
 def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
@@ -283,7 +292,7 @@ def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits:
     words -= {word for word, why in pending.items() if why == Why.POPPED}
     new = {word for word, why in pending.items() if why != Why.POPPED}
     if graph is None or not limits.words:
-        new.update(_live_words(view, state))
+        new.update(all_live_words(view, state))
     if not is_full:
         words |= _first_that_came(view, state.bucket, new - words, limits.words)
     return sorted(words)
@@ -296,12 +305,6 @@ def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> s
     came = [word for word in view.pending_in_order(bucket) if word in words]
     older = sorted(words.difference(came))
     return set((older + came)[:most])
-
-
-def _joints(view: View, bucket: int) -> list[bytes]:
-    """Return the hidden terms of a bucket that name joints of words."""
-    prefix = word_key(bucket, JOINT_MARK)
-    return [term for rows in pages(view.word_rows_from, prefix) for term in terms_held(rows, prefix)]
 
 
 def _graph(words: list[bytes], joints: list[bytes], bucket: int, version: int) -> bytes:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
-from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
+from sonicpy.index.maintenance.consolidate import (
+    GRAPHLESS_WORDS,
+    Built,
+    GraphLimits,
+    gather_words,
+    prune_pending,
+    publish,
+    write_graph,
+)
 from sonicpy.store.care.backup import open_backup
 from sonicpy.store.care.restore import Restoration, drop_staged
 from sonicpy.store.disk.change_board import ChangeBoard
@@ -42,7 +50,7 @@ class Maintainer:
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
         # In the default mode a graph has no limits: a large lexicon is worth a line in the log, not lost words.
-        self.graph_limits = GraphLimits()
+        self.graph_limits = GraphLimits(graphless_words=GRAPHLESS_WORDS if engine.live_words else 0)
         graph = engine.config.store.fst.graph
         if engine.is_compat:
             self.graph_limits = GraphLimits(graph.max_words, graph.max_size << 10, keeps_orphans=True)
@@ -194,7 +202,7 @@ class Maintainer:
             if built.version > 1:  # opened before the older file is left behind
                 engine.graphs.get(built.bucket, built.version)
                 engine.graphs.leave(built.bucket, built.version - 1, engine.store.last_commit())
-            elif len(engine.graphs) < OPEN_MAX:
+            elif built.version and len(engine.graphs) < OPEN_MAX:
                 engine.graphs.get(built.bucket, built.version)  # it will probably be asked for soon
         return published
 

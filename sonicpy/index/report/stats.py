@@ -112,7 +112,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
     figures["graph"] = {
         "version": state.lexicon_version,
         "words": state.graph_words,
-        "edits_since": state.pending_seq - state.graph_seq,
+        "edits_since": pending if state.is_graphless else state.pending_seq - state.graph_seq,
         "bytes": _size(pool.path(state.bucket, state.lexicon_version)) if state.lexicon_version else 0,
     }
     return figures

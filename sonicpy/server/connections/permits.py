@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,11 @@ VERB_OF: Mapping[type, str] = {
     commands.Similar: "similar",
 }
 """The verb of a key that allows a command. A command without one is refused."""
+NAMING = ("collection", "bucket", "buckets")
+"""The fields of commands that name buckets."""
+REACHED_MAX = 256
+"""Buckets of a connection that are not checked anew for each command."""
+CommandCall = Callable[[Any, Any], bytes]
 
 
 def keys_of(config: Config) -> Keys:
@@ -81,17 +87,51 @@ def admitting(keys: Keys) -> Callable[[bytes], Permit | None]:
 
 def guarded(kinds: Mapping[type, "CommandKind"], permit: Permit) -> dict[type, "CommandKind"]:
     """Return the calls of commands, each behind the check of a permit."""
-    return {kind: row._replace(call=partial(_call, permit, row.call)) for kind, row in kinds.items()}
+    reached: set[tuple[Any, ...]] = set()
+    return {kind: row._replace(call=_guard(permit, kind, row.call, reached)) for kind, row in kinds.items()}
 
 
-def _call(permit: Permit, call: Callable[[Any, Any], bytes], target: Any, command: Any) -> bytes:
+def _guard(permit: Permit, kind: type, call: CommandCall, reached: set[tuple[Any, ...]]) -> CommandCall:
+    """Return a call behind the check of a permit.
+
+    Args:
+        reached: names of buckets that the permit reaches. A command that names these again needs no further check,
+            because the rights of a permit never change.
+    """
+    grant, use = permit.grant, permit.use
+    places = [place for place, field in enumerate(getattr(kind, "_fields", ())) if field in NAMING]
+    if grant.filters or VERB_OF.get(kind) not in grant.verbs or len(places) < 2:
+        return partial(_call, permit, call)
+    named = itemgetter(*places)
+
+    def call_within(target: Any, command: Any) -> bytes:
+        names = named(command)
+        if names in reached:
+            use()
+        else:
+            permitted(permit, command, counts=True)
+            _note(reached, names)
+        return call(target, command)
+
+    return call_within
+
+
+def _note(reached: set[tuple[Any, ...]], names: tuple[Any, ...]) -> None:
+    if any(names[2:]):  # a list of buckets may be long
+        return
+    if len(reached) >= REACHED_MAX:
+        reached.clear()
+    reached.add(names)
+
+
+def _call(permit: Permit, call: CommandCall, target: Any, command: Any) -> bytes:
     allowed = permitted(permit, command, counts=True)
     if permit.grant.filters and isinstance(allowed, commands.Query):
         return _coarsened(call, target, allowed)
     return call(target, allowed)
 
 
-def _coarsened(call: Callable[[Any, Any], bytes], target: Any, command: commands.Query) -> bytes:
+def _coarsened(call: CommandCall, target: Any, command: commands.Query) -> bytes:
     """Return the reply to a query of a key with a fixed filter, also if another node is asked."""
     try:
         return coarse_reply(command, call(target, command))
@@ -119,7 +159,7 @@ def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
     verb = VERB_OF.get(type(command))
     if verb is None:
         raise NotPermitted(f"the key {grant.key} does not allow this command")
-    named = (getattr(command, name, None) for name in ("collection", "bucket", "buckets"))
+    named = (getattr(command, name, None) for name in NAMING)
     grant.check(verb, asked_scopes(*named))
     return within(grant, command)
 

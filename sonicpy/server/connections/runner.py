@@ -107,7 +107,7 @@ class Runner:
                     tally = self._statistics.tallies[Ping]
                 else:
                     tally = self._count_own_reply(reply)
-                    if session.permit is not None:
+                    if session.permit is not None and kinds is self._service.kinds:
                         kinds = self._kinds = guarded(self._service.kinds, session.permit)
                     if session.mode is Mode.SEARCH and not session.lines_handled and self._hands_over:
                         late, limit_s = TurnEnd.SEARCH_BEGINS, -math.inf

@@ -134,7 +134,8 @@ class TermsCheck:
 
     def _is_forgotten(self, word: bytes) -> bool:
         """Return whether the next graph would lack a word."""
-        return not self._state.lexicon_version and not self._is_pending(word)
+        state = self._state
+        return not state.lexicon_version and not state.is_graphless and not self._is_pending(word)
 
     def _is_pending(self, word: bytes) -> bool:
         return self._transaction.get(PENDING, bucket_key(self._state.bucket) + word) is not None

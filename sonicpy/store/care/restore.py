@@ -104,7 +104,7 @@ class Restoration:
         if self._scopes and not any(states):
             return  # done already
         for (scope, _), state in zip(self._scopes, states, strict=True):
-            if state is None or (state.live_words and not state.lexicon_version):
+            if state is None or (state.live_words and not state.lexicon_version and not state.is_graphless):
                 raise StoreError(f"{'/'.join(scope)} was not restored whole, so nothing was; try again")
         apply_all(view, map(FlushCollection, dict.fromkeys(scope.collection for scope, _ in self._scopes)))
         for number, (scope, _) in enumerate(self._scopes):

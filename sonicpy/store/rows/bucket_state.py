@@ -24,13 +24,18 @@ class BucketState(Counters):
         live_words: number of words that objects hold as words of their own, short enough to be shown.
         pending_seq: number of words ever added to `pending`; it orders them relative to a consolidation's snapshot.
         lexicon_version: the version of the bucket's word graph; 0: none was built yet.
-        graph_words: number of words in the graph.
+        graph_words: number of words in the graph; of a bucket without one, at its last consolidation.
         graph_seq: the `pending_seq` up to which the graph includes pending words.
         named: `oids` holds all objects with a smaller IID; newer objects may be missing there.
         slices: number of slices into which `oids` divides the hashes of names.
     """
 
     __slots__ = ()
+
+    @property
+    def is_graphless(self) -> bool:
+        """Whether the bucket was consolidated without a graph: its pending rows may lack words."""
+        return not self.lexicon_version and self.graph_words > 0
 
     def pack(self) -> bytes:
         """Return the row."""

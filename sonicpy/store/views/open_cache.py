@@ -96,7 +96,7 @@ class OpenCache(SnapshotCache):
         """Return the words of `pending_words` as a growing list."""
         known = self.known_pending(state)
         self._add_pending(known, state)
-        read_pending(known, self._view.transaction, state, self.commit - 1)
+        read_pending(known, self._view, state, self.commit - 1)
         return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:

@@ -37,6 +37,7 @@ from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.rows.names import find_new, oids_from, stored_names
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
+from sonicpy.store.views.all_words import compared_words
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
@@ -322,7 +323,7 @@ class Snapshot(View):
         return self._all_pending(state, known)
 
     def _all_pending(self, state: BucketState, known: KnownPending) -> KnownPending:
-        read_pending(known, self.transaction, state, self.snapshot_cache.commit)
+        read_pending(known, self, state, self.snapshot_cache.commit)
         return known
 
     def _known_pending(self, state: BucketState) -> KnownPending:
@@ -409,14 +410,16 @@ class SnapshotSource(BucketReader):
         self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
 
 
-def read_pending(known: KnownPending, transaction: Transaction, state: BucketState, commit: int) -> None:
+def read_pending(known: KnownPending, view: View, state: BucketState, commit: int) -> None:
     """Read the unknown pending words of a bucket.
 
     Args:
-        commit: the last commit that the transaction shows completely.
+        commit: the last commit that the view shows completely.
     """
     while (seq := known.seq) < state.pending_seq:
-        known.take(pending_since(transaction, state.bucket, seq), seq, state.pending_seq, commit)
+        is_whole = not state.is_graphless
+        new = pending_since(view.transaction, state.bucket, seq) if is_whole else compared_words(view, state)
+        known.take(new, seq, state.pending_seq, commit)
 
 
 def pending_since(transaction: Transaction, bucket: int, seq: int) -> list[bytes]:

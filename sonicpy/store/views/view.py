@@ -46,6 +46,7 @@ from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.synonym_rules import SynonymRule, rules_of, stamp_of
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
+from sonicpy.store.views.all_words import compared_words
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader, tag_counts
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
@@ -245,6 +246,8 @@ class View:
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
+        if state.is_graphless:
+            return compared_words(self, state)
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
