@@ -18,6 +18,7 @@ TAGS: Final = "tags"
 VALUES: Final = "values"
 TEXTS: Final = "texts"
 SYNONYMS: Final = "synonyms"
+ORDER: Final = "order"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
@@ -29,6 +30,7 @@ KNOWN: Final[dict[str, str]] = {
     VALUES: "named values of objects: the table `columns`",
     TEXTS: "named texts of objects: rows of words, postings and tags under numbers of buckets from 3 * 2**30 on",
     SYNONYMS: "synonyms of collections: two rows of `meta` for each; records of kind 10",
+    ORDER: "the table `orders`: of the words of objects; facts of kind 56",
 }
 """Each name with its meaning."""
 

@@ -18,6 +18,7 @@ from sonicpy.store.disk.transaction import (
     FACTS,
     META,
     OBJECTS,
+    ORDERS,
     PENDING,
     SCOPES,
     VECTORS,
@@ -42,6 +43,7 @@ from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, name_hash, stored_names
+from sonicpy.store.rows.orders import order_key, order_number
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.synonym_rules import SynonymRule, rules_of, stamp_of
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
@@ -193,6 +195,11 @@ class View:
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return rows of vectors, by their keys, without the keys that have no row."""
         return dict(self.transaction.get_many(VECTORS, keys))
+
+    def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
+        """Return rows of orders, by their numbers, without those that do not exist."""
+        rows = self.transaction.get_many(ORDERS, [order_key(bucket, number) for number in numbers])
+        return {order_number(key): row for key, row in rows}
 
     def rules(self, bucket: int) -> int:
         """Return the rules by which the texts of a bucket, by its number, are cut."""

@@ -48,12 +48,13 @@ from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.read_rows import ReadRows
+from sonicpy.store.views.open_orders import OpenOrders
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
 
 
-class WriteView(View):
+class WriteView(OpenOrders, View):
     """The view of an open write transaction, its own changes included.
 
     Args:
@@ -454,6 +455,7 @@ class WriteView(View):
             self._put_facts(bucket)
             self.digests.flush(bucket)
             self._write_cache.of(bucket).vectors.write(self.transaction)
+            self._write_cache.of(bucket).orders.write(self.transaction)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 

@@ -1,0 +1,551 @@
+"""The order of the words of objects: its bytes, and the phrases that it answers.
+
+    row      of 64 objects: bits u64 (little-endian), one for each place that has an order; of each, by rising place:
+             v(size), order
+    order    in bits (bit_stream.pxd): golomb(0) the number of pieces, 0 for one and 1 for none; bits(1) whether there are
+             gaps; per piece golomb(0) of its number of words less that of the terms, a sign in the lowest bit, and each
+             word in bits(n) as the place of its term among the terms of the record. n is what the last place takes; a gap
+             is the place behind the last one
+    given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text),
+             0 for a gap
+
+A piece is a text that one PUSH brought. A gap is where a word was taken away. Phrases are looked for by the bits of
+words: shift-and (Baeza-Yates and Gonnet, "A new approach to text searching", 1992).
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcpy, memset
+
+cimport cython
+
+from sonicpy._native.bit_stream cimport (
+    SPARE_BYTES,
+    BitReader,
+    BitWriter,
+    begin_bits,
+    end_bits,
+    is_at_end,
+    put_bits,
+    put_golomb,
+    take_bits,
+    take_golomb,
+)
+from sonicpy._native.bits cimport count_bits, highest_bit, lowest_bit
+from sonicpy._native.dense_records cimport is_dense_row, plain_row
+from sonicpy._native.keys cimport term_key
+from sonicpy._native.mask cimport Mask
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.objects cimport PLACES, Item, read_item
+from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
+from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_WORDS
+
+from sonicpy._native.varint import DamagedBytes
+
+ORDERS_PER_ROW = PER_ROW
+WORDS_MAX = MOST_WORDS
+PHRASE_WORDS_MAX = MOST_PLACES
+
+cdef enum:
+    PER_ROW = 64
+    HEAD_BYTES = 8  # of a row
+    MOST_WORDS = 65_535  # of an object
+    MOST_PLACES = 64  # of a phrase
+    GAP = -1
+
+
+# -- orders -----------------------------------------------------------------------------------------------------------
+
+cdef inline int width_of(uint64_t terms, bint has_gaps) noexcept nogil:
+    """Return the number of bits of a place."""
+    cdef uint64_t last = terms if has_gaps else terms - 1
+    return highest_bit(last) + 1 if last and (terms or has_gaps) else 0
+
+
+cdef inline uint64_t swapped(uint64_t pieces) noexcept nogil:
+    return pieces ^ 1 if pieces < 2 else pieces
+
+
+def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
+    """Return an order.
+
+    Args:
+        pieces: of each the places of its words among the terms of the record, -1 for a gap.
+        terms: of the record.
+    """
+    cdef list piece
+    cdef Py_ssize_t words = 0
+    cdef bint has_gaps = False
+    cdef int64_t place, more
+    cdef int width
+    cdef BitWriter bits
+    cdef uint8_t *room
+    for piece in pieces:
+        words += len(piece)
+        for place in piece:
+            if place >= terms or place < GAP:
+                raise ValueError(f"a word has the place {place} of {terms}")
+            has_gaps |= place == GAP
+    width = width_of(terms, has_gaps)
+    room = <uint8_t *> malloc(16 + 16 * len(pieces) + 4 * words + SPARE_BYTES)
+    if room == NULL:
+        raise MemoryError
+    try:
+        begin_bits(&bits, room)
+        put_golomb(&bits, swapped(len(pieces)), 0)
+        put_bits(&bits, has_gaps, 1)
+        for piece in pieces:
+            more = <int64_t> len(piece) - terms
+            put_golomb(&bits, <uint64_t> more << 1 if more >= 0 else (<uint64_t> -more << 1) - 1, 0)
+            for place in piece:
+                put_bits(&bits, <uint64_t> (terms if place == GAP else place), width)
+        return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
+    finally:
+        free(room)
+
+
+cdef struct Places:  # reads an order
+    BitReader bits
+    uint64_t terms
+    uint64_t pieces  # that follow
+    uint64_t words  # that follow in this piece
+    int width
+
+
+cdef inline bint begin_places(Places *places, const uint8_t *order, uint64_t size, uint64_t terms) noexcept nogil:
+    """Go to the first piece; return False if the bits end first."""
+    places.bits = BitReader(order, size, 0)
+    if not take_golomb(&places.bits, 0, &places.pieces):
+        return False
+    places.pieces = swapped(places.pieces)
+    places.terms, places.words = terms, 0
+    places.width = width_of(terms, take_bits(&places.bits, 1))
+    return places.bits.at <= 8 * size
+
+
+cdef inline bint next_piece(Places *places) noexcept nogil:
+    """Go on to the next piece; return False if its length cannot be read."""
+    cdef uint64_t more = 0
+    places.pieces -= 1
+    if not take_golomb(&places.bits, 0, &more):
+        return False
+    if more & 1:
+        more = (more + 1) >> 1
+        if more > places.terms:
+            return False
+        places.words = places.terms - more
+    else:
+        places.words = places.terms + (more >> 1)
+    return places.words <= MOST_WORDS and places.bits.at + places.words * places.width <= 8 * places.bits.size
+
+
+def unpack_order(bytes order not None, uint64_t terms) -> list:
+    """Return the pieces that `pack_order` packed. Raises DamagedBytes."""
+    cdef Places places
+    cdef list pieces = [], piece
+    cdef uint64_t place
+    if not begin_places(&places, <const uint8_t *> PyBytes_AS_STRING(order), PyBytes_GET_SIZE(order), terms):
+        raise damaged()
+    while places.pieces:
+        if not next_piece(&places):
+            raise damaged()
+        piece = []
+        while places.words:
+            place = take_bits(&places.bits, places.width)
+            if place > terms:
+                raise damaged()
+            piece.append(GAP if place == terms else <int64_t> place)
+            places.words -= 1
+        pieces.append(piece)
+    if not is_at_end(&places.bits):
+        raise damaged()
+    return pieces
+
+
+cdef object damaged():
+    return DamagedBytes("the order of the words of an object cannot be read")
+
+
+# -- orders in records of the log ---------------------------------------------------------------------------------------
+
+def pack_given(list pieces not None) -> bytes:
+    """Return pieces as a record of the log gives them.
+
+    Args:
+        pieces: of each the numbers of the terms of its words, -1 for a gap.
+    """
+    cdef list piece
+    cdef Py_ssize_t size = 0
+    cdef int64_t number
+    cdef bytes packed
+    cdef uint8_t *out
+    for piece in pieces:
+        size += varint_bytes(len(piece))
+        for number in piece:
+            size += varint_bytes(<uint64_t> (number + 1))
+    packed = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *> PyBytes_AS_STRING(packed)
+    for piece in pieces:
+        out = put_varint(out, len(piece))
+        for number in piece:
+            out = put_varint(out, <uint64_t> (number + 1))
+    return packed
+
+
+def unpack_given(bytes given not None, Py_ssize_t terms) -> list:
+    """Return the pieces that `pack_given` packed. Raises DamagedBytes."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(given)
+    cdef uint64_t words = 0, number = 0
+    cdef list pieces = [], piece
+    while at < end:
+        if get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at):
+            raise damaged()
+        piece = []
+        while words:
+            if get_varint(&at, end, &number) < 0 or number > <uint64_t> terms:
+                raise damaged()
+            piece.append(<int64_t> number - 1)
+            words -= 1
+        pieces.append(piece)
+    return pieces
+
+
+cdef struct Numbered:
+    uint64_t term_id
+    uint32_t number
+
+
+cdef int by_id(const void *left, const void *right) noexcept nogil:
+    cdef uint64_t a = (<const Numbered *> left).term_id, b = (<const Numbered *> right).term_id
+    return (a > b) - (a < b)
+
+
+def order_of_new(bytes given not None, list ids not None) -> bytes:
+    """Return the order of an object whose terms are those of the text.
+
+    Args:
+        given: by a record of the log, one piece.
+        ids: of the terms of the text.
+
+    Raises:
+        DamagedBytes: as `unpack_given`.
+    """
+    cdef Py_ssize_t count = len(ids), number
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(given)
+    cdef uint64_t words = 0, value = 0, left
+    cdef int64_t more
+    cdef Numbered *sorted_ids = <Numbered *> malloc((count + 1) * (sizeof(Numbered) + sizeof(uint32_t)))
+    cdef uint32_t *places = <uint32_t *> (sorted_ids + count + 1)
+    cdef uint8_t *room = <uint8_t *> malloc(32 + 4 * len(given) + SPARE_BYTES)
+    cdef BitWriter bits
+    cdef int width = width_of(count, False)
+    try:
+        if sorted_ids == NULL or room == NULL:
+            raise MemoryError
+        for number in range(count):
+            sorted_ids[number] = Numbered(ids[number], <uint32_t> number)
+        qsort(sorted_ids, count, sizeof(Numbered), by_id)
+        for number in range(count):
+            places[sorted_ids[number].number] = <uint32_t> number
+        if at < end and (get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at)):
+            raise damaged()
+        begin_bits(&bits, room)
+        put_golomb(&bits, swapped(words > 0), 0)
+        put_bits(&bits, 0, 1)
+        if words:
+            more = <int64_t> words - count
+            put_golomb(&bits, <uint64_t> more << 1 if more >= 0 else (<uint64_t> -more << 1) - 1, 0)
+        left = words
+        while left:
+            if get_varint(&at, end, &value) < 0 or value > <uint64_t> count:
+                raise damaged()
+            if value == 0 or width > 16:
+                return None
+            put_bits(&bits, places[value - 1], width)
+            left -= 1
+        return None if at != end else PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
+    finally:
+        free(sorted_ids)
+        free(room)
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+cdef struct Found:
+    const uint8_t *at
+    uint64_t size
+
+
+cdef int read_row(bytes row, Found *found) except -1:
+    """Find the orders of a row by place; `at` is NULL where there is none."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
+    cdef uint64_t held = 0
+    cdef int place
+    memset(found, 0, PER_ROW * sizeof(Found))
+    if not row:
+        return 0
+    if end - at < HEAD_BYTES:
+        raise damaged()
+    memcpy(&held, at, HEAD_BYTES)
+    at += HEAD_BYTES
+    while held:
+        place = lowest_bit(held)
+        held &= held - 1
+        if get_varint(&at, end, &found[place].size) < 0 or found[place].size > <uint64_t> (end - at):
+            raise damaged()
+        found[place].at = at
+        at += found[place].size
+    if at != end:
+        raise damaged()
+    return 0
+
+
+def order_at(bytes row, int place) -> bytes:
+    """Return the order at a place of a row, or None. Raises DamagedBytes."""
+    cdef Found found[PER_ROW]
+    if not row:
+        return None
+    read_row(row, found)
+    return None if found[place].at == NULL else PyBytes_FromStringAndSize(<char *> found[place].at, found[place].size)
+
+
+def held_places(bytes row not None) -> list:
+    """Return the places of a row that have an order. Raises DamagedBytes."""
+    cdef Found found[PER_ROW]
+    cdef int place
+    read_row(row, found)
+    return [place for place in range(PER_ROW) if found[place].at != NULL]
+
+
+def with_order(bytes row, int place, bytes order) -> bytes:
+    """Return a row with another order at a place.
+
+    Args:
+        row: None: there is none yet.
+        order: None: the place has none any more; a row without any is empty.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef Found found[PER_ROW]
+    cdef uint64_t held = 0
+    cdef Py_ssize_t size = HEAD_BYTES, before = PyBytes_GET_SIZE(row) if row else 0, own
+    cdef int each
+    cdef bytes changed
+    cdef uint8_t *out
+    if before >= HEAD_BYTES:
+        memcpy(&held, PyBytes_AS_STRING(row), HEAD_BYTES)
+    if order is not None and held >> place == 0:  # behind all others, as new objects are
+        own = PyBytes_GET_SIZE(order)
+        before = max(before, HEAD_BYTES)
+        changed = PyBytes_FromStringAndSize(NULL, before + varint_bytes(own) + own)
+        out = <uint8_t *> PyBytes_AS_STRING(changed)
+        if row:
+            memcpy(out, PyBytes_AS_STRING(row), before)
+        held |= <uint64_t> 1 << place
+        memcpy(out, &held, HEAD_BYTES)
+        out = put_varint(out + before, own)
+        memcpy(out, PyBytes_AS_STRING(order), own)
+        return changed
+    read_row(row or b"", found)
+    found[place] = Found(NULL, 0)
+    if order is not None:
+        found[place] = Found(<const uint8_t *> PyBytes_AS_STRING(order), PyBytes_GET_SIZE(order))
+    held = 0
+    for each in range(PER_ROW):
+        if found[each].at != NULL:
+            size += varint_bytes(found[each].size) + found[each].size
+            held |= <uint64_t> 1 << each
+    if not held:
+        return b""
+    changed = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *> PyBytes_AS_STRING(changed)
+    memcpy(out, &held, HEAD_BYTES)
+    out += HEAD_BYTES
+    for each in range(PER_ROW):
+        if found[each].at != NULL:
+            out = put_varint(out, found[each].size)
+            memcpy(out, found[each].at, found[each].size)
+            out += found[each].size
+    return changed
+
+
+# -- phrases ----------------------------------------------------------------------------------------------------------
+
+@cython.final
+cdef class Phrase(Mask):
+    """The objects that hold words next to each other, in their order.
+
+    Args:
+        among: objects that hold all of the words, and perhaps others.
+        reader: of the bucket.
+        places: of each word of the phrase, the ids of the terms that may be there; at most PHRASE_WORDS_MAX.
+
+    Attributes:
+        checked: how many objects were looked at.
+    """
+
+    cdef Mask among
+    cdef object reader
+    cdef uint64_t *ids  # rising
+    cdef uint64_t *places_of  # a bit for each place of the phrase where the term may be
+    cdef Py_ssize_t id_count
+    cdef uint64_t last
+    cdef uint32_t bucket
+    cdef readonly uint64_t checked
+
+    def __init__(self, Py_ssize_t windows, Mask among not None, reader not None, uint32_t bucket, list places not None):
+        cdef dict bits = {}
+        cdef Py_ssize_t number
+        if not 0 < len(places) <= MOST_PLACES:
+            raise ValueError(f"a phrase has {len(places)} words; allowed are 1 to {MOST_PLACES}")
+        self.among, self.reader, self.bucket = among, reader, bucket
+        for number, each in enumerate(places):
+            for term_id in each:
+                bits[term_id] = bits.get(term_id, 0) | 1 << number
+        self.id_count = len(bits)
+        self.ids = <uint64_t *> zeroed(self.id_count + 1, sizeof(uint64_t))
+        self.places_of = <uint64_t *> zeroed(self.id_count + 1, sizeof(uint64_t))
+        for number, (term_id, held) in enumerate(sorted(bits.items())):
+            self.ids[number], self.places_of[number] = term_id, held
+        self.last = <uint64_t> 1 << (len(places) - 1)
+
+    def __dealloc__(self):
+        free(self.ids)
+        free(self.places_of)
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef Py_ssize_t word
+        cdef list iids = []
+        cdef uint64_t left, iid
+        if not self.among.mark(window, bits):
+            return 0
+        for word in range(WINDOW_WORDS):
+            left = bits[word]
+            while left:
+                iids.append(<uint64_t> window << WINDOW_BITS | word << 6 | lowest_bit(left))
+                left &= left - 1
+        memset(bits, 0, ROW_BYTES)
+        return self.look(iids, bits)
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef uint64_t bits[WINDOW_WORDS]
+        return self.among.holds(iid) and self.look([iid], bits) != 0
+
+    cdef int look(self, list iids, uint64_t *bits) except -1:
+        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase; return whether any
+        does."""
+        cdef dict orders = self.reader.order_rows(iids)
+        cdef dict records
+        cdef uint64_t iid, number, row_number
+        cdef Found found[PER_ROW]
+        cdef uint64_t wanted[WINDOW_WORDS]
+        cdef Py_ssize_t at = 0, count = len(iids), step
+        cdef bytes row, packed
+        cdef list held = []
+        cdef int some = 0
+        if not orders:
+            return 0
+        records = self.reader.records_of(iids)
+        while at < count:
+            row_number = <uint64_t> iids[at] // PER_ROW
+            row = orders.get(row_number)
+            if row is None:
+                while at < count and <uint64_t> iids[at] // PER_ROW == row_number:
+                    at += 1
+                continue
+            read_row(row, found)
+            while at < count and <uint64_t> iids[at] // PER_ROW == row_number:
+                number = <uint64_t> iids[at] // PLACES
+                packed = records.get(term_key(self.bucket, number))
+                step = at
+                while at < count and <uint64_t> iids[at] // PLACES == number:
+                    at += 1
+                if packed is not None:
+                    some |= self.look_at_row(
+                        plain_row(packed) if is_dense_row(packed) else packed, number, iids, step, at, found, bits
+                    )
+        self.checked += count
+        return some
+
+    cdef int look_at_row(
+        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found, uint64_t *bits
+    ) except -1:
+        """Look at some objects of one row of records."""
+        cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+        cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
+        cdef const Found *order
+        cdef Item item
+        cdef int before = -1, some = 0
+        cdef uint64_t iid
+        while at < stop and first < end:
+            read_item(&at, stop, before, &item)
+            before = item.place
+            iid = number * PLACES + item.place
+            while first < end and <uint64_t> iids[first] < iid:
+                first += 1
+            if first < end and <uint64_t> iids[first] == iid:
+                first += 1
+                order = &found[iid % PER_ROW]
+                if order.at != NULL and self.has_phrase(&item, order):
+                    bits[(iid & ((1 << WINDOW_BITS) - 1)) >> 6] |= <uint64_t> 1 << (iid & 63)
+                    some = 1
+        return some
+
+    cdef bint has_phrase(self, const Item *item, const Found *order) except -1:
+        cdef uint64_t few[256]
+        cdef uint64_t *held = few
+        cdef const uint8_t *at = item.rest
+        cdef const uint8_t *end = at + item.rest_size
+        cdef uint64_t terms = 0, step, value = 0, term_id = 0, found = 0
+        cdef Py_ssize_t next_id = 0
+        cdef int answer
+        if get_varint(&at, end, &terms) < 0 or terms > item.rest_size:
+            raise damaged()
+        if terms >= 256:
+            held = <uint64_t *> malloc((terms + 1) * sizeof(uint64_t))
+            if held == NULL:
+                raise MemoryError
+        try:
+            for step in range(terms):
+                if get_varint(&at, end, &value) < 0 or (value & 1 and get_varint(&at, end, &found) < 0):
+                    raise damaged()
+                term_id += value >> 2
+                while next_id < self.id_count and self.ids[next_id] < term_id:
+                    next_id += 1
+                held[step] = 0
+                if next_id < self.id_count and self.ids[next_id] == term_id:
+                    held[step] = self.places_of[next_id]
+            held[terms] = 0  # of a gap
+            answer = is_in_order(order, terms, held, self.last)
+            if answer < 0:
+                raise damaged()
+            return answer
+        finally:
+            if held != few:
+                free(held)
+
+
+cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:
+    """Return whether a piece of an order has a phrase; -1: it cannot be read."""
+    cdef Places places
+    cdef uint64_t here, place
+    if not begin_places(&places, order.at, order.size, terms):
+        return -1
+    while places.pieces:
+        if not next_piece(&places):
+            return -1
+        here = 0
+        while places.words:
+            places.words -= 1
+            place = take_bits(&places.bits, places.width)
+            if place > terms:
+                return -1
+            here = (here << 1 | 1) & held[place]
+            if here & last:
+                return 1
+    return 0

@@ -1,0 +1,27 @@
+"""The rows of orders in the open write transaction, and those that wait in its cache."""
+
+from collections.abc import Iterable
+
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.orders import order_key
+from sonicpy.store.views.vector_rows import VectorRows
+from sonicpy.store.views.write_cache import WriteCache
+
+
+class OpenOrders:
+    """The part of a `WriteView` that reads and changes orders."""
+
+    transaction: Transaction
+    _write_cache: WriteCache
+    _changed_buckets: set[int]
+
+    def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
+        """Return rows of orders, by their numbers, without those that do not exist."""
+        rows = self._write_cache.of(bucket).orders
+        found = {number: rows.get(self.transaction, order_key(bucket, number)) for number in numbers}
+        return {number: row for number, row in found.items() if row}
+
+    def orders_to_change(self, bucket: int) -> VectorRows:
+        """Return the rows of orders of a bucket, by its number, to be changed until the commit."""
+        self._changed_buckets.add(bucket)
+        return self._write_cache.of(bucket).orders
