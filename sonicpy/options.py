@@ -49,6 +49,14 @@ def _behind(value: Any) -> str:
     return name
 
 
+def phrase_text(value: Any) -> str:
+    """Return the words of a phrase."""
+    phrase = text_of("phrase", value)
+    if not any(map(str.isalnum, phrase)):
+        raise InvalidArgument(f"phrase is {phrase!r}; allowed are words")
+    return phrase
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -201,6 +209,11 @@ BUCKETS = Option(
     is_argument=False,
 )  # fmt: skip
 
+PHRASE = Option(
+    "phrase", Spec(phrase_text), None, "PHRASE(<words>)",
+    "only objects that hold these words next to each other, in buckets that keep the order of words", is_ours=True,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -230,8 +243,24 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         BOOST,
         BUCKETS,
         FIELDS,
+        PHRASE,
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, BUCKETS, FIELDS),
+    "EXPLAIN": (
+        LIMIT,
+        LANG,
+        STEM,
+        COMPLETE,
+        SYNTAX,
+        MATCH,
+        FUZZY,
+        VECTOR,
+        MEANING,
+        DEPTH,
+        FILTER,
+        BUCKETS,
+        FIELDS,
+        PHRASE,
+    ),
     "SUGGEST": (LIMIT._replace(default=5), FILTER, BUCKETS),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),

@@ -49,6 +49,7 @@ class Search(NamedTuple):
         fuzzy: how many edits corrections have at most, as a digit; "auto": as many as the length of a word allows.
         how: the words by which each object answers are wanted, too.
         buckets: elements of `sonicpy.bucket_names`: buckets that are searched, too; none: hits have no bucket.
+        phrase: words that every object of the answer holds next to each other; None: there are none.
     """
 
     collection: str
@@ -75,6 +76,7 @@ class Search(NamedTuple):
     boost: str | None = None
     buckets: tuple[str, ...] = ()
     fields: str | None = None
+    phrase: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -96,9 +98,14 @@ class Search(NamedTuple):
         return not (self.filter is None and self.sort is None and self.after is None and self.boost is None)
 
     @property
+    def has_words(self) -> bool:
+        """Whether the search has a text or a phrase."""
+        return bool(self.text.strip()) or self.phrase is not None
+
+    @property
     def is_by_score(self) -> bool:
         """Whether the objects of the answer are ordered by their scores."""
-        return bool(self.text.strip()) and (self.sort is None or parse_sort(self.sort).name == SCORE)
+        return self.has_words and (self.sort is None or parse_sort(self.sort).name == SCORE)
 
 
 FACET_TAGS = 100
@@ -159,6 +166,7 @@ class ExplainOptions(TypedDict, total=False):
     depth: int
     filter: FilterLike
     fields: FieldsLike
+    phrase: str | None
 
 
 class QueryOptions(ExplainOptions, total=False):

@@ -31,6 +31,7 @@ from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, named_together, share_of
+from sonicpy.index.search.phrases import unordered
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
@@ -103,7 +104,7 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         rows = _rows(plan, lexicon)
         if passing.masks is not None:
             unfiltered = find_by(plan, lexicon, 0, config.store.kv.retain_word_objects, total=True).total
-    elif lexicon is not None and passing.masks is not None and not analysed.search.text.strip():
+    elif lexicon is not None and passing.masks is not None and not analysed.search.has_words:
         hits, total = _hits_by_filter(lexicon, analysed.search)
         unfiltered = sum(state.objects for state in states)
     return Explanation(
@@ -119,13 +120,19 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         hits=hits,
         total=total,
         whole=whole,
-        notes=notes_of(analysed.search.text, analysed.search.syntax, analysed.fields),
+        notes=notes_of(
+            analysed.search.text, analysed.search.syntax, analysed.fields, _unordered(lexicon), analysed.search.phrase
+        ),
         filter=analysed.search.filter,
         unfiltered=unfiltered,
         unmet=passing.unmet,
         unseen_words=not config.search.live_words and any(state.pending_seq > state.graph_seq for state in states),
         buckets=tuple(lexicon.names) if isinstance(lexicon, UnitedLexicon) else (),
     )
+
+
+def _unordered(lexicon: AnyLexicon | None) -> int | None:
+    return None if lexicon is None else unordered(part.reader for part in parts_of(lexicon))
 
 
 def analysis(config: "Config", rules: int = FIRST) -> Analysis:

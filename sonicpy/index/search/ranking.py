@@ -17,6 +17,7 @@ from sonicpy.index.search.fields import with_fields
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
+from sonicpy.index.search.phrases import with_phrases
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
@@ -56,7 +57,7 @@ FoundPart = Union[Part, "SonicPart", SeveralParts]
 
 
 def fielded(planner: Planner) -> Planner:
-    """Return a planner whose plans the fields of a query change."""
+    """Return a planner whose plans have the fields and the phrases of a query."""
 
     def plan(
         statistics: Statistics,
@@ -65,7 +66,7 @@ def fielded(planner: Planner) -> Planner:
         matching: Matching | None,
         fills: Fills = never,
     ) -> Plan:
-        return with_fields(planner(statistics, terms, search, matching, fills), terms)
+        return with_phrases(with_fields(planner(statistics, terms, search, matching, fills), terms), terms)
 
     return plan
 

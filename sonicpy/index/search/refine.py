@@ -110,7 +110,7 @@ def wanted_of(
     check_ranking(config)
     check_together(lexicon, config)
     plan = None
-    if search.text.strip():
+    if search.has_words:
         if not len(terms) and asks_nothing(terms):
             return []
         plan = plan_of(lexicon, terms, config, matching)
