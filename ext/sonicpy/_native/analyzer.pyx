@@ -73,8 +73,7 @@ cdef class Analyzer:
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
-    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form, _is_newer, _prepares
-    cdef bint _keeps_order
+    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form, _is_newer, _prepares, _keeps_order
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
@@ -96,8 +95,7 @@ cdef class Analyzer:
         self._whole_pieces = whole_pieces
         self._stops_in_any_form = stops_in_any_form
         self._is_newer = rules >= NEWER
-        self._prepares = prepares
-        self._keeps_order = keeps_order
+        self._prepares, self._keeps_order = prepares, keeps_order
 
 
 @cython.final
@@ -278,11 +276,9 @@ cdef class BoundAnalyzer:
 
     cdef int add_beside(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:
         """Add another form of the word before, which is at its place."""
-        terms._shares_place = True
-        try:
-            return self.add_piece(terms, piece, size, flags)
-        finally:
-            terms._shares_place = False
+        terms._shares_place = True  # after an exception no text uses this collector
+        self.add_piece(terms, piece, size, flags)
+        terms._shares_place = False
 
     cdef int add_joints(self, Collector terms, const uint8_t *word, Py_ssize_t size, uint8_t flags) except -1:
         """Add the hidden term that names the parts of a word in camelCase, if it is one."""
@@ -390,16 +386,14 @@ cdef class BoundAnalyzer:
         if letters > 1 and self._analyzer._words_of_run is not None:
             pieces = self._analyzer._words_of_run(PyUnicode_DecodeUTF8(<const char *> run, size, NULL))
         terms._shares_place = letters > 1  # the places of a run are those of its letters
-        try:
-            if pieces:
-                for piece in pieces:
-                    self.add_segment(terms, piece, flags)
-            elif letters <= 2 or size <= RUN_BYTES:
-                self.add_piece(terms, run, size, flags)
-            else:
-                terms._newest = -1
-        finally:
-            terms._shares_place = False
+        if pieces:
+            for piece in pieces:
+                self.add_segment(terms, piece, flags)
+        elif letters <= 2 or size <= RUN_BYTES:
+            self.add_piece(terms, run, size, flags)
+        else:
+            terms._newest = -1
+        terms._shares_place = False
         if letters == 1:
             return 0
         newest = terms._newest

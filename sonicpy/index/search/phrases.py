@@ -7,15 +7,14 @@ those are looked at one by one to which the walk comes.
 from collections.abc import Iterable
 
 from sonicpy._native.mask import AllOf, Bits, Mask
-from sonicpy._native.orders import PHRASE_WORDS_MAX, Phrase
+from sonicpy._native.phrase import PHRASE_WORDS_MAX, Phrase
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
-from sonicpy.index.search.masks import window_count
 from sonicpy.store.rows.orders import ORDERED, ordered_in
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 Places = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
@@ -74,8 +73,8 @@ def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
 
 
 def keeps_order(reader: BucketReader) -> bool:
-    """Return whether the order of an object of a bucket is known."""
-    return ordered_in(reader.fact(ORDERED)) > 0
+    """Return whether a bucket keeps the order of words, or has kept it once."""
+    return reader.fact(ORDERED) is not None
 
 
 def unordered(readers: Iterable[BucketReader]) -> int | None:

@@ -31,6 +31,9 @@ from sonicpy.store.views.with_texts import WithTexts
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
 
+WINDOW_BITS = 12
+"""A window has 2**WINDOW_BITS objects."""
+
 
 class BucketReader:
     """Reads one bucket through a view."""
@@ -390,3 +393,8 @@ def _unpacked(view: BucketRows, bucket: int, iid: int, packed: bytes) -> ObjectR
         return ObjectRecord.unpack(packed, view.by_association)
     except DamagedBytes as error:
         raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error
+
+
+def window_count(reader: BucketReader) -> int:
+    """Return the number of windows of a bucket."""
+    return (max(len(reader.lengths()), reader.state.next_iid) >> WINDOW_BITS) + 1

@@ -1,4 +1,4 @@
-"""Rows of vectors, or of orders, that change: they wait for the commit, so that a row of many objects is written once."""
+"""Rows of vectors or orders that change: they wait for the commit, so that a row of many objects is written once."""
 
 from sonicpy.store.disk.transaction import VECTORS, Transaction
 
