@@ -243,7 +243,7 @@ def test_explain_knows_what_decides_an_answer(name: str) -> None:
     assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
     if not is_shown:
         return
-    with sonicpy.open(":memory:") as index:
+    with sonicpy.open(":memory:", config=ORDERED) as index:
         for oid, words in TEXTS.items():
             index.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
         for options in (dict(beside), {**beside, name: value}):

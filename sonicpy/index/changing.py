@@ -13,6 +13,7 @@ from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.exported import OTHER_KEYS
+from sonicpy.index.ingest.given_orders import order_of, order_of_export
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -30,7 +31,6 @@ from sonicpy.index.ingest.named_texts import (
     given_texts,
     text_fields,
 )
-from sonicpy.index.ingest.orders import order_of, order_of_export
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine

@@ -15,6 +15,8 @@ ORDERED = {"store.order": True}
 WORDS = ["aa", "bb", "cc", "dd", "the", "ee"]
 OBJECTS = ["o1", "o2", "o3"]
 
+Change = tuple[str, str, list[str]]
+
 texts = st.lists(st.sampled_from(WORDS), max_size=7)
 changes = st.one_of(
     st.tuples(st.sampled_from(["push", "push", "upsert"]), st.sampled_from(OBJECTS), texts),
@@ -35,7 +37,10 @@ def opened(folder: Path, config: dict[str, object] = ORDERED) -> Index:
 @settings(max_examples=25)
 @given(st.lists(changes, max_size=12), st.lists(phrases, min_size=1, max_size=4), st.booleans())
 def test_phrases_are_those_of_the_twin(
-    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str, list[str]]], asked: list[list[str]], again: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    made: list[tuple[str, str, list[str]]],
+    asked: list[list[str]],
+    again: bool,
 ) -> None:
     twin, held = Ordered(), dict[str, set[str]]()
     folder = tmp_path_factory.mktemp("phrases")
@@ -125,7 +130,9 @@ def test_a_phrase_goes_with_everything(index: Index) -> None:
     assert ordered.objects == third
     assert index.query("c", "b", "", phrase="red ink", sort="newest", limit=2).objects == ["o39", "o37"]
     assert index.query("c", ["b"], "", phrase="red ink", limit=3).total is None
-    assert set(index.query("c", "b", "ink", phrase="red ink", boost="n", limit=50)) == {f"o{n}" for n in range(1, 40, 2)}
+    assert set(index.query("c", "b", "ink", phrase="red ink", boost="n", limit=50)) == {
+        f"o{n}" for n in range(1, 40, 2)
+    }
 
 
 def test_without_the_order_quotes_are_words_and_a_phrase_is_refused(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
+from sonicpy.index.ingest.given_orders import order_of
 from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
 from sonicpy.index.ingest.named_texts import digest_rest, normal_row, text_fields
-from sonicpy.index.ingest.orders import order_of
 from sonicpy.index.ingest.tagged import fields_of
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import AnyPush, Fields, PushTerms, PushWith, RulesDiffer, UpsertTerms

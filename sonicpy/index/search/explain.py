@@ -31,7 +31,6 @@ from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, named_together, share_of
-from sonicpy.index.search.phrases import unordered
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
 from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
@@ -132,7 +131,11 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
 
 
 def _unordered(lexicon: AnyLexicon | None) -> int | None:
-    return None if lexicon is None else unordered(part.reader for part in parts_of(lexicon))
+    if lexicon is None:
+        return None
+    from sonicpy.index.search.phrases import unordered  # noqa: PLC0415  loaded when it is needed
+
+    return unordered(part.reader for part in parts_of(lexicon))
 
 
 def analysis(config: "Config", rules: int = FIRST) -> Analysis:

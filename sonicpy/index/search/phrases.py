@@ -13,10 +13,10 @@ from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
-from sonicpy.store.rows.orders import ORDERED, ordered_in
+from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
-Places = tuple[tuple[bytes, ...], ...]
+WordsInPlace = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
 
 NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
@@ -87,7 +87,7 @@ def unordered(readers: Iterable[BucketReader]) -> int | None:
     return missing
 
 
-def _mask(reader: BucketReader, places: Places) -> Mask:
+def _mask(reader: BucketReader, places: WordsInPlace) -> Mask:
     windows = window_count(reader)
     distinct = list(dict.fromkeys(places))
     rows = {words: [row for row in reader.words([*words]) if row is not None] for words in distinct}

@@ -17,7 +17,6 @@ from sonicpy.index.search.fields import with_fields
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
-from sonicpy.index.search.phrases import with_phrases
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
@@ -66,7 +65,12 @@ def fielded(planner: Planner) -> Planner:
         matching: Matching | None,
         fills: Fills = never,
     ) -> Plan:
-        return with_phrases(with_fields(planner(statistics, terms, search, matching, fills), terms), terms)
+        made = with_fields(planner(statistics, terms, search, matching, fills), terms)
+        if (demands := demands_of(terms)) is not None and demands.phrases:
+            from sonicpy.index.search.phrases import with_phrases  # noqa: PLC0415  loaded when it is needed
+
+            return with_phrases(made, terms)
+        return made
 
     return plan
 

@@ -13,7 +13,6 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
-from sonicpy.store.changing.order_writer import OrderWriter
 from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.changing.text_writer import TextWriter
 from sonicpy.store.changing.value_writer import ValueWriter
@@ -26,13 +25,14 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
 from sonicpy.store.rows.numbered_terms import drop_terms
-from sonicpy.store.rows.orders import ORDERED
+from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
+    from sonicpy.store.changing.order_writer import OrderWriter
     from sonicpy.store.views.write_view import WriteView
 
 
@@ -88,9 +88,11 @@ class BucketWriter:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
 
-    def keep_orders(self) -> OrderWriter:
+    def keep_orders(self) -> "OrderWriter":
         """Change the orders of objects with their words, from now on."""
         if self._orders is None:
+            from sonicpy.store.changing.order_writer import OrderWriter  # noqa: PLC0415  loaded when it is needed
+
             self.push = self._push_without_order
             self._orders = OrderWriter(self.view, self.state, self._pushes)
         return self._orders

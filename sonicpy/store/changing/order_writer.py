@@ -7,14 +7,14 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.orders import WORDS_MAX, order_at, order_of_new, pack_order, unpack_given, unpack_order, with_order
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.orders import ORDERED, ordered_in, pack_ordered, place_of
+from sonicpy.store.rows.order_rows import ORDERED, ordered_in, pack_ordered, place_of
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 GAP = -1
 
-Pieces = list[list[int]]
+IdsInOrder = list[list[int]]
 """Of each text of an object the ids of the terms of its words, GAP where a word was taken away."""
 
 
@@ -55,7 +55,7 @@ class OrderWriter:
         if before is None and given is None:
             return
         if before is None:
-            pieces: Pieces = []
+            pieces: IdsInOrder = []
         else:
             added = set(self._pushes.added)
             pieces = _pieces(before, [term_id for term_id in ids if term_id not in added])
@@ -93,7 +93,7 @@ class OrderWriter:
             self._rows.waiting[key] = with_order(row, place, None)
             self._count(-1)
 
-    def _given(self, given: bytes) -> Pieces:
+    def _given(self, given: bytes) -> IdsInOrder:
         ids = self._pushes.ids
         return [[GAP if each == GAP else ids[each] for each in piece] for piece in unpack_given(given, len(ids))]
 
@@ -105,7 +105,7 @@ class OrderWriter:
         key, place = place_of(self._bucket, iid)
         return order_at(self._rows.get(self._view.transaction, key), place)
 
-    def _set(self, iid: int, pieces: Pieces, ids: list[int]) -> None:
+    def _set(self, iid: int, pieces: IdsInOrder, ids: list[int]) -> None:
         if _words(pieces) > WORDS_MAX:
             self.drop(iid)
             return
@@ -128,9 +128,9 @@ class OrderWriter:
         view.set_fact(self._bucket, ORDERED, pack_ordered(ordered_in(view.fact(self._bucket, ORDERED)) + more))
 
 
-def _pieces(order: bytes, ids: list[int]) -> Pieces:
+def _pieces(order: bytes, ids: list[int]) -> IdsInOrder:
     return [[GAP if place == GAP else ids[place] for place in piece] for piece in unpack_order(order, len(ids))]
 
 
-def _words(pieces: Pieces) -> int:
+def _words(pieces: IdsInOrder) -> int:
     return sum(map(len, pieces))

@@ -16,7 +16,7 @@ from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import fact_key
 from sonicpy.store.rows.meta import uses_of
 from sonicpy.store.rows.named_words import TEXT_NAMES
-from sonicpy.store.rows.orders import ORDERED
+from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TEXT_COUNTS
 
 if TYPE_CHECKING:

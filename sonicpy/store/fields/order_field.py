@@ -13,7 +13,7 @@ from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, fact_key, object_key
 from sonicpy.store.rows.meta import uses_of
-from sonicpy.store.rows.orders import ORDERED, order_number, ordered_in
+from sonicpy.store.rows.order_rows import ORDERED, order_number, ordered_in
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROW_KEY_BYTES = 9
 
 
-class Order:
+class WordOrders:
     """The field of orders. It comes first among the fields of a PUSH or an UPSERT."""
 
     id = 7

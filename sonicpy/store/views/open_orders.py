@@ -1,19 +1,25 @@
-"""The rows of orders in the open write transaction, and those that wait in its cache."""
+"""The rows of orders and vectors in the open write transaction, and those that wait in its cache."""
 
 from collections.abc import Iterable
 
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.rows.orders import order_key
+from sonicpy.store.rows.keys import bucket_of
+from sonicpy.store.rows.order_rows import order_key
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.write_cache import WriteCache
 
 
 class OpenOrders:
-    """The part of a `WriteView` that reads and changes orders."""
+    """The part of a `WriteView` for orders and vectors."""
 
     transaction: Transaction
     _write_cache: WriteCache
     _changed_buckets: set[int]
+
+    def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return rows of vectors, by their keys, without the keys that have no row."""
+        found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
 
     def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
         """Return rows of orders, by their numbers, without those that do not exist."""

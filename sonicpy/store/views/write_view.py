@@ -291,11 +291,6 @@ class WriteView(OpenOrders, View):
         """Return the digest of the text of an object; NO_DIGEST: it has none."""
         return self.digests.get(bucket, iid)
 
-    def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return rows of vectors, by their keys, without the keys that have no row."""
-        found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
-        return {key: row for key, row in found if row is not None}
-
     def vectors_to_change(self, bucket: int) -> VectorRows:
         """Return the rows of vectors of a bucket, by its number, to be changed until the commit."""
         self._changed_buckets.add(bucket)
