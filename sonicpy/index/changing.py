@@ -13,7 +13,7 @@ from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.exported import OTHER_KEYS
-from sonicpy.index.ingest.given_orders import order_of, order_of_export
+from sonicpy.index.ingest.given_orders import order_of, order_of_export, packed_order
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -116,10 +116,12 @@ class Changing:
             if is_counted:
                 lexer.note_language(terms, text, language_of(lang))
             try:
-                if fields or field is not None or terms.order is not None:
+                if fields or field is not None:
                     named = () if field is None else self._field_of_push(field, terms)
                     more = (*order_of(terms), *fields, *named)
                     engine.push_with(PushWith(collection, bucket, oid, terms, more, lexer.rules))
+                elif terms.order is not None:
+                    engine.push_with_order(collection, bucket, oid, terms, packed_order(terms), lexer.rules)
                 else:
                     engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:

@@ -8,6 +8,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer
+from sonicpy.store.fields.all_fields import ORDER as WORD_ORDER
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ class TextEngine(ABC):
             RulesDiffer: as `push`.
             InvalidArgument: the bucket does not take a field; nothing was changed.
         """
+
+    def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
+        """Take a PUSH of terms with their order, as records of the log give it; as `push_with`."""
+        self.push_with(PushWith(collection, bucket, oid, terms, ((WORD_ORDER.id, order),), rules))
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:

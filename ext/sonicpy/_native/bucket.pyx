@@ -154,7 +154,7 @@ cdef class PushWriter:
     Attributes:
         keeps_ids: note the ids of the terms of each text.
         ids: of the terms of the last text, if they are noted.
-        added: those of them that the object did not hold.
+        added: those of them that the object, if it was there, did not hold.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -228,10 +228,10 @@ cdef class PushWriter:
         )
         if not self.change_postings(change, found is None):
             if self.keeps_ids:
-                self.keep_ids(change)
+                self.keep_ids(change, found is None)
             return True
         if self.keeps_ids:
-            self.keep_ids(change)
+            self.keep_ids(change, found is None)
         if found is not None:
             rewritten = change.term_ids()
         if change._next_term != counters.next_term:
@@ -290,17 +290,17 @@ cdef class PushWriter:
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
         if self.keeps_ids:
-            self.keep_ids(change)
+            self.keep_ids(change, False)
         if change.changed or cut is not None:
             change._record = record.without(gone)
             self.write_replaced(iid, record, change, cut)
         return iid
 
-    cdef int keep_ids(self, AddTerms change) except -1:
+    cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
         """Note the ids of the terms of a text."""
         cdef Py_ssize_t number
         self.ids = [change._edits[number].held.term_id for number in range(change._count)]
-        self.added = [
+        self.added = [] if is_new else [
             change._edits[number].held.term_id for number in range(change._count) if change._edits[number].step == ADD
         ]
         return 0

@@ -12,10 +12,12 @@ GAP = -1
 
 def order_of(terms: Terms) -> Fields:
     """Return the field with the order of the terms of a text, which comes first; (): they have none."""
-    order = terms.order
-    if order is None:
-        return ()
-    return ((ORDER.id, pack_given([order] if order else [])),)
+    return () if terms.order is None else ((ORDER.id, packed_order(terms)),)
+
+
+def packed_order(terms: Terms) -> bytes:
+    """Return the order of terms that have one, as records of the log give it."""
+    return pack_given([terms.order] if terms.order else [])
 
 
 def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:

@@ -4,10 +4,19 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.orders import WORDS_MAX, order_at, order_of_new, pack_order, unpack_given, unpack_order, with_order
+from sonicpy._native.orders import (
+    ORDERS_PER_ROW,
+    WORDS_MAX,
+    order_at,
+    order_of_new,
+    pack_order,
+    unpack_given,
+    unpack_order,
+    with_order,
+)
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.order_rows import ORDERED, ordered_in, pack_ordered, place_of
+from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, pack_ordered, place_of
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -33,6 +42,11 @@ class OrderWriter:
         self._pushes = pushes
         self._rows = view.orders_to_change(state.bucket)
         pushes.keeps_ids = True
+        self._facts = view.facts_to_change(state.bucket)
+        self._count = ordered_in(view.fact(state.bucket, ORDERED))
+        self._is_noted = False  # that the store uses orders
+        self._row = -1  # the one that was changed last
+        self._key = b""
 
     def begin(self, iid: int, given: bytes) -> None:
         """Give a new object the order of its text, as a record of the log gives it.
@@ -44,7 +58,7 @@ class OrderWriter:
         if order is None:  # it has gaps
             self._set(iid, self._given(given), sorted(self._pushes.ids))
         elif len(given) <= WORDS_MAX or _words(self._given(given)) <= WORDS_MAX:
-            self._put(iid, order)
+            self._append(iid, order)
 
     def add(self, iid: int, given: bytes | None) -> None:
         """Add the order of a text that was pushed to an object which exists; None: it has none.
@@ -91,7 +105,7 @@ class OrderWriter:
         row = self._rows.get(self._view.transaction, key)
         if row and order_at(row, place) is not None:
             self._rows.waiting[key] = with_order(row, place, None)
-            self._count(-1)
+            self._note(-1)
 
     def _given(self, given: bytes) -> IdsInOrder:
         ids = self._pushes.ids
@@ -120,12 +134,27 @@ class OrderWriter:
         is_new = order_at(row, place) is None
         self._rows.waiting[key] = with_order(row, place, order)
         if is_new:
-            self._count(1)
+            self._note(1)
 
-    def _count(self, more: int) -> None:
-        view = self._view
-        view.require(uses.ORDER)
-        view.set_fact(self._bucket, ORDERED, pack_ordered(ordered_in(view.fact(self._bucket, ORDERED)) + more))
+    def _append(self, iid: int, order: bytes) -> None:
+        """Give a new object an order."""
+        row, place = divmod(iid, ORDERS_PER_ROW)
+        if row != self._row:
+            self._key, self._row = order_key(self._bucket, row), row
+        waiting, key = self._rows.waiting, self._key
+        before = waiting.get(key)
+        if before is None:
+            before = self._rows.get(self._view.transaction, key)
+        waiting[key] = with_order(before, place, order)
+        self._note(1)
+
+    def _note(self, more: int) -> None:
+        """Count the objects that have an order."""
+        if not self._is_noted:
+            self._view.require(uses.ORDER)
+            self._is_noted = True
+        self._count += more
+        self._facts[ORDERED] = pack_ordered(self._count)
 
 
 def _pieces(order: bytes, ids: list[int]) -> IdsInOrder:
