@@ -1,5 +1,6 @@
 """Phrases by the order of words, against a slow twin, and where the order is kept, changed and carried."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonicpy
+from sonicpy._native.orders import pack_order, with_order
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.store.care.verify_tables import table_faults
+from sonicpy.store.disk.transaction import ORDERS, Transaction
+from sonicpy.store.store import Store
 from tests.reference.phrases import Ordered
 
 ORDERED = {"store.order": True}
@@ -210,3 +215,32 @@ def test_push_many_keeps_orders(index: Index) -> None:
     assert len(found(index, "aa bb", limit=100)) == 50
     index.push_many([{"object": "o1", "text": "bb aa"}], collection="c", bucket="b", upsert=True)
     assert len(found(index, "aa bb", limit=100)) == 49
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        for number in range(70):
+            index.push("c", "b", f"o{number}", "aa bb cc")
+    with contextlib.closing(Store(tmp_path, index._engine.analyzer(), map_bytes=1 << 30)) as store:
+        view = store._writing()
+        (key, row), (second, _) = view.transaction.rows(ORDERS, b"")
+        changes: list[tuple[bytes, bytes | None, str]] = [
+            (key, row[:-1], "cannot be read"),
+            (key, with_order(row, 3, None), "orders has those of 69 objects, and the bucket counts 70"),
+            (key, with_order(row, 3, pack_order([[7]], 8)), "the object 3"),
+            (second, None, "orders has those of 64 objects"),
+            (second[:-1] + b"\7", row, "does not exist"),
+        ]
+        for changed, value, said in changes:
+            before = view.transaction.get(ORDERS, changed)
+            put(view.transaction, changed, value)
+            assert any(said in fault for fault in table_faults(view.transaction)), said
+            put(view.transaction, changed, before)
+        assert [*table_faults(view.transaction)] == []
+
+
+def put(transaction: Transaction, key: bytes, row: bytes | None) -> None:
+    if row is None:
+        transaction.delete(ORDERS, key)
+    else:
+        transaction.put(ORDERS, key, row)

@@ -4,8 +4,8 @@
              v(size), order
     order    in bits (bit_stream.pxd): golomb(0) the number of pieces, 0 for one and 1 for none; bits(1) whether there are
              gaps; per piece golomb(0) of its number of words less that of the terms, a sign in the lowest bit, and each
-             word in bits(n) as the place of its term among the terms of the record. n is what the last place takes; a gap
-             is the place behind the last one
+             word in bits(n) as the place of its term among the terms of the record. n is the length of the last place; a
+             gap is the place behind the last one
     given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text),
              0 for a gap
 
