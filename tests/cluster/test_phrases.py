@@ -16,6 +16,7 @@ from tests.cluster.test_moves import urls
 from tests.support.patience import until
 
 PLAIN, SPREAD = "plain", "spread"
+WANTED = {f"o{number}" for number in range(5, 30, 2)}
 
 
 @pytest.mark.full
@@ -37,11 +38,9 @@ def test_replicas_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             clients[0].upsert(collection, "b", "o1", "ink red")
             clients[1].pop(collection, "b", "o3", "red")
             for client in clients:
-                hits = client.query(collection, "b", "", phrase="red ink", limit=40, total=True)
-                wanted = {f"o{number}" for number in range(5, 30, 2)}
-                assert (set(hits), hits.total) == (wanted, len(wanted))
+                until(lambda client=client, name=collection: answer(client, name) == (WANTED, len(WANTED)))  # type: ignore[misc]
                 quoted = client.query(collection, "b", '"red ink"', syntax="web", limit=40)
-                assert set(quoted) == wanted
+                assert set(quoted) == WANTED
         for client in clients:
             assert client.verify() == []
             client.close()
@@ -53,3 +52,8 @@ def keeps(client: "sonicpy.Client") -> bool:
         return list(client.query("probe", "b", "", phrase="x y")) == ["o"]
     except sonicpy.CommandError:
         return False
+
+
+def answer(client: "sonicpy.Client", collection: str) -> tuple[set[str], int | None]:
+    hits = client.query(collection, "b", "", phrase="red ink", limit=40, total=True)
+    return set(hits), hits.total

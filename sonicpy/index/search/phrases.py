@@ -69,7 +69,7 @@ def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
         if is_kept and len(places) > 1:
             yield _mask(reader, places)
         elif is_needed and not is_kept and reader.state.objects:
-            raise InvalidArgument(NOT_KEPT)
+            raise InvalidArgument(NOT_KEPT, "invalid_meta_value", NOT_KEPT)
 
 
 def keeps_order(reader: BucketReader) -> bool:
