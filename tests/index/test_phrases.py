@@ -39,7 +39,7 @@ def opened(folder: Path, config: dict[str, object] = ORDERED) -> Index:
     return sonicpy.open(folder, config=config)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(changes, max_size=12), st.lists(phrases, min_size=1, max_size=4), st.booleans())
 def test_phrases_are_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory,

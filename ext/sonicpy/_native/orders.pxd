@@ -6,6 +6,7 @@ from sonicpy._native.bit_stream cimport BitReader
 
 cdef enum:
     PER_ROW = 64
+    FEW_TERMS = 64  # of a record whose orders are compact
 
 cdef struct Places:  # reads an order
     BitReader bits
@@ -13,6 +14,10 @@ cdef struct Places:  # reads an order
     uint64_t pieces  # that follow
     uint64_t words  # that follow in this piece
     int width
+    bint is_compact, repeats
+    int left_count, used_count
+    uint8_t left[FEW_TERMS]  # places that no word had yet, rising
+    uint8_t used[FEW_TERMS]  # the others, in their order
 
 cdef struct Found:  # an order in a row
     const uint8_t *at
@@ -21,5 +26,6 @@ cdef struct Found:  # an order in a row
 
 cdef bint begin_places(Places *places, const uint8_t *order, uint64_t size, uint64_t terms) noexcept nogil
 cdef bint next_piece(Places *places) noexcept nogil
+cdef bint next_place(Places *places, uint64_t *place) noexcept nogil
 cdef int read_row(bytes row, Found *found) except -1
 cdef object damaged()

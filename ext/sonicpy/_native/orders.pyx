@@ -6,6 +6,9 @@
              gaps; per piece golomb(0) of its number of words less that of the terms, a sign in the lowest bit, and each
              word in bits(n) as the place of its term among the terms of the record. n is the length of the last place; a
              gap is the place behind the last one
+    compact  the words of a single piece without gaps, in a record of at most 64 terms: bits(1) whether one comes twice; per
+             word, if so, bits(1) whether it came before, and bits(n) its place among the terms that came before, in
+             their order, or else among those that did not, by rising place; n is the length of the last of these places
     given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text),
              0 for a gap
 
@@ -15,7 +18,7 @@ A piece is a text that one PUSH brought. A gap is where a word was taken away.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from sonicpy._native.bit_stream cimport (
     SPARE_BYTES,
@@ -51,6 +54,66 @@ cdef inline int width_of(uint64_t terms, bint has_gaps) noexcept nogil:
     return highest_bit(last) + 1 if last and (terms or has_gaps) else 0
 
 
+cdef inline uint64_t signed_number(int64_t number) noexcept nogil:
+    return <uint64_t> number << 1 if number >= 0 else (<uint64_t> -number << 1) - 1
+
+
+cdef inline bint is_few(uint64_t terms, bint has_gaps) noexcept nogil:
+    return 0 < terms <= FEW_TERMS and not has_gaps
+
+
+cdef inline int place_bits(int count) noexcept nogil:
+    """Return the number of bits for the last of some places."""
+    return highest_bit(count - 1) + 1 if count > 1 else 0
+
+
+cdef int put_compact_list(BitWriter *bits, list piece, int terms) except -1:
+    cdef Py_ssize_t count = len(piece), number
+    cdef uint32_t *places = <uint32_t *> malloc((count + 1) * sizeof(uint32_t))
+    if places == NULL:
+        raise MemoryError
+    for number in range(count):
+        places[number] = piece[number]
+    put_compact(bits, places, count, terms)
+    free(places)
+    return 0
+
+
+cdef void put_compact(BitWriter *bits, const uint32_t *piece, Py_ssize_t count, int terms) noexcept nogil:
+    """Write the places of the words of a piece."""
+    cdef uint8_t left[FEW_TERMS]
+    cdef uint8_t used[FEW_TERMS]
+    cdef int left_count = terms, used_count = 0, at
+    cdef uint64_t seen = 0
+    cdef bint repeats = False, came
+    cdef Py_ssize_t number
+    for at in range(terms):
+        left[at] = <uint8_t> at
+    for number in range(count):
+        repeats |= seen >> piece[number] & 1
+        seen |= <uint64_t> 1 << piece[number]
+    put_bits(bits, repeats, 1)
+    seen = 0
+    for number in range(count):
+        came = seen >> piece[number] & 1
+        if repeats:
+            put_bits(bits, came, 1)
+        at = 0
+        if came:
+            while used[at] != piece[number]:
+                at += 1
+            put_bits(bits, at, place_bits(used_count))
+            continue
+        while left[at] != piece[number]:
+            at += 1
+        put_bits(bits, at, place_bits(left_count))
+        left_count -= 1
+        memmove(left + at, left + at + 1, left_count - at)
+        used[used_count] = <uint8_t> piece[number]
+        used_count += 1
+        seen |= <uint64_t> 1 << piece[number]
+
+
 cdef inline uint64_t swapped(uint64_t pieces) noexcept nogil:
     return pieces ^ 1 if pieces < 2 else pieces
 
@@ -65,7 +128,7 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
     cdef list piece
     cdef Py_ssize_t words = 0
     cdef bint has_gaps = False
-    cdef int64_t place, more
+    cdef int64_t place
     cdef int width
     cdef BitWriter bits
     cdef uint8_t *room
@@ -84,8 +147,10 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
         put_golomb(&bits, swapped(len(pieces)), 0)
         put_bits(&bits, has_gaps, 1)
         for piece in pieces:
-            more = <int64_t> len(piece) - terms
-            put_golomb(&bits, <uint64_t> more << 1 if more >= 0 else (<uint64_t> -more << 1) - 1, 0)
+            put_golomb(&bits, signed_number(<int64_t> len(piece) - terms), 0)
+            if len(pieces) == 1 and is_few(terms, has_gaps):
+                put_compact_list(&bits, piece, <int> terms)
+                break
             for place in piece:
                 put_bits(&bits, <uint64_t> (terms if place == GAP else place), width)
         return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
@@ -95,18 +160,22 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
 
 cdef bint begin_places(Places *places, const uint8_t *order, uint64_t size, uint64_t terms) noexcept nogil:
     """Go to the first piece; return False if the bits end first."""
+    cdef bint has_gaps
     places.bits = BitReader(order, size, 0)
     if not take_golomb(&places.bits, 0, &places.pieces):
         return False
     places.pieces = swapped(places.pieces)
     places.terms, places.words = terms, 0
-    places.width = width_of(terms, take_bits(&places.bits, 1))
+    has_gaps = take_bits(&places.bits, 1)
+    places.width = width_of(terms, has_gaps)
+    places.is_compact = places.pieces == 1 and is_few(terms, has_gaps)
     return places.bits.at <= 8 * size
 
 
 cdef bint next_piece(Places *places) noexcept nogil:
     """Go on to the next piece; return False if its length cannot be read."""
     cdef uint64_t more = 0
+    cdef int number
     places.pieces -= 1
     if not take_golomb(&places.bits, 0, &more):
         return False
@@ -117,14 +186,46 @@ cdef bint next_piece(Places *places) noexcept nogil:
         places.words = places.terms - more
     else:
         places.words = places.terms + (more >> 1)
-    return places.words <= MOST_WORDS and places.bits.at + places.words * places.width <= 8 * places.bits.size
+    if not places.is_compact:
+        return places.words <= MOST_WORDS and places.bits.at + places.words * places.width <= 8 * places.bits.size
+    places.repeats = take_bits(&places.bits, 1)
+    places.left_count, places.used_count = <int> places.terms, 0
+    for number in range(<int> places.terms):
+        places.left[number] = <uint8_t> number
+    return places.words <= MOST_WORDS
+
+
+cdef bint next_place(Places *places, uint64_t *place) noexcept nogil:
+    """Read the place of the next word of a piece, `terms` for a gap; return False if it cannot be read."""
+    cdef int at
+    places.words -= 1
+    if not places.is_compact:
+        place[0] = take_bits(&places.bits, places.width)
+        return place[0] <= places.terms
+    if places.bits.at > 8 * places.bits.size:
+        return False
+    if places.repeats and take_bits(&places.bits, 1):
+        at = <int> take_bits(&places.bits, place_bits(places.used_count))
+        if at >= places.used_count:
+            return False
+        place[0] = places.used[at]
+        return True
+    at = <int> take_bits(&places.bits, place_bits(places.left_count))
+    if at >= places.left_count:
+        return False
+    place[0] = places.left[at]
+    places.left_count -= 1
+    memmove(places.left + at, places.left + at + 1, places.left_count - at)
+    places.used[places.used_count] = <uint8_t> place[0]
+    places.used_count += 1
+    return True
 
 
 def unpack_order(bytes order not None, uint64_t terms) -> list:
     """Return the pieces that `pack_order` packed. Raises DamagedBytes."""
     cdef Places places
     cdef list pieces = [], piece
-    cdef uint64_t place
+    cdef uint64_t place = 0
     if not begin_places(&places, <const uint8_t *> PyBytes_AS_STRING(order), PyBytes_GET_SIZE(order), terms):
         raise damaged()
     while places.pieces:
@@ -132,11 +233,9 @@ def unpack_order(bytes order not None, uint64_t terms) -> list:
             raise damaged()
         piece = []
         while places.words:
-            place = take_bits(&places.bits, places.width)
-            if place > terms:
+            if not next_place(&places, &place):
                 raise damaged()
             piece.append(GAP if place == terms else <int64_t> place)
-            places.words -= 1
         pieces.append(piece)
     if not is_at_end(&places.bits):
         raise damaged()
@@ -215,8 +314,8 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
     cdef Py_ssize_t count = len(ids), number
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(given)
-    cdef uint64_t words = 0, value = 0, left
-    cdef int64_t more
+    cdef uint64_t words = 0, value = 0, step
+    cdef uint32_t *piece = NULL
     cdef Numbered *sorted_ids = <Numbered *> malloc((count + 1) * (sizeof(Numbered) + sizeof(uint32_t)))
     cdef uint32_t *places = <uint32_t *> (sorted_ids + count + 1)
     cdef uint8_t *room = <uint8_t *> malloc(32 + 4 * len(given) + SPARE_BYTES)
@@ -232,22 +331,30 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
             places[sorted_ids[number].number] = <uint32_t> number
         if at < end and (get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at)):
             raise damaged()
+        piece = <uint32_t *> malloc((words + 1) * sizeof(uint32_t))
+        if piece == NULL:
+            raise MemoryError
+        for step in range(words):
+            if get_varint(&at, end, &value) < 0 or value > <uint64_t> count:
+                raise damaged()
+            if value == 0:
+                return None
+            piece[step] = places[value - 1]
+        if at != end:
+            return None
         begin_bits(&bits, room)
         put_golomb(&bits, swapped(words > 0), 0)
         put_bits(&bits, 0, 1)
         if words:
-            more = <int64_t> words - count
-            put_golomb(&bits, <uint64_t> more << 1 if more >= 0 else (<uint64_t> -more << 1) - 1, 0)
-        left = words
-        while left:
-            if get_varint(&at, end, &value) < 0 or value > <uint64_t> count:
-                raise damaged()
-            if value == 0 or width > 16:
-                return None
-            put_bits(&bits, places[value - 1], width)
-            left -= 1
-        return None if at != end else PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
+            put_golomb(&bits, signed_number(<int64_t> words - count), 0)
+        if words and is_few(count, False):
+            put_compact(&bits, piece, words, <int> count)
+        elif words:
+            for step in range(words):
+                put_bits(&bits, piece[step], width)
+        return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
     finally:
+        free(piece)
         free(sorted_ids)
         free(room)
 

@@ -11,14 +11,13 @@ from libc.string cimport memset
 
 cimport cython
 
-from sonicpy._native.bit_stream cimport take_bits
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.dense_records cimport is_dense_row, plain_row
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.objects cimport PLACES, Item, read_item
-from sonicpy._native.orders cimport PER_ROW, Found, Places, begin_places, damaged, next_piece, read_row
+from sonicpy._native.orders cimport PER_ROW, Found, Places, begin_places, damaged, next_piece, next_place, read_row
 from sonicpy._native.varint cimport get_varint
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_WORDS
 
@@ -185,7 +184,7 @@ cdef class Phrase(Mask):
 cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:
     """Return whether a piece of an order has a phrase; -1: it cannot be read."""
     cdef Places places
-    cdef uint64_t here, place
+    cdef uint64_t here, place = 0
     if not begin_places(&places, order.at, order.size, terms):
         return -1
     while places.pieces:
@@ -193,9 +192,7 @@ cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, u
             return -1
         here = 0
         while places.words:
-            places.words -= 1
-            place = take_bits(&places.bits, places.width)
-            if place > terms:
+            if not next_place(&places, &place):
                 return -1
             here = (here << 1 | 1) & held[place]
             if here & last:
