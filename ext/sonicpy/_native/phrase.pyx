@@ -5,7 +5,7 @@ The words of an object are read one by one, with a bit for each place of the phr
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -25,6 +25,7 @@ PHRASE_WORDS_MAX = MOST_PLACES
 
 cdef enum:
     MOST_PLACES = 64
+    ALONE_MAX = 32  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
 
 
 @cython.final
@@ -47,6 +48,8 @@ cdef class Phrase(Mask):
     cdef Py_ssize_t id_count
     cdef uint64_t last
     cdef uint32_t bucket
+    cdef int64_t asked  # the window of the object that was looked at alone
+    cdef int times
     cdef readonly uint64_t checked
 
     def __init__(self, Py_ssize_t windows, Mask among not None, reader not None, uint32_t bucket, list places not None):
@@ -54,7 +57,7 @@ cdef class Phrase(Mask):
         cdef Py_ssize_t number
         if not 0 < len(places) <= MOST_PLACES:
             raise ValueError(f"a phrase has {len(places)} words; allowed are 1 to {MOST_PLACES}")
-        self.among, self.reader, self.bucket = among, reader, bucket
+        self.among, self.reader, self.bucket, self.asked = among, reader, bucket, -1
         for number, each in enumerate(places):
             for term_id in each:
                 bits[term_id] = bits.get(term_id, 0) | 1 << number
@@ -85,7 +88,15 @@ cdef class Phrase(Mask):
 
     cdef bint holds(self, uint32_t iid) except -1:
         cdef uint64_t bits[WINDOW_WORDS]
-        return self.among.holds(iid) and self.look([iid], bits) != 0
+        cdef int64_t window = iid >> WINDOW_BITS
+        if not self.among.holds(iid):
+            return False
+        if window != self.asked:
+            self.asked, self.times = window, 0
+        self.times += 1
+        if self.times > ALONE_MAX:
+            return self.at(window)[(iid & (1 << WINDOW_BITS) - 1) >> 6] >> (iid & 63) & 1
+        return self.look([iid], bits) != 0
 
     cdef int look(self, list iids, uint64_t *bits) except -1:
         """Set the bits of those of some objects of a window, by rising IID, that hold the phrase; return whether any
