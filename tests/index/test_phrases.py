@@ -155,6 +155,7 @@ def test_without_the_order_quotes_are_words_and_a_phrase_is_refused(tmp_path: Pa
         assert found(index, "new york") == ["two"]
         (note,) = index.explain("c", "b", '"new york"', syntax="web").notes
         assert note == "1 objects have no order of words: no phrase finds them"
+        assert index.stats("c", "b")["unordered"] == 1
         index.push("c", "b", "one", "york new york")
         assert found(index, "new york") == ["one", "two"]
         assert index.explain("c", "b", "", phrase="new york").notes == ()
