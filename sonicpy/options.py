@@ -50,6 +50,14 @@ def _behind(value: Any) -> str:
     return name
 
 
+def phrase_text(value: Any) -> str:
+    """Return the words of a phrase."""
+    phrase = text_of("phrase", value)
+    if not any(map(str.isalnum, phrase)):
+        raise InvalidArgument(f"phrase is {phrase!r}; allowed are words")
+    return phrase
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -207,6 +215,11 @@ GROUP = Option(
     "only the best object of each value of this name; `size:`: of each tag that begins so", is_ours=True,
 )  # fmt: skip
 
+PHRASE = Option(
+    "phrase", Spec(phrase_text), None, "PHRASE(<words>)",
+    "only objects that hold these words next to each other, in buckets that keep the order of words", is_ours=True,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -237,6 +250,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         BUCKETS,
         FIELDS,
         GROUP,
+        PHRASE,
     ),
     "EXPLAIN": (
         LIMIT,
@@ -253,6 +267,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         BUCKETS,
         FIELDS,
         GROUP,
+        PHRASE,
     ),
     "SUGGEST": (LIMIT._replace(default=5), FILTER, BUCKETS),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),

@@ -51,6 +51,7 @@ class Search(NamedTuple):
         group: of each group, only the best object; see `sonicpy.filters.grouping`. None: there are no groups.
         how: the words by which each object answers are wanted, too.
         buckets: elements of `sonicpy.bucket_names`: buckets that are searched, too; none: hits have no bucket.
+        phrase: words that every object of the answer holds next to each other; None: there are none.
     """
 
     collection: str
@@ -78,6 +79,7 @@ class Search(NamedTuple):
     buckets: tuple[str, ...] = ()
     fields: str | None = None
     group: str | None = None
+    phrase: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -100,9 +102,14 @@ class Search(NamedTuple):
         return not (is_plain and self.group is None)
 
     @property
+    def has_words(self) -> bool:
+        """Whether the search has a text or a phrase."""
+        return bool(self.text.strip()) or self.phrase is not None
+
+    @property
     def is_by_score(self) -> bool:
         """Whether the objects of the answer are ordered by their scores."""
-        return bool(self.text.strip()) and (self.sort is None or parse_sort(self.sort).name == SCORE)
+        return self.has_words and (self.sort is None or parse_sort(self.sort).name == SCORE)
 
 
 FACET_TAGS = 100
@@ -168,6 +175,7 @@ class ExplainOptions(TypedDict, total=False):
     filter: FilterLike
     fields: FieldsLike
     group: str | None
+    phrase: str | None
 
 
 class QueryOptions(ExplainOptions, total=False):

@@ -69,6 +69,8 @@ LIKE_ONE = b2a_base64(bytes([127] * 8), newline=False).decode()
 """As the vector of "one", and unlike that of "longer"."""
 BITS = {"one": b"\xff", "form": b"\x0f", "longer": b"\x00"}
 
+ORDERED = Config.model_validate({"store": {"order": True}})
+
 EXAMPLES: dict[str, Example] = {
     "limit": Example(1),
     "offset": Example(1, is_shown=False),
@@ -89,6 +91,7 @@ EXAMPLES: dict[str, Example] = {
     "after": Example("other", is_shown=False, beside={"sort": "newest"}),
     "fields": Example("title"),
     "group": Example("m*"),
+    "phrase": Example("an engine"),
 }
 
 
@@ -140,8 +143,8 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Way]]:
 
 
 def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str, Way]]:
-    index = opened.enter_context(Part(folder / "one"))
-    parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(2)]
+    index = opened.enter_context(Part(folder / "one", ORDERED))
+    parts = [opened.enter_context(Part(folder / f"part{number}", ORDERED)) for number in range(2)]
     for oid, text in TEXTS.items():
         for each in (index, parts[part_of(oid, len(parts))]):
             each.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
@@ -149,13 +152,13 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
     places = Places(Layout(len(parts), 1, ("n1",), spread=((C, len(parts)),)))
-    recorder = Recorder(Config())
+    recorder = Recorder(ORDERED)
     spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
     yield (
         "spread bucket",
         lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))), how="how" in options),
     )
-    server = opened.enter_context(Server(folder / "server"))
+    server = opened.enter_context(Server(folder / "server", {"store.order": "true"}))
     url = f"sonic://{server.host}:{server.port}"
     for name, connect in WAYS.items():
         client = opened.enter_context(connect(url))
@@ -241,7 +244,7 @@ def test_explain_knows_what_decides_an_answer(name: str) -> None:
     assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
     if not is_shown:
         return
-    with sonicpy.open(":memory:") as index:
+    with sonicpy.open(":memory:", config=ORDERED) as index:
         for oid, words in TEXTS.items():
             index.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
         for options in (dict(beside), {**beside, name: value}):

@@ -26,6 +26,7 @@ class Analyzer:
         stops_in_any_form: bool = False,
         rules: int = 1,
         prepares: bool = False,
+        keeps_order: bool = False,
     ) -> None: ...
 
 @final

@@ -48,6 +48,7 @@ class Plan:
     full_first: bool
     left_out: Mapping[int, str]
     enough: int | None
+    phrases: tuple[tuple[bool, tuple[tuple[bytes, ...], ...]], ...]
     def __init__(
         self,
         clauses: list[Clause],

@@ -9,6 +9,7 @@ class Terms:
     typed: list[int]
     last: int
     languages: bytes
+    order: list[int] | None
     def __init__(
         self,
         words: list[bytes],

@@ -69,6 +69,7 @@ DEFAULTS = cast(
                 query_cache_mb=448,
             ),
             fst=PlainSection(graph=PlainSection(consolidate_after=180, max_size=2048, max_words=250000)),
+            order=(),
         ),
     ),
 )

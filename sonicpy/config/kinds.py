@@ -99,6 +99,13 @@ def _refuse_no_path(value: object) -> object:
     return value
 
 
+def _read_ordered(value: object) -> object:
+    folded = _fold(value)
+    if folded is True or folded == "true":
+        return (EVERY,)
+    return () if folded is False or folded == "false" else _split_words(value)
+
+
 def _read_processes(value: object) -> int | str:
     value = _refuse_boolean(_fold(value))
     if value == AUTO:
@@ -110,6 +117,8 @@ def _read_processes(value: object) -> int | str:
 
 
 AUTO = "auto"
+EVERY = "*"
+"""In a list of buckets: all of them."""
 U16_MAX = 0xFFFF
 U32_MAX = 0xFFFF_FFFF
 PROCESSES_MAX = 256
@@ -153,6 +162,11 @@ FunctionOrNone = Annotated[
     Annotated[str, Field(pattern=r"^(/[^\x00]+|[A-Za-z_][\w.]*):[A-Za-z_]\w*$")] | None,
     BeforeValidator(_empty_is_none),
     Allowed(FUNCTION),
+]
+Ordered = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^(\*|[!-~]+( [!-~]+)?)$")], ...],
+    BeforeValidator(_read_ordered),
+    Allowed('true, false, or a list of collections, and of buckets such as "messages default"'),
 ]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_split_words), Allowed("a list of words, in UTF-8")]
 Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of a folder")]

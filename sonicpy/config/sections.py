@@ -22,6 +22,7 @@ from sonicpy.config.kinds import (
     LogLevel,
     Megabytes,
     Number32,
+    Ordered,
     Origins,
     Password,
     ProcessesOrAuto,
@@ -217,3 +218,4 @@ class StoreConfig(Section):
 
     kv: KvConfig = KvConfig()
     fst: FstConfig = FstConfig()
+    order: Ordered = ()

@@ -13,6 +13,7 @@ from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str
 from sonicpy.index.ingest.exported import OTHER_KEYS
+from sonicpy.index.ingest.given_orders import order_of, order_of_export, packed_order
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -47,7 +48,7 @@ from sonicpy.store.changing.mutations import (
     UpsertTerms,
 )
 from sonicpy.store.changing.synonym_writer import ADD, REPLACE, TOO_MANY
-from sonicpy.store.fields.all_fields import DIGESTS, VECTORS
+from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.synonym_rules import pack_synonyms
 from sonicpy.store.rows.uses import check_known
@@ -118,7 +119,10 @@ class Changing:
             try:
                 if fields or field is not None:
                     named = () if field is None else self._field_of_push(field, terms)
-                    engine.push_with(PushWith(collection, bucket, oid, terms, (*fields, *named), lexer.rules))
+                    more = (*order_of(terms), *fields, *named)
+                    engine.push_with(PushWith(collection, bucket, oid, terms, more, lexer.rules))
+                elif terms.order is not None:
+                    engine.push_with_order(collection, bucket, oid, terms, packed_order(terms), lexer.rules)
                 else:
                     engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:
@@ -178,10 +182,9 @@ class Changing:
             if is_counted:
                 lexer.note_language(terms, text, lang)
             named = text_fields(given.named, partial(lexer.lex_push, lang=lang))
+            more = (*order_of(terms), *fields, *named, (DIGESTS.id, digest))
             try:
-                engine.apply(
-                    UpsertTerms(collection, bucket, oid, terms, lexer.rules, (*fields, *named, (DIGESTS.id, digest)))
-                )
+                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, more))
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:
@@ -231,7 +234,8 @@ class Changing:
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
         packed = packed_terms(terms, hidden, languages)
         engine = self._engine
-        more = self._fields_of_export(fields)
+        more = order_of_export(fields.get(ORDER.name), packed, compat=self._engine.is_compat)
+        more += self._fields_of_export(fields)
         if rules is not None:
             check_rules(rules, compat=engine.is_compat)
 

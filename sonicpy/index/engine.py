@@ -29,6 +29,7 @@ from sonicpy.store.changing.apply import is_vector
 from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
+from sonicpy.store.fields.all_fields import ORDER
 from sonicpy.store.shared_store import SharedStore
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
@@ -243,6 +244,15 @@ class Engine(TextEngine):
                 with self.read() as view:
                     ColumnCheck(view).check((push,))
                 store.apply(push)
+            self._finish_change()
+
+    def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
+        """Carry out a PUSH of terms with their order, as `push` does."""
+        with self.turn.hold():
+            if self._late is not None and self._late.is_idle:
+                self._late.begin()
+            if not self.store.push_with_order(collection, bucket, oid, terms, order, rules):
+                self.store.apply(PushWith(collection, bucket, oid, terms, ((ORDER.id, order),), rules))
             self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:

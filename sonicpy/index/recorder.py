@@ -27,9 +27,11 @@ class RecorderEngine(TextEngine):
 
     Attributes:
         record: of the last change.
+        notes_order: whether the nodes have agreed to keep the order of words.
     """
 
     record = b""
+    notes_order = False
 
     def __init__(self, config: "Config") -> None:
         super().__init__(config)
@@ -69,7 +71,10 @@ class RecorderEngine(TextEngine):
         """Return the lexer of the rules that the bucket of the next change has; see `cut_by`."""
         return self._cutter
 
-    lexer_of = read_lexer
+    def lexer_of(self, collection: str, bucket: str) -> Lexer:
+        """Return the same for a PUSH, whose terms have their order where `store.order` says so."""
+        is_kept = self.notes_order and self.keeps_order(collection, bucket)
+        return self._cutter.ordered() if is_kept else self._cutter
 
     def take_rules(self, rules: int) -> None:
         """Cut texts of new buckets by these rules from now on; compat mode has the first ones alone."""
@@ -112,9 +117,14 @@ class Recorder(TextReader, Changing):
         """For the replicas of the same node: its tables take memory."""
         return self._engine.lexer
 
-    def take_rules(self, rules: int) -> None:
-        """Cut texts of new buckets by these rules from now on, which every node has to know."""
+    def take_rules(self, rules: int, *, notes_order: bool = False) -> None:
+        """Cut texts of new buckets by these rules from now on, which every node has to know.
+
+        Args:
+            notes_order: whether every node knows the order of words.
+        """
         self._engine.take_rules(rules)
+        self._engine.notes_order = notes_order
 
     def cut_by(self, rules: int | None) -> None:
         """Cut the text of the next change by the rules of its bucket; None: by those of a new one."""

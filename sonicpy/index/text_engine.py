@@ -8,6 +8,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer
+from sonicpy.store.fields.all_fields import ORDER as WORD_ORDER
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class TextEngine(ABC):
         self.is_compat = config.server.compat == "sonic"
         self.lexer = lexer or Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
         """The lexer of the rules that a new bucket gets."""
+        self._ordered = frozenset(() if self.is_compat else config.store.order)
         self._older: dict[tuple[str, str], Lexer] = {}
         """The lexers of buckets of other rules, as far as they are known."""
 
@@ -46,7 +48,13 @@ class TextEngine(ABC):
 
     def lexer_of(self, collection: str, bucket: str) -> Lexer:
         """Return the lexer of the rules that a bucket had when it was last pushed to; the newest ones if it is new."""
-        return self.lexer if not self._older else self._older.get((collection, bucket), self.lexer)
+        lexer = self.lexer if not self._older else self._older.get((collection, bucket), self.lexer)
+        return lexer.ordered() if self._ordered and self.keeps_order(collection, bucket) else lexer
+
+    def keeps_order(self, collection: str, bucket: str) -> bool:
+        """Return whether `store.order` says that the order of the words of a bucket is kept."""
+        ordered = self._ordered
+        return bool(ordered) and ("*" in ordered or collection in ordered or f"{collection} {bucket}" in ordered)
 
     def note_rules(self, other: RulesDiffer) -> None:
         """Note the rules of a bucket, for `lexer_of`."""
@@ -81,6 +89,10 @@ class TextEngine(ABC):
             RulesDiffer: as `push`.
             InvalidArgument: the bucket does not take a field; nothing was changed.
         """
+
+    def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
+        """Take a PUSH of terms with their order, as records of the log give it; as `push_with`."""
+        self.push_with(PushWith(collection, bucket, oid, terms, ((WORD_ORDER.id, order),), rules))
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:

@@ -12,7 +12,7 @@ from sonicpy.index.search.asked_terms import asked_terms
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
-from sonicpy.index.search.web_syntax import read_web
+from sonicpy.index.search.web_syntax import plain_web, read_web, with_phrase
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.lexer.lexer import Lexer
@@ -48,7 +48,7 @@ class TextReader:
         if lang is not None:
             lang = language_of(lang)
         has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
-        has_demands = has_demands or search.fields is not None
+        has_demands = has_demands or search.fields is not None or search.phrase is not None
         if not text and not has_demands:  # of a filter alone: no language has to be guessed
             return lexer.lex_plain(text), None
         web = None
@@ -57,6 +57,9 @@ class TextReader:
                 text.encode()  # signs take texts apart: the whole one is checked
                 web = read_web(text, fields)
                 text = text if web.is_plain else web.wanted()
+            if search.phrase is not None:
+                web = with_phrase(plain_web(text) if web is None else web, search.phrase)
+                text = web.wanted()
             terms, code = lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:
             raise not_unicode("text", error) from error

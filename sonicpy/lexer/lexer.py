@@ -86,6 +86,8 @@ class Lexer:
         self._stores_plain = not (self._lists_decide or self._is_stemming)
         """Whether the terms that PUSH stores do not depend on the language, except for the case of i."""
         self._segmenters = Segmenters()
+        self._keeps_order = False
+        self._ordered: Lexer | None = None
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
         self._sonic_guesser = SonicGuesser(self._lists) if compat else None
@@ -118,9 +120,21 @@ class Lexer:
                 raise KeyError(rules)
             found = copy(self)
             found.rules = rules
+            found._ordered = None
             found._analyzer = found._default_analyzer()
             found._bind_none()
             self._by_rules[rules] = found
+        return found
+
+    def ordered(self) -> "Lexer":
+        """Return the same lexer, whose terms have their order."""
+        found = self._ordered
+        if found is None:
+            found = copy(self)
+            found._keeps_order = True
+            found._analyzer = found._default_analyzer()
+            found._bind_none()
+            self._ordered = found
         return found
 
     def _default_analyzer(self) -> Analyzer:
@@ -135,6 +149,7 @@ class Lexer:
             words_of_run=self._segmenters.words_of_run,
             rules=self.rules,
             prepares=self.prepares,
+            keeps_order=self._keeps_order,
         )
 
     def _sonic_analyzer(self) -> Analyzer:

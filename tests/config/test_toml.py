@@ -63,6 +63,7 @@ def test_every_setting_with_an_effect_is_written() -> None:
     found = {
         f"{prefix}{name}"
         for prefix, table in (
+            ("store.", {name: value for name, value in tables["store"].items() if not isinstance(value, dict)}),
             ("store.kv.", tables["store"]["kv"]),
             ("store.fst.pool.", tables["store"]["fst"]["pool"]),
             ("store.fst.graph.", tables["store"]["fst"]["graph"]),

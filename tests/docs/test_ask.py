@@ -13,6 +13,7 @@ from sonicpy.server.connections import dispatch
 from tests.docs.pages import DOCS, blocks
 
 PAGE = DOCS / "ask.md"
+OPENED = 'sonicpy.open("./data/ask", config={"store.order": True})'
 EXAMPLES = {
     "limit": '"weather", limit=1',
     "offset": '"weather", limit=1, offset=1',
@@ -36,6 +37,7 @@ EXAMPLES = {
     "buckets": '"lisbon" BUCKETS(default)',
     "fields": '"weather", fields="title"',
     "group": '"weather", group="visits"',
+    "phrase": '"hotel", phrase="new hotel"',
 }
 """An example of each option: arguments of `query`, or the end of a line for an option of the wire alone."""
 
@@ -43,8 +45,11 @@ EXAMPLES = {
 @pytest.fixture(scope="module")
 def index() -> Iterator[sonicpy.Index]:
     first = next(block for block in blocks(PAGE) if block.language == "python")
-    with sonicpy.open(":memory:") as opened:
-        exec(first.code.replace('sonicpy.open("./data/ask")', "opened"), {"opened": opened, "sonicpy": sonicpy})
+    with sonicpy.open(":memory:", config={"store.order": True}) as opened:
+        exec(
+            first.code.replace(OPENED, "opened"),
+            {"opened": opened, "sonicpy": sonicpy},
+        )
         yield opened
 
 
@@ -89,7 +94,10 @@ def test_the_signs_mean_what_the_page_says(index: sonicpy.Index) -> None:
 
 
 if __name__ == "__main__":
-    with sonicpy.open(":memory:") as made:
+    with sonicpy.open(":memory:", config={"store.order": True}) as made:
         code = next(block for block in blocks(PAGE) if block.language == "python").code
-        exec(code.replace('sonicpy.open("./data/ask")', "opened"), {"opened": made, "sonicpy": sonicpy})
+        exec(
+            code.replace(OPENED, "opened"),
+            {"opened": made, "sonicpy": sonicpy},
+        )
         print(table(made), end="")

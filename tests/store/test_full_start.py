@@ -13,7 +13,7 @@ from sonicpy import Index
 from tests.disk import disk, fill
 
 PAGE_BYTES = 4096
-ENOUGH_PAGES = 60
+ENOUGH_PAGES = 64
 GATE_PAGES = (0, 1, 12, 14, 16, 44)
 USE = """
 import sys

@@ -66,19 +66,20 @@ cdef class Analyzer:
         whole_pieces: a piece is one word, even if its normal form contains blanks (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
         rules: 1: those of version 1.0. 8: emoji and some symbols are words, and C++, C# and .NET are, beside c and net.
+        keeps_order: terms have their order.
         prepares: characters are replaced as ext/tables/prepared.py says before words are cut.
     """
 
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
-    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form, _is_newer, _prepares
+    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form, _is_newer, _prepares, _keeps_order
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
         bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
         bint marks_are_words=False, bint rules_special=False, bint whole_pieces=False, bint stops_in_any_form=False,
-        int rules=1, bint prepares=False,
+        int rules=1, bint prepares=False, bint keeps_order=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -94,7 +95,7 @@ cdef class Analyzer:
         self._whole_pieces = whole_pieces
         self._stops_in_any_form = stops_in_any_form
         self._is_newer = rules >= NEWER
-        self._prepares = prepares
+        self._prepares, self._keeps_order = prepares, keeps_order
 
 
 @cython.final
@@ -149,6 +150,7 @@ cdef class BoundAnalyzer:
         if collector is None:
             collector = Collector()
         collector._text = utf8
+        collector._order = [] if analyzer._keeps_order else None
         if analyzer._patterns:
             self.add_all(collector, utf8, size)
         else:
@@ -228,7 +230,7 @@ cdef class BoundAnalyzer:
                         if end - at > LONG_BYTES and self._joints:
                             self.add_parts(terms, text + at, end - at)
                         if dot + 1 == at and dot >= 0 and end - at > 1:
-                            self.add_piece(terms, text + dot, end - dot, flags)
+                            self.add_beside(terms, text + dot, end - dot, flags)
                         began, behind = at, end
                     at = end
                     continue
@@ -240,7 +242,7 @@ cdef class BoundAnalyzer:
                 elif (text[at] == c"+" or text[at] == c"#") and at == behind and newer:
                     end = signed_end(text, size, began, at)
                     if end > at:
-                        self.add_piece(terms, text + began, end - began, flags)
+                        self.add_beside(terms, text + began, end - began, flags)
                         at = behind = end
                         continue
                 at += 1
@@ -259,7 +261,7 @@ cdef class BoundAnalyzer:
                     if end - at > LONG_BYTES:
                         self.add_parts(terms, text + at, end - at)
                 if dot + 1 == at and dot >= 0:
-                    self.add_piece(terms, text + dot, end - dot, flags)
+                    self.add_beside(terms, text + dot, end - dot, flags)
                 began, behind = at, end
             elif newer and text[at] >= 0x80:
                 kind = <uint8_t> ruled_kind(decode(text, at, &width))
@@ -271,6 +273,12 @@ cdef class BoundAnalyzer:
         if words:
             terms._word_end = text + behind
         return words
+
+    cdef int add_beside(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:
+        """Add another form of the word before, which is at its place."""
+        terms._shares_place = True  # after an exception no text uses this collector
+        self.add_piece(terms, piece, size, flags)
+        terms._shares_place = False
 
     cdef int add_joints(self, Collector terms, const uint8_t *word, Py_ssize_t size, uint8_t flags) except -1:
         """Add the hidden term that names the parts of a word in camelCase, if it is one."""
@@ -377,6 +385,7 @@ cdef class BoundAnalyzer:
         pieces = None
         if letters > 1 and self._analyzer._words_of_run is not None:
             pieces = self._analyzer._words_of_run(PyUnicode_DecodeUTF8(<const char *> run, size, NULL))
+        terms._shares_place = letters > 1  # the places of a run are those of its letters
         if pieces:
             for piece in pieces:
                 self.add_segment(terms, piece, flags)
@@ -384,6 +393,7 @@ cdef class BoundAnalyzer:
             self.add_piece(terms, run, size, flags)
         else:
             terms._newest = -1
+        terms._shares_place = False
         if letters == 1:
             return 0
         newest = terms._newest

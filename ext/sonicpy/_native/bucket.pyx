@@ -10,6 +10,7 @@ from sonicpy._native.add_terms cimport AddTerms, begin_add_terms
 from sonicpy._native.cut_terms cimport CutTerms, begin_cut_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
 from sonicpy._native.name_map cimport NameMap, name_hash
+from sonicpy._native.object_change cimport ADD
 from sonicpy._native.objects cimport PLACES, BufferedRow
 from sonicpy._native.object_record cimport ObjectRecord, empty_record
 from sonicpy._native.term_cache cimport TermCache
@@ -149,6 +150,11 @@ cdef class PushWriter:
             block) pairs, the keys of blocks to delete, and if the object became shorter (term id, tf) of its postings
             whose impacts are stored.
         end_digest: called with the IID of an object that a PUSH changed.
+
+    Attributes:
+        keeps_ids: note the ids of the terms of each text.
+        ids: of the terms of the last text, if they are noted.
+        added: those of them that the object, if it was there, did not hold.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -157,6 +163,8 @@ cdef class PushWriter:
     cdef Lengths _lengths
     cdef object _read_names, _find_among, _read_words, _read_blocks, _write, _read_terms, _write_cut, _end_digest
     cdef bint _by_association, _letters
+    cdef public bint keeps_ids
+    cdef readonly list ids, added
 
     def __cinit__(
         self,
@@ -219,7 +227,11 @@ cdef class PushWriter:
             self._letters,
         )
         if not self.change_postings(change, found is None):
+            if self.keeps_ids:
+                self.keep_ids(change, found is None)
             return True
+        if self.keeps_ids:
+            self.keep_ids(change, found is None)
         if found is not None:
             rewritten = change.term_ids()
         if change._next_term != counters.next_term:
@@ -277,10 +289,21 @@ cdef class PushWriter:
             change.take_blocks(self._read_blocks(needed) if needed else [])
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
+        if self.keeps_ids:
+            self.keep_ids(change, False)
         if change.changed or cut is not None:
             change._record = record.without(gone)
             self.write_replaced(iid, record, change, cut)
         return iid
+
+    cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
+        """Note the ids of the terms of a text."""
+        cdef Py_ssize_t number
+        self.ids = [change._edits[number].held.term_id for number in range(change._count)]
+        self.added = [] if is_new else [
+            change._edits[number].held.term_id for number in range(change._count) if change._edits[number].step == ADD
+        ]
+        return 0
 
     cdef CutTerms begin_cut(self, uint64_t iid, list gone, ObjectRecord record):
         """Change the rows and the blocks of the terms, by their ids, that an object loses."""

@@ -36,6 +36,7 @@ cdef class Plan:
     cdef readonly double average, exponent
     cdef readonly bint full_first
     cdef readonly object left_out, enough
+    cdef public tuple phrases
 
 
 cdef list words_of(Plan plan)

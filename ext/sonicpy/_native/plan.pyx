@@ -122,6 +122,10 @@ cdef class Plan:
         full_first: objects that hold every term that brings come first.
         left_out: number of a term that is left out -> the reason.
         enough: a term held by this many objects is not expanded; None: no such limit.
+
+    Attributes:
+        phrases: of each, whether it is needed even where no order is kept, and for each of its places the words that
+            may be there.
     """
 
     def __init__(
@@ -133,6 +137,7 @@ cdef class Plan:
         self.full_first = full_first
         self.left_out = left_out
         self.enough = enough
+        self.phrases = ()
 
     @property
     def ceiling(self) -> float:

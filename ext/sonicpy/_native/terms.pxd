@@ -18,6 +18,7 @@ cdef class Terms:
     cdef readonly list typed
     cdef readonly Py_ssize_t last
     cdef public bytes languages
+    cdef public list order
 
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------
@@ -66,12 +67,15 @@ cdef class Collector:
     cdef int32_t _newest  # the entry of the last word that was added; -1: none, or it was left out
     cdef const uint8_t *_text  # its beginning
     cdef const uint8_t *_word_end  # where the newest word ends in it
+    cdef list _order  # the entries of the words that have a place of their own; None: it is not kept
+    cdef bint _shares_place  # words are at the place of others
 
     cdef int widen(self, Py_ssize_t size) except -1
     cdef int grow(self) except -1
     cdef bint is_small(self) noexcept
     cdef void clear(self) noexcept
     cdef Terms finish(self, const uint8_t *end)
+    cdef int note_place(self, uint8_t flags) except -1
 
     cdef inline uint8_t *room(self, Py_ssize_t size) except NULL:
         """Return room for `size` bytes; they count only once `add` takes them."""
@@ -90,7 +94,7 @@ cdef class Collector:
                 entry.count += 1
                 entry.flags &= flags | F_SPECIAL  # an ordinary word gives the same term
                 self._newest = self._slots[slot]
-                return 0
+                return 0 if self._order is None else self.note_place(flags)
             slot = (slot + 1) & self._mask
         if self._count == self._entry_capacity:
             self.grow()
@@ -109,4 +113,4 @@ cdef class Collector:
         self._newest = <int32_t> self._count
         self._count += 1
         self._used += size
-        return 0
+        return 0 if self._order is None else self.note_place(flags)

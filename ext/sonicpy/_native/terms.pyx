@@ -38,6 +38,7 @@ cdef class Terms:
         last: the place of the term that the text ends in; -1: it ends in a blank or a sign, or in a word left out.
         languages: of the text, as the bucket counts them: a code, or "eng 12,deu 3" for several texts; empty: the text
             is not counted.
+        order: the number of the term of each word, one behind the other; None: it was not asked for.
     """
 
     def __cinit__(self):
@@ -141,6 +142,12 @@ cdef class Collector:
         self._newest = -1
         self._word_end = NULL
 
+    cdef int note_place(self, uint8_t flags) except -1:
+        """Note the place of the newest word, unless it is a part of another one."""
+        if not flags & F_PART and not self._shares_place:
+            self._order.append(self._newest)
+        return 0
+
     cdef Terms finish(self, const uint8_t *end):
         """Return the terms that were added; `end`: of the text."""
         cdef Py_ssize_t number
@@ -167,4 +174,5 @@ cdef class Collector:
         terms.flags = flags
         terms.typed = typed
         terms.last = self._newest if self._word_end == end else -1
+        terms.order = self._order
         return terms

@@ -46,6 +46,7 @@ from sonicpy.store.rows.uses import KNOWN
 
 if TYPE_CHECKING:
     from sonicpy.index.recorder import Recorder
+from sonicpy.store.rows.uses import ORDER
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ class Node:
     def write_as(self, agreed: Agreement) -> None:
         """Write entries, and cut the texts of new buckets, as the nodes have agreed from now on."""
         self.writers.write_as(agreed)
-        self.recorder.take_rules(rules_of(agreed))
+        self.recorder.take_rules(rules_of(agreed), notes_order=ORDER in agreed.names)
 
     def figures(self) -> list[LabelledFigures]:
         """Return the figures of each partition for the metrics."""

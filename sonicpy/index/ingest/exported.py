@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonicpy.store.changing.mutations import ChangeFields
-from sonicpy.store.fields.all_fields import FACTS, TEXTS, VECTORS
+from sonicpy.store.fields.all_fields import FACTS, ORDER, TEXTS, VECTORS
 from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.uses import check_known
 
 USES, FACTS_KEY, FIELDS_KEY, SYNONYMS_KEY = "uses", "facts", "fields", "synonyms"
 TERMS_KEYS = frozenset({"terms", "hidden"})
-OTHER_KEYS = frozenset({"tags", "values", VECTORS.name, TEXTS.name})
+OTHER_KEYS = frozenset({"tags", "values", VECTORS.name, TEXTS.name, ORDER.name})
 """Keys of an object beside those of its terms."""
 
 

@@ -19,6 +19,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.digests import count_digests
 from sonicpy.store.rows.keys import is_staged
+from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, unpack_tag_counts
 from sonicpy.store.rows.uses import TAGS
 from sonicpy.store.views.view import View
@@ -104,6 +105,8 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
         figures["rules"] = view.rules(state.bucket)
         if digests := count_digests(view.transaction, state.bucket):
             figures["digests"] = digests
+        if (ordered := view.fact(state.bucket, ORDERED)) is not None:
+            figures["unordered"] = state.objects - ordered_in(ordered)
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending

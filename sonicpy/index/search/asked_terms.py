@@ -85,7 +85,18 @@ class _Reader:
             either=tuple(_within(either)),
             free=tuple(sorted(free)),
             refused=tuple(word for word, _ in refused),
+            phrases=tuple(self._phrases(web)),
         )
+
+    def _phrases(self, web: WebQuery) -> Iterator[tuple[bool, tuple[str, ...]]]:
+        """Yield the words of the phrases that are no alternatives."""
+        for either in web.items:
+            item = either[0]
+            if len(either) == 1 and item.kind == PHRASE and item.sign != REFUSED:
+                terms = self._lexer.ordered().lex_query(item.text, self._code)[0]
+                words = tuple(terms.words[number].decode() for number in terms.order or ())
+                if len(words) > 1 or item.is_option:
+                    yield item.is_option, words
 
     def _alone(self, web: WebQuery) -> Iterator[int]:
         """Yield the terms that are wanted by themselves, not as alternatives."""

@@ -40,6 +40,7 @@ class Demands(NamedTuple):
         refused: words that no object may hold.
         fields: the names of texts with their weights; None: none was given.
         inside: terms, and refused words behind them, that look in one named text alone, each with its name.
+        phrases: words that follow each other, each with whether a bucket that keeps no order is refused.
     """
 
     match: str = "auto"
@@ -52,6 +53,7 @@ class Demands(NamedTuple):
     refused: tuple[RefusedWord, ...] = ()
     fields: tuple[tuple[str, float | None], ...] = ()
     inside: tuple[tuple[int, str], ...] = ()
+    phrases: tuple[tuple[bool, tuple[str, ...]], ...] = ()
 
     def signed(self) -> set[int]:
         """Return the terms that an object has to hold because of their signs, alone or as alternatives."""
@@ -97,5 +99,6 @@ def unpack_demands(packed: Sequence[Any]) -> Demands:
         tuple((has_to, tuple(map(tuple, alternatives))) for has_to, alternatives in either),
         tuple(free),
         tuple(RefusedWord(*one) for one in refused),
-        *(tuple(map(tuple, pairs)) for pairs in more),
+        *(tuple(map(tuple, pairs)) for pairs in more[:2]),
+        *(tuple((is_needed, tuple(words)) for is_needed, words in phrases) for phrases in more[2:]),
     )

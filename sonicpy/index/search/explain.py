@@ -113,7 +113,7 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         rows = _rows(plan, lexicon)
         if passing.masks is not None:
             unfiltered = find_by(plan, lexicon, 0, config.store.kv.retain_word_objects, total=True).total
-    elif lexicon is not None and passing.masks is not None and not analysed.search.text.strip():
+    elif lexicon is not None and passing.masks is not None and not analysed.search.has_words:
         hits, total = _hits_by_filter(lexicon, analysed.search)
         unfiltered = sum(state.objects for state in states)
     return Explanation(
@@ -129,7 +129,9 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         hits=hits,
         total=total,
         whole=whole,
-        notes=notes_of(analysed.search.text, analysed.search.syntax, analysed.fields),
+        notes=notes_of(
+            analysed.search.text, analysed.search.syntax, analysed.fields, _unordered(lexicon), analysed.search.phrase
+        ),
         filter=analysed.search.filter,
         group=analysed.search.group,
         unfiltered=unfiltered,
@@ -137,6 +139,14 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         unseen_words=not config.search.live_words and any(state.pending_seq > state.graph_seq for state in states),
         buckets=tuple(lexicon.names) if isinstance(lexicon, UnitedLexicon) else (),
     )
+
+
+def _unordered(lexicon: AnyLexicon | None) -> int | None:
+    if lexicon is None:
+        return None
+    from sonicpy.index.search.phrases import unordered  # noqa: PLC0415  loaded when it is needed
+
+    return unordered(part.reader for part in parts_of(lexicon))
 
 
 def analysis(config: "Config", rules: int = FIRST) -> Analysis:

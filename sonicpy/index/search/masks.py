@@ -8,10 +8,8 @@ from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy.filters.conditions import All, Among, Any, Condition, HasTag, Not, Range, Within, literals
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader, window_count
 from sonicpy.values import pack_point
-
-WINDOW_BITS = 12
 
 
 class Masks:
@@ -123,11 +121,6 @@ def everybody(reader: BucketReader, condition: Condition | None) -> Mask:
 def alive(reader: BucketReader) -> Mask:
     """Return the objects of a bucket."""
     return Alive(window_count(reader), reader.length_masks(), reader.wordless())
-
-
-def window_count(reader: BucketReader) -> int:
-    """Return the number of windows of a bucket."""
-    return (max(len(reader.lengths()), reader.state.next_iid) >> WINDOW_BITS) + 1
 
 
 def holds_strangers(condition: Condition) -> bool:

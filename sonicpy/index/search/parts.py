@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
-from sonicpy._native.find import bind, find_top, parts, shown_scores
+from sonicpy._native.find import bind as bind_plan
+from sonicpy._native.find import find_top, parts, shown_scores
+from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan, Slot
 from sonicpy._native.query_state import QueryState
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -176,6 +178,17 @@ class Page:
     def scores(self) -> list[float]:
         """The scores of the objects for users: one number that combines kind and score."""
         return shown_scores(list(self._found), self._ceiling, WHOLLY, HIGHEST_SHARE)
+
+
+def bind(
+    plan: Plan, reader: BucketReader, newest: int = 0, *, apart: bool = False, mask: Mask | None = None
+) -> QueryState:
+    """Return a plan bound to a bucket, with the phrases of the plan; see `_native.find.bind`."""
+    if plan.phrases and not apart:
+        from sonicpy.index.search.phrases import masked  # noqa: PLC0415  loaded when it is needed
+
+        mask = masked(plan, reader, mask)
+    return bind_plan(plan, reader, newest, apart=apart, mask=mask)
 
 
 def find(query: QueryState, wanted: int, *, total: bool = False, floor: tuple[int, float] | None = None) -> Part:

@@ -75,9 +75,11 @@ def only_whole(plan: Plan) -> Plan | None:
         else Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how in WHOLE_WORDS])
         for clause in plan.clauses
     ]
-    return Plan(
+    whole = Plan(
         clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
     )
+    whole.phrases = plan.phrases
+    return whole
 
 
 # -- for JSON ----------------------------------------------------------------------------------------------------------
@@ -92,14 +94,23 @@ def to_plain(plan: Plan) -> list[Any]:
     rows = [_rows(clause) for clause in plan.clauses if not clause.role & FORBIDDEN]
     refused = [_rows(clause) for clause in plan.clauses if clause.role & FORBIDDEN]
     plain = [list(chain(*rows)), plan.average, plan.exponent, plan.full_first, plan.ceiling]
+    if plan.phrases:
+        phrases = [[needed, [[word.decode() for word in some] for some in places]] for needed, places in plan.phrases]
+        return [*plain, list(chain(*refused)), phrases]
     return [*plain, list(chain(*refused))] if refused else plain
 
 
 def of_plain(plain: Sequence[Any]) -> Plan:
     """Return the plan that `to_plain` made plain."""
     rows, average, exponent, full_first, _, *more = plain
-    clauses = [*_clauses(rows, 0), *(clause for refused in more for clause in _clauses(refused, FORBIDDEN))]
-    return Plan(clauses, average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
+    clauses = [*_clauses(rows, 0), *(clause for refused in more[:1] for clause in _clauses(refused, FORBIDDEN))]
+    plan = Plan(clauses, average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
+    plan.phrases = tuple(
+        (needed, tuple(tuple(word.encode() for word in some) for some in places))
+        for phrases in more[1:]
+        for needed, places in phrases
+    )
+    return plan
 
 
 def _rows(clause: Clause) -> Iterator[list[Any]]:

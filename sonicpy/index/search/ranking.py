@@ -57,7 +57,7 @@ FoundPart = Union[Part, "SonicPart", SeveralParts]
 
 
 def fielded(planner: Planner) -> Planner:
-    """Return a planner whose plans the fields of a query change."""
+    """Return a planner whose plans have the fields and the phrases of a query."""
 
     def plan(
         statistics: Statistics,
@@ -66,7 +66,12 @@ def fielded(planner: Planner) -> Planner:
         matching: Matching | None,
         fills: Fills = never,
     ) -> Plan:
-        return with_fields(planner(statistics, terms, search, matching, fills), terms)
+        made = with_fields(planner(statistics, terms, search, matching, fills), terms)
+        if (demands := demands_of(terms)) is not None and demands.phrases:
+            from sonicpy.index.search.phrases import with_phrases  # noqa: PLC0415  loaded when it is needed
+
+            return with_phrases(made, terms)
+        return made
 
     return plan
 

@@ -24,13 +24,13 @@ from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
-from sonicpy.index.search.masks import everybody, mask_of, unmet, window_count
+from sonicpy.index.search.masks import everybody, mask_of, unmet
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import bind
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, plan_of
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, in_buckets, parts_of
 from sonicpy.search import Search
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader, window_count
 from sonicpy.values import pack_point
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def wanted_of(
     check_ranking(config)
     check_together(lexicon, config)
     plan = None
-    if search.text.strip():
+    if search.has_words:
         if not len(terms) and asks_nothing(terms):
             return []
         plan = plan_of(lexicon, terms, config, matching)

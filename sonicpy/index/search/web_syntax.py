@@ -24,7 +24,9 @@ ITEMS_MAX, MANY_MAX = 64, 4
 """A text with more items that are not plain words has no syntax: all of it is words. Nor has one with more items that
 represent many words."""
 
-PHRASE_IS_WORDS = "quotes mean all of these words, in any order: the bucket does not keep the order of words"
+PHRASE_IS_WORDS = (
+    "quotes mean all of these words, in any order, where the bucket does not keep the order of words (store.order)"
+)
 MANY_ITEMS = f"more than {ITEMS_MAX} signs, or {MANY_MAX} with *: all of the text counts as words"
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
@@ -54,6 +56,7 @@ class WebItem(NamedTuple):
         sign: REQUIRED, REFUSED, or empty.
         start, end: its place in the text.
         field: the name of the text that it looks in; "": all of them.
+        is_option: it is the value of the option PHRASE, not a part of the text.
     """
 
     kind: str
@@ -62,6 +65,7 @@ class WebItem(NamedTuple):
     start: int
     end: int
     field: str = ""
+    is_option: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -110,6 +114,18 @@ def read_web(text: str, fields: Container[str] = ()) -> WebQuery:
     return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
 
 
+def with_phrase(web: WebQuery, phrase: str) -> WebQuery:
+    """Return a text with the phrase of the option PHRASE behind it."""
+    start = len(web.text) + 1
+    item = WebItem(PHRASE, phrase, REQUIRED, start, start + len(phrase), is_option=True)
+    return WebQuery([*web.items, [item]], web.text, web.notes)
+
+
+def plain_web(text: str) -> WebQuery:
+    """Return a text without syntax as items: all of it is words."""
+    return WebQuery([[WebItem(WORDS, text, "", 0, len(text))]] if text else [], text, ())
+
+
 def wanted_text(text: str, syntax: str, fields: Container[str] = ()) -> str:
     """Return the text of a query without refused items and without signs, by a value of the option SYNTAX."""
     if syntax != "web" or (web := read_web(text, fields)).is_plain:
@@ -117,9 +133,23 @@ def wanted_text(text: str, syntax: str, fields: Container[str] = ()) -> str:
     return web.wanted()
 
 
-def notes_of(text: str, syntax: str, fields: Container[str] = ()) -> tuple[str, ...]:
-    """Return the notes on a text that is read by a value of the option SYNTAX."""
-    return read_web(text, fields).notes if syntax == "web" else ()
+def notes_of(
+    text: str, syntax: str, fields: Container[str] = (), unordered: int | None = None, phrase: str | None = None
+) -> tuple[str, ...]:
+    """Return the notes on a text that is read by a value of the option SYNTAX, and on a phrase beside it.
+
+    Args:
+        unordered: how many objects have no order of words; None: the order is not kept, or this is not known.
+        phrase: the value of the option PHRASE.
+    """
+    notes = read_web(text, fields).notes if syntax == "web" else ()
+    if unordered is None:
+        return notes
+    late = f"{unordered} objects have no order of words: no phrase finds them"
+    if phrase is not None and unordered and PHRASE_IS_WORDS not in notes:
+        notes = (*notes, late)
+    changed = (late if note == PHRASE_IS_WORDS else note for note in notes)
+    return tuple(note for note in changed if unordered or note != late)
 
 
 def _items(text: str) -> Iterator[WebItem]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.changing.bucket_writer import writer_of
+from sonicpy.store.changing.bucket_writer import BucketWriter, writer_of
 from sonicpy.store.changing.mutations import (
     ChangeFields,
     ChangeSynonyms,
@@ -21,7 +21,7 @@ from sonicpy.store.changing.mutations import (
 )
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
 from sonicpy.store.changing.synonym_writer import set_synonyms
-from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, TAGS, TEXTS, VALUES, VECTORS
+from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, ORDER, TAGS, TEXTS, VALUES, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.digests import NO_DIGEST
@@ -92,6 +92,8 @@ def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
     if view.removals:
         settle(view, collection, bucket, oid)
     writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
+    if fields[0][0] == ORDER.id:
+        return _push_with_order(writer, mutation, new)
     is_done = writer.push_with_vector(oid, terms, fields[0][1], new=new) if is_vector(fields) else None
     if is_done is None and not writer.push(oid, terms, new=new) or is_done is False:
         return 1
@@ -100,6 +102,18 @@ def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
     if is_done:
         return 0
     for id, value in fields:
+        FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
+    return 0
+
+
+def _push_with_order(writer: BucketWriter, mutation: PushWith, new: bool) -> int:
+    """Carry out `_push_with` where the first field is the order of the words."""
+    _, _, oid, terms, ((_, order), *others), _ = mutation
+    if not writer.push_with_order(oid, terms, order, new=new):
+        return 1
+    if terms.languages:
+        writer.count_languages(terms.languages)
+    for id, value in others:
         FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
     return 0
 
@@ -154,11 +168,17 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
 def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
     collection, bucket, oid, terms, rules, fields = mutation
     writer = writer_of(view, collection, bucket, rules)
+    order = fields[0][1] if fields and fields[0][0] == ORDER.id else None
+    if order is not None:
+        writer.keep_orders()  # from before the change, which notes the ids of the terms
     iid = writer.replace(oid, terms)
     if terms.languages:
         writer.count_languages(terms.languages)
     digest = NO_DIGEST
+    writer.replace_order(iid, order)
     for id, value in fields:
+        if id == ORDER.id:
+            continue
         if id == DIGESTS.id:
             digest = value
         else:

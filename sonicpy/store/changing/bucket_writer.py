@@ -25,12 +25,14 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
 from sonicpy.store.rows.numbered_terms import drop_terms
+from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
+    from sonicpy.store.changing.order_writer import OrderWriter
     from sonicpy.store.views.write_view import WriteView
 
 
@@ -51,11 +53,15 @@ class BucketWriter:
         """By which its texts are cut."""
         self._letters = counts_letters(self.rules)
         writer = self._tables.push_writer(letters=self._letters)
+        self._pushes = writer
         self.push = writer.push
         """Add the terms of a text to an object; see `PushWriter.push`."""
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
+        self._orders: OrderWriter | None = None
+        if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
+            self.keep_orders()
 
     @cached_property
     def tags(self) -> TagWriter:
@@ -81,6 +87,46 @@ class BucketWriter:
             if not waiting:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
+
+    def keep_orders(self) -> "OrderWriter":
+        """Change the orders of objects with their words, from now on."""
+        if self._orders is None:
+            from sonicpy.store.changing.order_writer import OrderWriter  # noqa: PLC0415  loaded when it is needed
+
+            self.push = self._push_without_order
+            self._orders = OrderWriter(self.view, self.state, self._pushes)
+        return self._orders
+
+    def push_with_order(self, oid: str, terms: Terms, given: bytes | None, *, new: bool = False) -> bool:
+        """Add the terms of a text to an object, as `push` does, and the order of its words.
+
+        Args:
+            given: as records of the log give an order; None: the text has none.
+        """
+        orders = self.keep_orders()
+        next_iid = self.state.next_iid
+        if not self._pushes.push(oid, terms, new=new):
+            return False
+        if self.state.next_iid == next_iid:
+            iid = self.iid_of(oid)
+            assert iid is not None
+            orders.add(iid, given)
+        elif given is not None:
+            orders.begin(next_iid, given)
+        return True
+
+    def _push_without_order(self, oid: str, terms: Terms, *, new: bool = False) -> bool:
+        return self.push_with_order(oid, terms, None, new=new)
+
+    def replace_order(self, iid: int, given: bytes | None) -> None:
+        """Give an object the order of the text that `replace` gave it; None: it has none."""
+        if given is not None or self._orders is not None:
+            self.keep_orders().replace(iid, given)
+
+    def drop_order(self, iid: int) -> None:
+        """Take the order from an object."""
+        if self._orders is not None:
+            self._orders.drop(iid)
 
     def push_with_vector(self, oid: str, terms: Terms, packed: bytes, *, new: bool = False) -> bool | None:
         """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None: it
@@ -145,6 +191,7 @@ class BucketWriter:
             return self._remove(iid, record, self._words(record), are_held=True)
         bucket = self.state.bucket
         self.view.digests.end(bucket, iid)
+        self.drop_order(iid)
         parts = record.parts(terms)
         self._transaction.put_many(
             REMOVED, [(removed_key(bucket, iid, place), part) for place, part in enumerate(parts)]
@@ -244,8 +291,11 @@ class BucketWriter:
         if len(record) == change.removed and not keeps_object:  # also an object that never held a word
             self._drop_object(iid, record)
         elif change.removed:
+            before = [] if self._orders is None else record.term_ids()
             left = change.record() or ObjectRecord.empty(record.oid, self.view.by_association).pack()
             self._tables.put_record(iid, left)
+            if self._orders is not None:
+                self._orders.take(iid, before)
             length = record.length + change.length_change
             self.view.lengths_to_change(state.bucket)[iid] = pack_length(length)
             if not self.view.by_association:

@@ -40,16 +40,17 @@ DIGESTS: Final = 15
 VECTORS: Final = 16
 TAGS: Final = 17
 COLUMNS: Final = 18
+ORDERS: Final = 19
 
 TABLE_NAMES: Final = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed", b"removed", b"facts", b"digests", b"vectors", b"tags", b"columns",
+    b"oids", b"pending", b"doomed", b"removed", b"facts", b"digests", b"vectors", b"tags", b"columns", b"orders",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
 BUCKET_TABLES: Final = (
     WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, DIGESTS, VECTORS, TAGS,
-    COLUMNS,
+    COLUMNS, ORDERS,
 )  # fmt: skip
 
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed

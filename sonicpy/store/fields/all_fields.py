@@ -6,6 +6,7 @@ from typing import Final
 from sonicpy.store.fields.digest_field import Digests
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
+from sonicpy.store.fields.order_field import WordOrders
 from sonicpy.store.fields.tag_field import Tags
 from sonicpy.store.fields.term_field import Terms
 from sonicpy.store.fields.text_field import Texts
@@ -19,8 +20,11 @@ VECTORS: Final = Vectors()
 TAGS: Final = Tags()
 VALUES: Final = Values()
 TEXTS: Final = Texts()
+ORDER: Final = WordOrders()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS, TEXTS)}
+FIELDS: Final[dict[int, Field]] = {
+    field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS, TEXTS, ORDER)
+}
 """By the number in records; terms come first."""
 
 

@@ -16,14 +16,15 @@ from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import fact_key
 from sonicpy.store.rows.meta import uses_of
 from sonicpy.store.rows.named_words import TEXT_NAMES
+from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TEXT_COUNTS
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
 
 HEAD = Struct("<BI")
-OF_OBJECTS = frozenset((TAG_COUNTS, COLUMN_NAMES, TEXT_COUNTS, TEXT_NAMES))
-"""Kinds that follow from the tags, values and named texts of objects."""
+OF_OBJECTS = frozenset((TAG_COUNTS, COLUMN_NAMES, TEXT_COUNTS, TEXT_NAMES, ORDERED))
+"""Kinds that follow from the tags, values, named texts and orders of objects."""
 KEY_BYTES = 5
 """Of a bucket and a kind."""
 

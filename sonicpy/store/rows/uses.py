@@ -19,6 +19,7 @@ VALUES: Final = "values"
 TEXTS: Final = "texts"
 SYNONYMS: Final = "synonyms"
 GRAPHLESS: Final = "graphless"
+ORDER: Final = "order"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
@@ -31,6 +32,7 @@ KNOWN: Final[dict[str, str]] = {
     TEXTS: "named texts of objects: rows of words, postings and tags under numbers of buckets from 3 * 2**30 on",
     SYNONYMS: "synonyms of collections: two rows of `meta` for each; records of kind 10",
     GRAPHLESS: "small buckets that were consolidated without a word graph",
+    ORDER: "the table `orders`: of the words of objects; facts of kind 56",
 }
 """Each name with its meaning."""
 

@@ -13,6 +13,7 @@ from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.name_map import name_hash
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
+from sonicpy._native.orders import ORDERS_PER_ROW
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_found, shown_bytes
@@ -29,6 +30,9 @@ from sonicpy.store.views.with_texts import WithTexts
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
+
+WINDOW_BITS = 12
+"""A window has 2**WINDOW_BITS objects."""
 
 
 class BucketReader:
@@ -47,6 +51,14 @@ class BucketReader:
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return rows of vectors, by their keys, without the keys that have no row."""
         return self._view.vector_rows(keys)
+
+    def order_rows(self, iids: list[int]) -> dict[int, bytes]:
+        """Return the rows with the orders of some objects, by their numbers, without those that do not exist."""
+        return self._view.order_rows(self.state.bucket, sorted({iid // ORDERS_PER_ROW for iid in iids}))
+
+    def records_of(self, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows with the records of some objects, by key."""
+        return self._view.record_rows(self.state.bucket, iids)
 
     @property
     def rules(self) -> int:
@@ -381,3 +393,8 @@ def _unpacked(view: BucketRows, bucket: int, iid: int, packed: bytes) -> ObjectR
         return ObjectRecord.unpack(packed, view.by_association)
     except DamagedBytes as error:
         raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error
+
+
+def window_count(reader: BucketReader) -> int:
+    """Return the number of windows of a bucket."""
+    return (max(len(reader.lengths()), reader.state.next_iid) >> WINDOW_BITS) + 1

@@ -1,24 +1,28 @@
-"""Rows of vectors that change: they wait for the commit, so that a row of many objects is written once."""
+"""Rows of vectors or orders that change: they wait for the commit, so that a row of many objects is written once."""
 
 from sonicpy.store.disk.transaction import VECTORS, Transaction
 
 
 class VectorRows:
-    """The changed rows of vectors of a bucket, by key.
+    """The changed rows of vectors of a bucket, by key; or those of another table.
+
+    Args:
+        table: that holds them.
 
     Attributes:
         waiting: rows that the table does not hold yet; b"": the row is to go.
     """
 
-    __slots__ = ("waiting",)
+    __slots__ = ("_table", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, table: int = VECTORS) -> None:
+        self._table = table
         self.waiting: dict[bytes, bytes] = {}
 
     def get(self, transaction: Transaction, key: bytes) -> bytes | None:
         """Return a row, or None."""
         row = self.waiting.get(key)
-        return transaction.get(VECTORS, key) if row is None else row or None
+        return transaction.get(self._table, key) if row is None else row or None
 
     def forget(self, prefix: bytes) -> None:
         """Drop the rows whose keys have a prefix."""
@@ -28,6 +32,6 @@ class VectorRows:
     def write(self, transaction: Transaction) -> None:
         """Write all rows."""
         if self.waiting:
-            transaction.put_many(VECTORS, sorted(row for row in self.waiting.items() if row[1]))
-            transaction.delete_many(VECTORS, sorted(key for key, row in self.waiting.items() if not row))
+            transaction.put_many(self._table, sorted(row for row in self.waiting.items() if row[1]))
+            transaction.delete_many(self._table, sorted(key for key, row in self.waiting.items() if not row))
             self.waiting.clear()

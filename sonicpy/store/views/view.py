@@ -18,6 +18,7 @@ from sonicpy.store.disk.transaction import (
     FACTS,
     META,
     OBJECTS,
+    ORDERS,
     PENDING,
     SCOPES,
     VECTORS,
@@ -43,6 +44,7 @@ from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
+from sonicpy.store.rows.order_rows import order_key
 from sonicpy.store.rows.synonym_rules import SynonymRule, rules_of, stamp_of
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
@@ -194,6 +196,11 @@ class View:
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return rows of vectors, by their keys, without the keys that have no row."""
         return dict(self.transaction.get_many(VECTORS, keys))
+
+    def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
+        """Return rows of orders, by their numbers, without those that do not exist."""
+        keys = {order_key(bucket, number): number for number in numbers}
+        return {keys[key]: row for key, row in self.transaction.get_many(ORDERS, [*keys])}
 
     def rules(self, bucket: int) -> int:
         """Return the rules by which the texts of a bucket, by its number, are cut."""

@@ -7,7 +7,7 @@ before every commit, and a replay of the log restores later ones.
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.transaction import OBJECTS, Transaction
+from sonicpy.store.disk.transaction import OBJECTS, ORDERS, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
 from sonicpy.store.rows.keys import object_key
@@ -93,14 +93,16 @@ class BucketWriteCache:
     Attributes:
         facts: those that no row holds yet, by kind; None: the row is to go.
         vectors: changed rows of vectors.
+        orders: those of orders.
         languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
     """
 
-    __slots__ = ("facts", "languages", "lengths", "names", "newest", "recent", "vectors")
+    __slots__ = ("facts", "languages", "lengths", "names", "newest", "orders", "recent", "vectors")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
         self.vectors = VectorRows()
+        self.orders = VectorRows(ORDERS)
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None

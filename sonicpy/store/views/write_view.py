@@ -47,13 +47,14 @@ from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
+from sonicpy.store.views.open_orders import OpenOrders
 from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
 
 
-class WriteView(View):
+class WriteView(OpenOrders, View):
     """The view of an open write transaction, its own changes included.
 
     Args:
@@ -290,11 +291,6 @@ class WriteView(View):
         """Return the digest of the text of an object; NO_DIGEST: it has none."""
         return self.digests.get(bucket, iid)
 
-    def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return rows of vectors, by their keys, without the keys that have no row."""
-        found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
-        return {key: row for key, row in found if row is not None}
-
     def vectors_to_change(self, bucket: int) -> VectorRows:
         """Return the rows of vectors of a bucket, by its number, to be changed until the commit."""
         self._changed_buckets.add(bucket)
@@ -454,6 +450,7 @@ class WriteView(View):
             self._put_facts(bucket)
             self.digests.flush(bucket)
             self._write_cache.of(bucket).vectors.write(self.transaction)
+            self._write_cache.of(bucket).orders.write(self.transaction)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 

@@ -1,0 +1,456 @@
+"""The order of the words of objects: its bytes.
+
+    row      of 64 objects: bits u64 (little-endian), one for each place that has an order; of each, by rising place:
+             v(size), order
+    order    in bits (bit_stream.pxd): golomb(0) the number of pieces, 0 for one and 1 for none; bits(1) whether there are
+             gaps; per piece golomb(0) of its number of words less that of the terms, a sign in the lowest bit, and each
+             word in bits(n) as the place of its term among the terms of the record. n is the length of the last place; a
+             gap is the place behind the last one
+    compact  the words of a single piece without gaps, in a record of at most 64 terms: bits(1) whether one comes twice; per
+             word, if so, bits(1) whether it came before, and bits(n) its place among the terms that came before, in
+             their order, or else among those that did not, by rising place; n is the length of the last of these places
+    given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text),
+             0 for a gap
+
+A piece is a text that one PUSH brought. A gap is where a word was taken away.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcpy, memmove, memset
+
+from sonicpy._native.bit_stream cimport (
+    SPARE_BYTES,
+    BitReader,
+    BitWriter,
+    begin_bits,
+    end_bits,
+    is_at_end,
+    put_bits,
+    put_golomb,
+    take_bits,
+    take_golomb,
+)
+from sonicpy._native.bits cimport highest_bit, lowest_bit
+from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
+
+from sonicpy._native.varint import DamagedBytes
+
+ORDERS_PER_ROW = PER_ROW
+WORDS_MAX = MOST_WORDS
+
+cdef enum:
+    HEAD_BYTES = 8  # of a row
+    MOST_WORDS = 65_535  # of an object
+    GAP = -1
+
+
+# -- orders -----------------------------------------------------------------------------------------------------------
+
+cdef inline int width_of(uint64_t terms, bint has_gaps) noexcept nogil:
+    """Return the number of bits of a place."""
+    cdef uint64_t last = terms if has_gaps else terms - 1
+    return highest_bit(last) + 1 if last and (terms or has_gaps) else 0
+
+
+cdef inline uint64_t signed_number(int64_t number) noexcept nogil:
+    return <uint64_t> number << 1 if number >= 0 else (<uint64_t> -number << 1) - 1
+
+
+cdef inline bint is_few(uint64_t terms, bint has_gaps) noexcept nogil:
+    return 0 < terms <= FEW_TERMS and not has_gaps
+
+
+cdef inline int place_bits(int count) noexcept nogil:
+    """Return the number of bits for the last of some places."""
+    return highest_bit(count - 1) + 1 if count > 1 else 0
+
+
+cdef int put_compact_list(BitWriter *bits, list piece, int terms) except -1:
+    cdef Py_ssize_t count = len(piece), number
+    cdef uint32_t *places = <uint32_t *> malloc((count + 1) * sizeof(uint32_t))
+    if places == NULL:
+        raise MemoryError
+    for number in range(count):
+        places[number] = piece[number]
+    put_compact(bits, places, count, terms)
+    free(places)
+    return 0
+
+
+cdef void put_compact(BitWriter *bits, const uint32_t *piece, Py_ssize_t count, int terms) noexcept nogil:
+    """Write the places of the words of a piece."""
+    cdef uint8_t left[FEW_TERMS]
+    cdef uint8_t used[FEW_TERMS]
+    cdef int left_count = terms, used_count = 0, at
+    cdef uint64_t seen = 0
+    cdef bint repeats = False, came
+    cdef Py_ssize_t number
+    for at in range(terms):
+        left[at] = <uint8_t> at
+    for number in range(count):
+        repeats |= seen >> piece[number] & 1
+        seen |= <uint64_t> 1 << piece[number]
+    put_bits(bits, repeats, 1)
+    seen = 0
+    for number in range(count):
+        came = seen >> piece[number] & 1
+        if repeats:
+            put_bits(bits, came, 1)
+        at = 0
+        if came:
+            while used[at] != piece[number]:
+                at += 1
+            put_bits(bits, at, place_bits(used_count))
+            continue
+        while left[at] != piece[number]:
+            at += 1
+        put_bits(bits, at, place_bits(left_count))
+        left_count -= 1
+        memmove(left + at, left + at + 1, left_count - at)
+        used[used_count] = <uint8_t> piece[number]
+        used_count += 1
+        seen |= <uint64_t> 1 << piece[number]
+
+
+cdef inline uint64_t swapped(uint64_t pieces) noexcept nogil:
+    return pieces ^ 1 if pieces < 2 else pieces
+
+
+def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
+    """Return an order.
+
+    Args:
+        pieces: of each the places of its words among the terms of the record, -1 for a gap.
+        terms: of the record.
+    """
+    cdef list piece
+    cdef Py_ssize_t words = 0
+    cdef bint has_gaps = False
+    cdef int64_t place
+    cdef int width
+    cdef BitWriter bits
+    cdef uint8_t *room
+    for piece in pieces:
+        words += len(piece)
+        for place in piece:
+            if place >= terms or place < GAP:
+                raise ValueError(f"a word has the place {place} of {terms}")
+            has_gaps |= place == GAP
+    width = width_of(terms, has_gaps)
+    room = <uint8_t *> malloc(16 + 16 * len(pieces) + 4 * words + SPARE_BYTES)
+    if room == NULL:
+        raise MemoryError
+    try:
+        begin_bits(&bits, room)
+        put_golomb(&bits, swapped(len(pieces)), 0)
+        put_bits(&bits, has_gaps, 1)
+        for piece in pieces:
+            put_golomb(&bits, signed_number(<int64_t> len(piece) - terms), 0)
+            if len(pieces) == 1 and is_few(terms, has_gaps):
+                put_compact_list(&bits, piece, <int> terms)
+                break
+            for place in piece:
+                put_bits(&bits, <uint64_t> (terms if place == GAP else place), width)
+        return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
+    finally:
+        free(room)
+
+
+cdef bint begin_places(Places *places, const uint8_t *order, uint64_t size, uint64_t terms) noexcept nogil:
+    """Go to the first piece; return False if the bits end first."""
+    cdef bint has_gaps
+    places.bits = BitReader(order, size, 0)
+    if not take_golomb(&places.bits, 0, &places.pieces):
+        return False
+    places.pieces = swapped(places.pieces)
+    places.terms, places.words = terms, 0
+    has_gaps = take_bits(&places.bits, 1)
+    places.width = width_of(terms, has_gaps)
+    places.is_compact = places.pieces == 1 and is_few(terms, has_gaps)
+    return places.bits.at <= 8 * size
+
+
+cdef bint next_piece(Places *places) noexcept nogil:
+    """Go on to the next piece; return False if its length cannot be read."""
+    cdef uint64_t more = 0
+    cdef int number
+    places.pieces -= 1
+    if not take_golomb(&places.bits, 0, &more):
+        return False
+    if more & 1:
+        more = (more + 1) >> 1
+        if more > places.terms:
+            return False
+        places.words = places.terms - more
+    else:
+        places.words = places.terms + (more >> 1)
+    if not places.is_compact:
+        return places.words <= MOST_WORDS and places.bits.at + places.words * places.width <= 8 * places.bits.size
+    places.repeats = take_bits(&places.bits, 1)
+    places.left_count, places.used_count = <int> places.terms, 0
+    for number in range(<int> places.terms):
+        places.left[number] = <uint8_t> number
+    return places.words <= MOST_WORDS
+
+
+cdef bint next_place(Places *places, uint64_t *place) noexcept nogil:
+    """Read the place of the next word of a piece, `terms` for a gap; return False if it cannot be read."""
+    cdef int at
+    places.words -= 1
+    if not places.is_compact:
+        place[0] = take_bits(&places.bits, places.width)
+        return place[0] <= places.terms
+    if places.bits.at > 8 * places.bits.size:
+        return False
+    if places.repeats and take_bits(&places.bits, 1):
+        at = <int> take_bits(&places.bits, place_bits(places.used_count))
+        if at >= places.used_count:
+            return False
+        place[0] = places.used[at]
+        return True
+    at = <int> take_bits(&places.bits, place_bits(places.left_count))
+    if at >= places.left_count:
+        return False
+    place[0] = places.left[at]
+    places.left_count -= 1
+    memmove(places.left + at, places.left + at + 1, places.left_count - at)
+    places.used[places.used_count] = <uint8_t> place[0]
+    places.used_count += 1
+    return True
+
+
+def unpack_order(bytes order not None, uint64_t terms) -> list:
+    """Return the pieces that `pack_order` packed. Raises DamagedBytes."""
+    cdef Places places
+    cdef list pieces = [], piece
+    cdef uint64_t place = 0
+    if not begin_places(&places, <const uint8_t *> PyBytes_AS_STRING(order), PyBytes_GET_SIZE(order), terms):
+        raise damaged()
+    while places.pieces:
+        if not next_piece(&places):
+            raise damaged()
+        piece = []
+        while places.words:
+            if not next_place(&places, &place):
+                raise damaged()
+            piece.append(GAP if place == terms else <int64_t> place)
+        pieces.append(piece)
+    if not is_at_end(&places.bits):
+        raise damaged()
+    return pieces
+
+
+cdef object damaged():
+    return DamagedBytes("the order of the words of an object cannot be read")
+
+
+# -- orders in records of the log ---------------------------------------------------------------------------------------
+
+def pack_given(list pieces not None) -> bytes:
+    """Return pieces as a record of the log gives them.
+
+    Args:
+        pieces: of each the numbers of the terms of its words, -1 for a gap.
+    """
+    cdef list piece
+    cdef Py_ssize_t size = 0
+    cdef int64_t number
+    cdef bytes packed
+    cdef uint8_t *out
+    for piece in pieces:
+        size += varint_bytes(len(piece))
+        for number in piece:
+            size += varint_bytes(<uint64_t> (number + 1))
+    packed = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *> PyBytes_AS_STRING(packed)
+    for piece in pieces:
+        out = put_varint(out, len(piece))
+        for number in piece:
+            out = put_varint(out, <uint64_t> (number + 1))
+    return packed
+
+
+def unpack_given(bytes given not None, Py_ssize_t terms) -> list:
+    """Return the pieces that `pack_given` packed. Raises DamagedBytes."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(given)
+    cdef uint64_t words = 0, number = 0
+    cdef list pieces = [], piece
+    while at < end:
+        if get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at):
+            raise damaged()
+        piece = []
+        while words:
+            if get_varint(&at, end, &number) < 0 or number > <uint64_t> terms:
+                raise damaged()
+            piece.append(<int64_t> number - 1)
+            words -= 1
+        pieces.append(piece)
+    return pieces
+
+
+cdef struct Numbered:
+    uint64_t term_id
+    uint32_t number
+
+
+cdef int by_id(const void *left, const void *right) noexcept nogil:
+    cdef uint64_t a = (<const Numbered *> left).term_id, b = (<const Numbered *> right).term_id
+    return (a > b) - (a < b)
+
+
+def order_of_new(bytes given not None, list ids not None) -> bytes:
+    """Return the order of an object whose terms are those of the text.
+
+    Args:
+        given: by a record of the log, one piece.
+        ids: of the terms of the text.
+
+    Raises:
+        DamagedBytes: as `unpack_given`.
+    """
+    cdef Py_ssize_t count = len(ids), number
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(given)
+    cdef uint64_t words = 0, value = 0, step
+    cdef uint32_t *piece = NULL
+    cdef Numbered *sorted_ids = <Numbered *> malloc((count + 1) * (sizeof(Numbered) + sizeof(uint32_t)))
+    cdef uint32_t *places = <uint32_t *> (sorted_ids + count + 1)
+    cdef uint8_t *room = <uint8_t *> malloc(32 + 4 * len(given) + SPARE_BYTES)
+    cdef BitWriter bits
+    cdef int width = width_of(count, False)
+    try:
+        if sorted_ids == NULL or room == NULL:
+            raise MemoryError
+        for number in range(count):
+            sorted_ids[number] = Numbered(ids[number], <uint32_t> number)
+        qsort(sorted_ids, count, sizeof(Numbered), by_id)
+        for number in range(count):
+            places[sorted_ids[number].number] = <uint32_t> number
+        if at < end and (get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at)):
+            raise damaged()
+        piece = <uint32_t *> malloc((words + 1) * sizeof(uint32_t))
+        if piece == NULL:
+            raise MemoryError
+        for step in range(words):
+            if get_varint(&at, end, &value) < 0 or value > <uint64_t> count:
+                raise damaged()
+            if value == 0:
+                return None
+            piece[step] = places[value - 1]
+        if at != end:
+            return None
+        begin_bits(&bits, room)
+        put_golomb(&bits, swapped(words > 0), 0)
+        put_bits(&bits, 0, 1)
+        if words:
+            put_golomb(&bits, signed_number(<int64_t> words - count), 0)
+        if words and is_few(count, False):
+            put_compact(&bits, piece, words, <int> count)
+        elif words:
+            for step in range(words):
+                put_bits(&bits, piece[step], width)
+        return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
+    finally:
+        free(piece)
+        free(sorted_ids)
+        free(room)
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+cdef int read_row(bytes row, Found *found) except -1:
+    """Find the orders of a row by place; `at` is NULL where there is none."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
+    cdef uint64_t held = 0
+    cdef int place
+    memset(found, 0, PER_ROW * sizeof(Found))
+    if not row:
+        return 0
+    if end - at < HEAD_BYTES:
+        raise damaged()
+    memcpy(&held, at, HEAD_BYTES)
+    at += HEAD_BYTES
+    while held:
+        place = lowest_bit(held)
+        held &= held - 1
+        if get_varint(&at, end, &found[place].size) < 0 or found[place].size > <uint64_t> (end - at):
+            raise damaged()
+        found[place].at = at
+        at += found[place].size
+    if at != end:
+        raise damaged()
+    return 0
+
+
+def order_at(bytes row, int place) -> bytes:
+    """Return the order at a place of a row, or None. Raises DamagedBytes."""
+    cdef Found found[PER_ROW]
+    if not row:
+        return None
+    read_row(row, found)
+    return None if found[place].at == NULL else PyBytes_FromStringAndSize(<char *> found[place].at, found[place].size)
+
+
+def held_places(bytes row not None) -> list:
+    """Return the places of a row that have an order. Raises DamagedBytes."""
+    cdef Found found[PER_ROW]
+    cdef int place
+    read_row(row, found)
+    return [place for place in range(PER_ROW) if found[place].at != NULL]
+
+
+def with_order(bytes row, int place, bytes order) -> bytes:
+    """Return a row with another order at a place.
+
+    Args:
+        row: None: there is none yet.
+        order: None: the place has none any more; a row without any is empty.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef Found found[PER_ROW]
+    cdef uint64_t held = 0
+    cdef Py_ssize_t size = HEAD_BYTES, before = PyBytes_GET_SIZE(row) if row else 0, own
+    cdef int each
+    cdef bytes changed
+    cdef uint8_t *out
+    if before >= HEAD_BYTES:
+        memcpy(&held, PyBytes_AS_STRING(row), HEAD_BYTES)
+    if order is not None and held >> place == 0:  # behind all others, as new objects are
+        own = PyBytes_GET_SIZE(order)
+        before = max(before, HEAD_BYTES)
+        changed = PyBytes_FromStringAndSize(NULL, before + varint_bytes(own) + own)
+        out = <uint8_t *> PyBytes_AS_STRING(changed)
+        if row:
+            memcpy(out, PyBytes_AS_STRING(row), before)
+        held |= <uint64_t> 1 << place
+        memcpy(out, &held, HEAD_BYTES)
+        out = put_varint(out + before, own)
+        memcpy(out, PyBytes_AS_STRING(order), own)
+        return changed
+    read_row(row or b"", found)
+    found[place] = Found(NULL, 0)
+    if order is not None:
+        found[place] = Found(<const uint8_t *> PyBytes_AS_STRING(order), PyBytes_GET_SIZE(order))
+    held = 0
+    for each in range(PER_ROW):
+        if found[each].at != NULL:
+            size += varint_bytes(found[each].size) + found[each].size
+            held |= <uint64_t> 1 << each
+    if not held:
+        return b""
+    changed = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *> PyBytes_AS_STRING(changed)
+    memcpy(out, &held, HEAD_BYTES)
+    out += HEAD_BYTES
+    for each in range(PER_ROW):
+        if found[each].at != NULL:
+            out = put_varint(out, found[each].size)
+            memcpy(out, found[each].at, found[each].size)
+            out += found[each].size
+    return changed

@@ -1,0 +1,211 @@
+"""Phrases: objects that hold words next to each other, by the order of their words (orders.pyx).
+
+The words of an object are read one by one, with a bit for each place of the phrase that they may end: shift-and
+(Baeza-Yates and Gonnet, "A new approach to text searching", 1992).
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+cimport cython
+
+from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.dense_records cimport is_dense_row, plain_row
+from sonicpy._native.keys cimport term_key
+from sonicpy._native.mask cimport Mask
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.objects cimport PLACES, Item, read_item
+from sonicpy._native.orders cimport PER_ROW, Found, Places, begin_places, damaged, next_piece, next_place, read_row
+from sonicpy._native.varint cimport get_varint
+from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_WORDS
+
+PHRASE_WORDS_MAX = MOST_PLACES
+
+cdef enum:
+    MOST_PLACES = 64
+    ALONE_MAX = 32  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
+
+
+@cython.final
+cdef class Phrase(Mask):
+    """The objects that hold words next to each other, in their order.
+
+    Args:
+        among: objects that hold all of the words, and perhaps others.
+        reader: of the bucket.
+        places: of each word of the phrase, the ids of the terms that may be there; at most PHRASE_WORDS_MAX.
+
+    Attributes:
+        checked: how many objects were looked at.
+    """
+
+    cdef Mask among
+    cdef object reader
+    cdef uint64_t *ids  # rising
+    cdef uint64_t *places_of  # a bit for each place of the phrase where the term may be
+    cdef Py_ssize_t id_count
+    cdef uint64_t last
+    cdef uint32_t bucket
+    cdef int64_t asked  # the window of the object that was looked at alone
+    cdef int times
+    cdef readonly uint64_t checked
+
+    def __init__(self, Py_ssize_t windows, Mask among not None, reader not None, uint32_t bucket, list places not None):
+        cdef dict bits = {}
+        cdef Py_ssize_t number
+        if not 0 < len(places) <= MOST_PLACES:
+            raise ValueError(f"a phrase has {len(places)} words; allowed are 1 to {MOST_PLACES}")
+        self.among, self.reader, self.bucket, self.asked = among, reader, bucket, -1
+        for number, each in enumerate(places):
+            for term_id in each:
+                bits[term_id] = bits.get(term_id, 0) | 1 << number
+        self.id_count = len(bits)
+        self.ids = <uint64_t *> zeroed(self.id_count + 1, sizeof(uint64_t))
+        self.places_of = <uint64_t *> zeroed(self.id_count + 1, sizeof(uint64_t))
+        for number, (term_id, held) in enumerate(sorted(bits.items())):
+            self.ids[number], self.places_of[number] = term_id, held
+        self.last = <uint64_t> 1 << (len(places) - 1)
+
+    def __dealloc__(self):
+        free(self.ids)
+        free(self.places_of)
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef Py_ssize_t word
+        cdef list iids = []
+        cdef uint64_t left, iid
+        if not self.among.mark(window, bits):
+            return 0
+        for word in range(WINDOW_WORDS):
+            left = bits[word]
+            while left:
+                iids.append(<uint64_t> window << WINDOW_BITS | word << 6 | lowest_bit(left))
+                left &= left - 1
+        memset(bits, 0, ROW_BYTES)
+        return self.look(iids, bits)
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef uint64_t bits[WINDOW_WORDS]
+        cdef int64_t window = iid >> WINDOW_BITS
+        if not self.among.holds(iid):
+            return False
+        if window != self.asked:
+            self.asked, self.times = window, 0
+        self.times += 1
+        if self.times > ALONE_MAX:
+            return self.at(window)[(iid & (1 << WINDOW_BITS) - 1) >> 6] >> (iid & 63) & 1
+        return self.look([iid], bits) != 0
+
+    cdef int look(self, list iids, uint64_t *bits) except -1:
+        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase; return whether any
+        does."""
+        cdef dict orders = self.reader.order_rows(iids)
+        cdef dict records
+        cdef uint64_t iid, number, row_number
+        cdef Found found[PER_ROW]
+        cdef uint64_t wanted[WINDOW_WORDS]
+        cdef Py_ssize_t at = 0, count = len(iids), step
+        cdef bytes row, packed
+        cdef list held = []
+        cdef int some = 0
+        if not orders:
+            return 0
+        records = self.reader.records_of(iids)
+        while at < count:
+            row_number = <uint64_t> iids[at] // PER_ROW
+            row = orders.get(row_number)
+            if row is None:
+                while at < count and <uint64_t> iids[at] // PER_ROW == row_number:
+                    at += 1
+                continue
+            read_row(row, found)
+            while at < count and <uint64_t> iids[at] // PER_ROW == row_number:
+                number = <uint64_t> iids[at] // PLACES
+                packed = records.get(term_key(self.bucket, number))
+                step = at
+                while at < count and <uint64_t> iids[at] // PLACES == number:
+                    at += 1
+                if packed is not None:
+                    some |= self.look_at_row(
+                        plain_row(packed) if is_dense_row(packed) else packed, number, iids, step, at, found, bits
+                    )
+        self.checked += count
+        return some
+
+    cdef int look_at_row(
+        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found, uint64_t *bits
+    ) except -1:
+        """Look at some objects of one row of records."""
+        cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+        cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
+        cdef const Found *order
+        cdef Item item
+        cdef int before = -1, some = 0
+        cdef uint64_t iid
+        while at < stop and first < end:
+            read_item(&at, stop, before, &item)
+            before = item.place
+            iid = number * PLACES + item.place
+            while first < end and <uint64_t> iids[first] < iid:
+                first += 1
+            if first < end and <uint64_t> iids[first] == iid:
+                first += 1
+                order = &found[iid % PER_ROW]
+                if order.at != NULL and self.has_phrase(&item, order):
+                    bits[(iid & ((1 << WINDOW_BITS) - 1)) >> 6] |= <uint64_t> 1 << (iid & 63)
+                    some = 1
+        return some
+
+    cdef bint has_phrase(self, const Item *item, const Found *order) except -1:
+        cdef uint64_t few[256]
+        cdef uint64_t *held = few
+        cdef const uint8_t *at = item.rest
+        cdef const uint8_t *end = at + item.rest_size
+        cdef uint64_t terms = 0, step, value = 0, term_id = 0, found = 0
+        cdef Py_ssize_t next_id = 0
+        cdef int answer
+        if get_varint(&at, end, &terms) < 0 or terms > item.rest_size:
+            raise damaged()
+        if terms >= 256:
+            held = <uint64_t *> malloc((terms + 1) * sizeof(uint64_t))
+            if held == NULL:
+                raise MemoryError
+        try:
+            for step in range(terms):
+                if get_varint(&at, end, &value) < 0 or (value & 1 and get_varint(&at, end, &found) < 0):
+                    raise damaged()
+                term_id += value >> 2
+                while next_id < self.id_count and self.ids[next_id] < term_id:
+                    next_id += 1
+                held[step] = 0
+                if next_id < self.id_count and self.ids[next_id] == term_id:
+                    held[step] = self.places_of[next_id]
+            held[terms] = 0  # of a gap
+            answer = is_in_order(order, terms, held, self.last)
+            if answer < 0:
+                raise damaged()
+            return answer
+        finally:
+            if held != few:
+                free(held)
+
+
+cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:
+    """Return whether a piece of an order has a phrase; -1: it cannot be read."""
+    cdef Places places
+    cdef uint64_t here, place = 0
+    if not begin_places(&places, order.at, order.size, terms):
+        return -1
+    while places.pieces:
+        if not next_piece(&places):
+            return -1
+        here = 0
+        while places.words:
+            if not next_place(&places, &place):
+                return -1
+            here = (here << 1 | 1) & held[place]
+            if here & last:
+                return 1
+    return 0

@@ -1,0 +1,39 @@
+"""The order of the words of an object, from a text or an export to the field of a record."""
+
+from sonicpy._native.orders import pack_given
+from sonicpy._native.terms import Terms
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+from sonicpy.store.changing.mutations import Fields
+from sonicpy.store.fields.all_fields import ORDER
+
+GAP = -1
+
+
+def order_of(terms: Terms) -> Fields:
+    """Return the field with the order of the terms of a text, which comes first; (): they have none."""
+    return () if terms.order is None else ((ORDER.id, packed_order(terms)),)
+
+
+def packed_order(terms: Terms) -> bytes:
+    """Return the order of terms that have one, as records of the log give it."""
+    return pack_given([terms.order] if terms.order else [])
+
+
+def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:
+    """Return the field of the order of an object of an export: lists of its words, None for a gap.
+
+    Raises:
+        InvalidArgument: it is none, or has other words than the object.
+    """
+    if held is None:
+        return ()
+    if compat:
+        raise InvalidArgument("order is given to an index in compat mode; Sonic keeps none")
+    numbers: dict[object, int] = {word.decode(): number for number, word in enumerate(terms.words)}
+    numbers[None] = GAP
+    try:
+        pieces = [[numbers[word] for word in piece] for piece in held]  # type: ignore[attr-defined]
+    except (TypeError, KeyError) as error:
+        raise InvalidArgument(f"order is {shown(held)}; allowed are lists of words of the object") from error
+    return ((ORDER.id, pack_given(pieces)),)

@@ -1,0 +1,100 @@
+"""Phrases: words next to each other, in buckets that keep the order of words.
+
+A plan names the words of its phrases; a bucket makes masks of them: the objects that hold all of the words, of which
+those are looked at one by one to which the walk comes.
+"""
+
+from collections.abc import Iterable
+
+from sonicpy._native.mask import AllOf, Bits, Mask
+from sonicpy._native.phrase import PHRASE_WORDS_MAX, Phrase
+from sonicpy._native.plan import BRINGS, Plan
+from sonicpy._native.term_mask import Holders, lists_of
+from sonicpy._native.terms import Terms
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.demands import demands_of
+from sonicpy.store.rows.order_rows import ORDERED, ordered_in
+from sonicpy.store.views.bucket_reader import BucketReader, window_count
+
+WordsInPlace = tuple[tuple[bytes, ...], ...]
+"""For each word of a phrase the words that may be in its place."""
+
+NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
+
+
+def with_phrases(plan: Plan, terms: Terms) -> Plan:
+    """Return the plan of a query with the phrases that its terms demand: it is changed."""
+    demands = demands_of(terms)
+    if demands is None or not demands.phrases:
+        return plan
+    numbers = {word: number for number, word in enumerate(terms.words)}
+    forms: dict[int, list[bytes]] = {}
+    for clause in plan.clauses:
+        if clause.role & BRINGS:
+            whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
+            forms.setdefault(clause.term, []).extend(word for slot in whole for word in slot.words)
+    plan.phrases = tuple(
+        (is_needed, tuple(_in_place(word.encode(), numbers, forms) for word in words))
+        for is_needed, words in demands.phrases
+    )
+    return plan
+
+
+def _in_place(word: bytes, numbers: dict[bytes, int], forms: dict[int, list[bytes]]) -> tuple[bytes, ...]:
+    """Return a word, and the others of its family."""
+    return tuple(dict.fromkeys([word, *forms.get(numbers.get(word, -1), ())]))
+
+
+def masked(plan: Plan, reader: BucketReader, mask: Mask | None) -> Mask | None:
+    """Return a mask with the objects that hold the phrases of a plan; None: it has none, and there is no mask.
+
+    Args:
+        mask: the objects that pass a filter; None: all.
+
+    Raises:
+        InvalidArgument: a phrase is needed, and the bucket keeps no order.
+    """
+    masks = [*phrase_masks(plan, reader)]
+    if not masks:
+        return mask
+    return AllOf(window_count(reader), masks if mask is None else [mask, *masks])
+
+
+def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
+    """Yield the mask of each phrase of a plan in a bucket."""
+    if not plan.phrases:
+        return
+    is_kept = keeps_order(reader)
+    for is_needed, places in plan.phrases:
+        if is_kept and len(places) > 1:
+            yield _mask(reader, places)
+        elif is_needed and not is_kept and reader.state.objects:
+            raise InvalidArgument(NOT_KEPT, "invalid_meta_value", NOT_KEPT)
+
+
+def keeps_order(reader: BucketReader) -> bool:
+    """Return whether a bucket keeps the order of words, or has kept it once."""
+    return reader.fact(ORDERED) is not None
+
+
+def unordered(readers: Iterable[BucketReader]) -> int | None:
+    """Return how many objects of some buckets have no order; None: not all buckets keep it."""
+    missing = 0
+    for reader in readers:
+        if not keeps_order(reader):
+            return None
+        missing += reader.state.objects - ordered_in(reader.fact(ORDERED))
+    return missing
+
+
+def _mask(reader: BucketReader, places: WordsInPlace) -> Mask:
+    windows = window_count(reader)
+    distinct = list(dict.fromkeys(places))
+    rows = {words: [row for row in reader.words([*words]) if row is not None] for words in distinct}
+    if not all(rows.values()):
+        return Bits(windows)
+    distinct.sort(key=lambda words: sum(row.df for row in rows[words]))
+    lists = lists_of(reader, [reader.postings_of(rows[words]) for words in distinct], reader.length_masks())
+    among = AllOf(windows, [Holders(windows, lists, number) for number in range(len(distinct))])
+    ids = [[row.term_id for row in rows[words]] for words in places[:PHRASE_WORDS_MAX]]
+    return Phrase(windows, among, reader, reader.state.bucket, ids)

@@ -1,0 +1,165 @@
+"""The orders of the words of objects inside the write transaction: see `_native.orders`."""
+
+from typing import TYPE_CHECKING
+
+from sonicpy._native.bucket import PushWriter
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.orders import (
+    ORDERS_PER_ROW,
+    WORDS_MAX,
+    order_at,
+    order_of_new,
+    pack_order,
+    unpack_given,
+    unpack_order,
+    with_order,
+)
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, pack_ordered, place_of
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.write_view import WriteView
+
+GAP = -1
+
+IdsInOrder = list[list[int]]
+"""Of each text of an object the ids of the terms of its words, GAP where a word was taken away."""
+
+
+class OrderWriter:
+    """Changes the orders of the objects of a bucket.
+
+    Args:
+        view: of the open write transaction.
+        state: of the bucket.
+        pushes: its writer, which notes ids from now on.
+    """
+
+    def __init__(self, view: "WriteView", state: BucketState, pushes: PushWriter) -> None:
+        self._view = view
+        self._bucket = state.bucket
+        self._pushes = pushes
+        self._rows = view.orders_to_change(state.bucket)
+        pushes.keeps_ids = True
+        self._facts = view.facts_to_change(state.bucket)
+        self._count = ordered_in(view.fact(state.bucket, ORDERED))
+        self._is_noted = False  # that the store uses orders
+        self._row = -1  # the one that was changed last
+        self._key = b""
+
+    def begin(self, iid: int, given: bytes) -> None:
+        """Give a new object the order of its text, as a record of the log gives it.
+
+        Raises:
+            DamagedBytes: it cannot be read.
+        """
+        order = order_of_new(given, self._pushes.ids)
+        if order is None:  # it has gaps
+            self._set(iid, self._given(given), sorted(self._pushes.ids))
+        elif len(given) <= WORDS_MAX or _words(self._given(given)) <= WORDS_MAX:
+            self._append(iid, order)
+
+    def add(self, iid: int, given: bytes | None) -> None:
+        """Add the order of a text that was pushed to an object which exists; None: it has none.
+
+        A piece that the object has already is not added again.
+        """
+        before, ids = self._order(iid), self._ids(iid)
+        if before is None and given is None:
+            return
+        if before is None:
+            pieces: IdsInOrder = []
+        else:
+            added = set(self._pushes.added)
+            pieces = _pieces(before, [term_id for term_id in ids if term_id not in added])
+        for piece in [] if given is None else self._given(given):
+            if piece not in pieces:
+                pieces.append(piece)
+        self._set(iid, pieces, ids)
+
+    def replace(self, iid: int, given: bytes | None) -> None:
+        """Give an object the order of the text that replaced all others; None: it has none."""
+        if given is None:
+            self.drop(iid)
+        else:
+            self._set(iid, self._given(given), self._ids(iid))
+
+    def take(self, iid: int, before: list[int]) -> None:
+        """Leave gaps where an object has lost words.
+
+        Args:
+            before: the ids of the terms that it had.
+        """
+        order = self._order(iid)
+        if order is None:
+            return
+        ids = self._ids(iid)
+        left = set(ids)
+        pieces = [[each if each in left else GAP for each in piece] for piece in _pieces(order, before)]
+        self._set(iid, pieces, ids)
+
+    def drop(self, iid: int) -> None:
+        """Take the order from an object."""
+        key, place = place_of(self._bucket, iid)
+        row = self._rows.get(self._view.transaction, key)
+        if row and order_at(row, place) is not None:
+            self._rows.waiting[key] = with_order(row, place, None)
+            self._note(-1)
+
+    def _given(self, given: bytes) -> IdsInOrder:
+        ids = self._pushes.ids
+        return [[GAP if each == GAP else ids[each] for each in piece] for piece in unpack_given(given, len(ids))]
+
+    def _ids(self, iid: int) -> list[int]:
+        packed = self._view.record(self._bucket, iid)
+        return [] if packed is None else ObjectRecord.unpack(packed, False).term_ids()
+
+    def _order(self, iid: int) -> bytes | None:
+        key, place = place_of(self._bucket, iid)
+        return order_at(self._rows.get(self._view.transaction, key), place)
+
+    def _set(self, iid: int, pieces: IdsInOrder, ids: list[int]) -> None:
+        if _words(pieces) > WORDS_MAX:
+            self.drop(iid)
+            return
+        places = {term_id: place for place, term_id in enumerate(ids)}
+        places[GAP] = GAP
+        kept = [piece for piece in pieces if any(each != GAP for each in piece)]
+        self._put(iid, pack_order([[places[each] for each in piece] for piece in kept], len(ids)))
+
+    def _put(self, iid: int, order: bytes) -> None:
+        key, place = place_of(self._bucket, iid)
+        row = self._rows.get(self._view.transaction, key)
+        is_new = order_at(row, place) is None
+        self._rows.waiting[key] = with_order(row, place, order)
+        if is_new:
+            self._note(1)
+
+    def _append(self, iid: int, order: bytes) -> None:
+        """Give a new object an order."""
+        row, place = divmod(iid, ORDERS_PER_ROW)
+        if row != self._row:
+            self._key, self._row = order_key(self._bucket, row), row
+        waiting, key = self._rows.waiting, self._key
+        before = waiting.get(key)
+        if before is None:
+            before = self._rows.get(self._view.transaction, key)
+        waiting[key] = with_order(before, place, order)
+        self._note(1)
+
+    def _note(self, more: int) -> None:
+        """Count the objects that have an order."""
+        if not self._is_noted:
+            self._view.require(uses.ORDER)
+            self._is_noted = True
+        self._count += more
+        self._facts[ORDERED] = pack_ordered(self._count)
+
+
+def _pieces(order: bytes, ids: list[int]) -> IdsInOrder:
+    return [[GAP if place == GAP else ids[place] for place in piece] for piece in unpack_order(order, len(ids))]
+
+
+def _words(pieces: IdsInOrder) -> int:
+    return sum(map(len, pieces))

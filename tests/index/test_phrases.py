@@ -1,0 +1,247 @@
+"""Phrases by the order of words, against a slow twin, and where the order is kept, changed and carried."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sonicpy
+from sonicpy._native.orders import pack_order, with_order
+from sonicpy.index.index import Index
+from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.store.care.verify_tables import table_faults
+from sonicpy.store.disk.transaction import ORDERS, Transaction
+from sonicpy.store.store import Store
+from tests.reference.phrases import Ordered
+
+ORDERED = {"store.order": True}
+WORDS = ["aa", "bb", "cc", "dd", "the", "ee"]
+OBJECTS = ["o1", "o2", "o3"]
+
+Change = tuple[str, str, list[str]]
+
+texts = st.lists(st.sampled_from(WORDS), max_size=7)
+changes = st.one_of(
+    st.tuples(st.sampled_from(["push", "push", "upsert"]), st.sampled_from(OBJECTS), texts),
+    st.tuples(st.just("pop"), st.sampled_from(OBJECTS), st.lists(st.sampled_from(WORDS), min_size=1, max_size=2)),
+    st.tuples(st.just("flush"), st.sampled_from(OBJECTS), st.just([])),
+)
+phrases = st.lists(st.sampled_from(WORDS), min_size=2, max_size=4)
+
+
+def found(index: Index, phrase: str, **options: object) -> list[str]:
+    return sorted(index.query("c", "b", "", phrase=phrase, stem=False, lang="none", **options))  # type: ignore[arg-type]
+
+
+def opened(folder: Path, config: dict[str, object] = ORDERED) -> Index:
+    return sonicpy.open(folder, config=config)
+
+
+@settings(max_examples=12)
+@given(st.lists(changes, max_size=12), st.lists(phrases, min_size=1, max_size=4), st.booleans())
+def test_phrases_are_those_of_the_twin(
+    tmp_path_factory: pytest.TempPathFactory,
+    made: list[tuple[str, str, list[str]]],
+    asked: list[list[str]],
+    again: bool,
+) -> None:
+    twin, held = Ordered(), dict[str, set[str]]()
+    folder = tmp_path_factory.mktemp("phrases")
+    with opened(folder) as index:
+        index.push("c", "b", "always", "aa bb cc", lang="none")
+        twin.push("always", ["aa", "bb", "cc"])
+        for verb, oid, words in made:
+            text, there = " ".join(words), held.setdefault(oid, set())
+            if verb == "flush":
+                index.flush("c", "b", oid)
+                twin.flush(oid)
+                there.clear()
+            elif verb == "pop":
+                index.pop("c", "b", oid, text)
+                twin.pop(oid, words)
+                if there and there <= set(words):
+                    twin.flush(oid)
+                there.difference_update(words)
+            elif verb == "push":
+                index.push("c", "b", oid, text, lang="none")
+                twin.push(oid, words)
+                there.update(words)
+            else:
+                index.upsert("c", "b", oid, text, lang="none")
+                twin.upsert(oid, words)
+                held[oid] = set(words)
+        check(index, twin, asked)
+    if again:
+        assert verify_folder(folder) == []
+        with opened(folder, {}) as index:
+            check(index, twin, asked)
+
+
+def check(index: Index, twin: Ordered, asked: list[list[str]]) -> None:
+    for phrase in asked:
+        wanted = sorted(twin.holders(phrase))
+        assert found(index, " ".join(phrase)) == wanted
+        quoted = index.query("c", "b", f'"{" ".join(phrase)}"', syntax="web", stem=False, total=True, lang="none")
+        assert (sorted(quoted), quoted.total) == (wanted, len(wanted))
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    return opened(tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "other"),
+    [
+        ("the new york times", "new york", "york new"),
+        ("to be or not to be", "or not to", "be to"),
+        ("今日は東京都に行く", "京都に", "都京"),
+        ("see os.path.join in python", "os.path.join in", "python os.path.join"),
+        ("cities of light", "city of light", "of cities"),
+        ("parseHttpHeader fails", "parseHttpHeader fails", "fails parseHttpHeader"),
+        ("C++ code on .net core", "c++ code", "code c++"),
+    ],
+)
+def test_words_have_their_places(index: Index, text: str, phrase: str, other: str) -> None:
+    index.push("c", "b", "one", text)
+    assert index.query("c", "b", "", phrase=phrase).objects == ["one"]
+    assert index.query("c", "b", "", phrase=other).objects == []
+    assert index.query("c", "b", f'"{phrase}"', syntax="web").objects == ["one"]
+
+
+def test_a_phrase_does_not_cross_pieces(index: Index) -> None:
+    index.push("c", "b", "one", "aa bb")
+    index.push("c", "b", "one", "cc dd")
+    assert found(index, "aa bb") == found(index, "cc dd") == ["one"]
+    assert found(index, "bb cc") == []
+
+
+def test_a_piece_is_kept_once(index: Index) -> None:
+    for _ in range(3):
+        index.push("c", "b", "one", "aa bb aa")
+    (holding,) = index.holdings("c", "b")
+    assert holding.fields["order"] == [["aa", "bb", "aa"]]
+
+
+def test_a_phrase_goes_with_everything(index: Index) -> None:
+    for number in range(40):
+        text = "red ink here" if number % 2 else "ink red here"
+        index.push("c", "b", f"o{number}", text, tags=["odd" if number % 3 else "third"], values={"n": number})
+    third = [f"o{number}" for number in range(39, -1, -1) if number % 2 and number % 3 == 0]
+    assert index.query("c", "b", "", phrase="red ink", filter="third", total=True).total == len(third)
+    ordered = index.query("c", "b", "here", phrase="red ink", filter="third", sort="-n", limit=40)
+    assert ordered.objects == third
+    assert index.query("c", "b", "", phrase="red ink", sort="newest", limit=2).objects == ["o39", "o37"]
+    assert index.query("c", ["b"], "", phrase="red ink", limit=3).total is None
+    assert set(index.query("c", "b", "ink", phrase="red ink", boost="n", limit=50)) == {
+        f"o{n}" for n in range(1, 40, 2)
+    }
+
+
+def test_without_the_order_quotes_are_words_and_a_phrase_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path, {}) as index:
+        index.push("c", "b", "one", "york new")
+        assert index.query("c", "b", '"new york"', syntax="web").objects == ["one"]
+        assert "store.order" in index.explain("c", "b", '"new york"', syntax="web").notes[0]
+        with pytest.raises(sonicpy.InvalidArgument, match="the bucket does not keep the order of words"):
+            index.query("c", "b", "", phrase="new york")
+        assert not [row for row in index.holdings("c", "b") if "order" in row.fields]
+        with index._engine.read() as view:
+            assert "order" not in view.uses()
+    with opened(tmp_path) as index:
+        index.push("c", "b", "two", "new york")
+        assert found(index, "new york") == ["two"]
+        (note,) = index.explain("c", "b", '"new york"', syntax="web").notes
+        assert note == "1 objects have no order of words: no phrase finds them"
+        assert index.stats("c", "b")["unordered"] == 1
+        index.push("c", "b", "one", "york new york")
+        assert found(index, "new york") == ["one", "two"]
+        assert index.explain("c", "b", "", phrase="new york").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("setting", "kept"), [(True, "aabb"), (["x"], "bb"), ("x b", "b"), ("true", "aabb"), ("", ""), (False, "")]
+)
+def test_the_setting_names_collections_and_buckets(tmp_path: Path, setting: object, kept: str) -> None:
+    with opened(tmp_path, {"store.order": setting}) as index:
+        for collection, bucket in ((c, b) for c in "xy" for b in "ab"):
+            index.push(collection, bucket, "one", "aa bb")
+        count = sum("order" in row.fields for c in "xy" for b in "ab" for row in index.holdings(c, b))
+        assert count == len(kept)
+
+
+def test_other_settings_keep_orders_right(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        index.push("c", "b", "one", "cc dd")
+    with opened(tmp_path, {}) as index:
+        index.push("c", "b", "one", "aa bb zz")  # terms with other numbers: the order stays that of its words
+        index.push("c", "b", "two", "cc dd")
+        assert found(index, "cc dd") == ["one"]
+        index.upsert("c", "b", "one", "cc dd")
+        assert found(index, "cc dd") == []
+        assert not index.verify()
+
+
+def test_above_the_bound_no_order_is_kept(index: Index) -> None:
+    index.push("c", "b", "long", "aa bb " * 33_000)
+    index.push("c", "b", "fits", "aa bb " * 32_000)
+    assert found(index, "bb aa") == ["fits"]
+    index.push("c", "b", "fits", "bb " * 2_000)
+    assert found(index, "bb aa") == []
+    assert not index.verify()
+
+
+def test_exports_and_backups_carry_orders(tmp_path: Path, index: Index) -> None:
+    index.push("c", "b", "one", "aa bb cc")
+    index.push("c", "b", "one", "cc aa dd")
+    index.pop("c", "b", "one", "bb")
+    index.push("c", "b", "two", "")
+    rows = [*index.holdings("c", "b")]
+    assert rows[0].fields["order"] == [["aa", None, "cc"], ["cc", "aa", "dd"]]
+    with opened(tmp_path / "copy", {}) as copy:
+        for row in rows:
+            copy.push_terms("c", "b", row.object, row.terms, row.hidden, fields=row.fields)
+        assert found(copy, "cc aa") == ["one"]
+        assert found(copy, "aa cc") == []
+        assert not copy.verify()
+        with pytest.raises(sonicpy.InvalidArgument, match="order is"):
+            copy.push_terms("c", "b", "three", {"aa": 1}, fields={"order": [["bb"]]})
+
+
+def test_push_many_keeps_orders(index: Index) -> None:
+    rows = [{"object": f"o{number}", "text": "aa bb" if number % 2 else "bb aa"} for number in range(100)]
+    index.push_many(rows, collection="c", bucket="b")
+    assert len(found(index, "aa bb", limit=100)) == 50
+    index.push_many([{"object": "o1", "text": "bb aa"}], collection="c", bucket="b", upsert=True)
+    assert len(found(index, "aa bb", limit=100)) == 49
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        for number in range(70):
+            index.push("c", "b", f"o{number}", "aa bb cc")
+    with contextlib.closing(Store(tmp_path, index._engine.analyzer(), map_bytes=1 << 30)) as store:
+        view = store._writing()
+        (key, row), (second, _) = view.transaction.rows(ORDERS, b"")
+        changes: list[tuple[bytes, bytes | None, str]] = [
+            (key, row[:-1], "cannot be read"),
+            (key, with_order(row, 3, None), "orders has those of 69 objects, and the bucket counts 70"),
+            (key, with_order(row, 3, pack_order([[7]], 8)), "the object 3"),
+            (second, None, "orders has those of 64 objects"),
+            (second[:-1] + b"\7", row, "does not exist"),
+        ]
+        for changed, value, said in changes:
+            before = view.transaction.get(ORDERS, changed)
+            put(view.transaction, changed, value)
+            assert any(said in fault for fault in table_faults(view.transaction)), said
+            put(view.transaction, changed, before)
+        assert [*table_faults(view.transaction)] == []
+
+
+def put(transaction: Transaction, key: bytes, row: bytes | None) -> None:
+    if row is None:
+        transaction.delete(ORDERS, key)
+    else:
+        transaction.put(ORDERS, key, row)
