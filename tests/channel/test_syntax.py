@@ -260,7 +260,8 @@ USAGES = {
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
         " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
-        " [FILTER(<conditions>)]? [BUCKETS(<bucket>,<letters>*)]? [FIELDS(<name>^<weight>,...)]? [GROUP(<name>)]? [PHRASE(<words>)]?"
+        " [FILTER(<conditions>)]? [BUCKETS(<bucket>,<letters>*)]? [FIELDS(<name>^<weight>,...)]? [GROUP(<name>)]?"
+        " [PHRASE(<words>)]?"
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

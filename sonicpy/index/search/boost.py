@@ -18,9 +18,8 @@ from sonicpy._native.mask import AllOf, Mask, NotIn
 from sonicpy._native.plan import Plan
 from sonicpy._native.query_state import QueryState
 from sonicpy.filters.sorting import BOOST_DIVISOR, Boost
-from sonicpy.index.search.masks import window_count
 from sonicpy.index.search.parts import Found, Part, bind, find
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 MORE = 4
 """How many times as many objects are asked for next."""

@@ -19,7 +19,6 @@ from sonicpy.filters.sorting import NEWEST, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
-from sonicpy.index.search.masks import window_count
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part
 from sonicpy.index.search.plan import only_whole
@@ -38,6 +37,7 @@ from sonicpy.index.search.refine import (
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, in_buckets, parts_of
 from sonicpy.index.search.value_groups import CountedGroups, Groups, counted_together, groups_in
 from sonicpy.search import Search
+from sonicpy.store.views.bucket_reader import window_count
 
 if TYPE_CHECKING:
     from sonicpy.config import Config

@@ -12,8 +12,7 @@ from sonicpy._native.mask import AnyOf, Mask, NotIn, both, settled
 from sonicpy._native.ordered import distinct_values
 from sonicpy._native.term_mask import Holders, count_each, lists_of
 from sonicpy.filters.grouping import Group, GroupKey
-from sonicpy.index.search.masks import window_count
-from sonicpy.store.views.bucket_reader import BucketReader, TagReader
+from sonicpy.store.views.bucket_reader import BucketReader, TagReader, window_count
 from sonicpy.values import shown_point
 
 
