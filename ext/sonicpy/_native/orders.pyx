@@ -272,6 +272,31 @@ def pack_given(list pieces not None) -> bytes:
     return packed
 
 
+def pack_piece(list piece not None) -> bytes:
+    """Return a single piece without gaps as `pack_given` does."""
+    cdef Py_ssize_t count = len(piece), number
+    cdef uint8_t *room
+    cdef uint8_t *out
+    if count == 0:
+        return b""
+    room = <uint8_t *> malloc(10 * (count + 1))
+    if room == NULL:
+        raise MemoryError
+    try:
+        out = put_varint(room, count)
+        for number in range(count):
+            out = put_varint(out, <uint64_t> piece[number] + 1)
+        return PyBytes_FromStringAndSize(<char *> room, out - room)
+    finally:
+        free(room)
+
+
+def pack_count(uint64_t count) -> bytes:
+    """Return the fact with the number of objects that have an order."""
+    cdef uint8_t room[10]
+    return PyBytes_FromStringAndSize(<char *> room, put_varint(room, count) - room)
+
+
 def unpack_given(bytes given not None, Py_ssize_t terms) -> list:
     """Return the pieces that `pack_given` packed. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)

@@ -1,6 +1,6 @@
 """The order of the words of an object, from a text or an export to the field of a record."""
 
-from sonicpy._native.orders import pack_given
+from sonicpy._native.orders import pack_given, pack_piece
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
@@ -17,7 +17,8 @@ def order_of(terms: Terms) -> Fields:
 
 def packed_order(terms: Terms) -> bytes:
     """Return the order of terms that have one, as records of the log give it."""
-    return pack_given([terms.order] if terms.order else [])
+    assert terms.order is not None
+    return pack_piece(terms.order)
 
 
 def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:

@@ -9,6 +9,7 @@ from sonicpy._native.orders import (
     WORDS_MAX,
     order_at,
     order_of_new,
+    pack_count,
     pack_order,
     unpack_given,
     unpack_order,
@@ -16,7 +17,7 @@ from sonicpy._native.orders import (
 )
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, pack_ordered, place_of
+from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_of
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -154,7 +155,7 @@ class OrderWriter:
             self._view.require(uses.ORDER)
             self._is_noted = True
         self._count += more
-        self._facts[ORDERED] = pack_ordered(self._count)
+        self._facts[ORDERED] = pack_count(self._count)
 
 
 def _pieces(order: bytes, ids: list[int]) -> IdsInOrder:

@@ -2,7 +2,7 @@
 
 from sonicpy._native.keys import term_key
 from sonicpy._native.orders import ORDERS_PER_ROW
-from sonicpy._native.varint import pack_varints, unpack_varints
+from sonicpy._native.varint import unpack_varints
 
 ORDERED: int = 56
 """The kind of the fact: v(number of objects whose order is kept)."""
@@ -27,8 +27,3 @@ def place_of(bucket: int, iid: int) -> tuple[bytes, int]:
 def ordered_in(fact: bytes | None) -> int:
     """Return how many objects of a bucket have an order, from its fact. Raises DamagedBytes."""
     return 0 if fact is None else unpack_varints(fact)[0]
-
-
-def pack_ordered(count: int) -> bytes:
-    """Return the fact of a number of objects."""
-    return pack_varints((count,))
