@@ -73,7 +73,7 @@ def test_a_sweep_goes_on_after_a_restart(tmp_path: Path, how: str) -> None:
     assert rows_of_buckets(store) == len(
         set(BUCKET_TABLES)
         - {tables.COMMON, tables.POSTINGS, tables.IMPACTS, tables.OIDS, tables.REMOVED, tables.FACTS, tables.VECTORS}
-        - {tables.TAGS, tables.COLUMNS, tables.DIGESTS}
+        - {tables.TAGS, tables.COLUMNS, tables.DIGESTS, tables.ORDERS}
     )
     store.close()
 

@@ -33,7 +33,7 @@ from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
 GRAPHLESS_WORDS = 1_000
-"""A bucket to which so many words were ever added needs no graph: comparing them takes about 0.05 ms."""
+"""A bucket to which no more words were ever added needs no graph: comparing them takes about 0.05 ms."""
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
 

@@ -92,7 +92,7 @@ def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
     if view.removals:
         settle(view, collection, bucket, oid)
     writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
-    if fields[0][0] == ORDER.id:
+    if fields and fields[0][0] == ORDER.id:
         return _push_with_order(writer, mutation, new)
     is_done = writer.push_with_vector(oid, terms, fields[0][1], new=new) if is_vector(fields) else None
     if is_done is None and not writer.push(oid, terms, new=new) or is_done is False:
