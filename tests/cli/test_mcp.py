@@ -37,7 +37,7 @@ Talk = Callable[[Any], Awaitable[None]]
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[sonicpy.Index]:
-    with sonicpy.open(":memory:") as opened:
+    with sonicpy.open(":memory:", {"store": {"order": True}}) as opened:
         for oid, text in TEXTS.items():
             opened.push("c", "b", oid, text, "eng", BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
         yield opened

@@ -21,6 +21,7 @@ EXTRAS = {
     "fastapi": "docs", "httpx2": "docs", "whoosh": "docs", "matplotlib": "notebook", "pandas": "notebook",
     "jwt": "", "polars": "", "pyarrow": "parquet",
     "langchain_core": "langchain", "llama_index": "assistants", "haystack": "assistants",
+    "apsw": "assistants", "numpy": "assistants", "sqlite_vec": "assistants", "usearch": "assistants",
 }  # fmt: skip
 """Packages that the examples may import besides the standard library and sonicpy, with the extra of each."""
 RUN = ("python", "console")
