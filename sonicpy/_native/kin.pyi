@@ -7,7 +7,7 @@ from sonicpy._native.word_source import WordSource
 
 CANDIDATES_MAX: int
 
-class Rules(Protocol):
+class _Rules(Protocol):
     def is_spelled(self, word: str, /) -> bool: ...
     def fold(self, word: str, own: str | None, /) -> str: ...
     def patterns(self, kin: Kin, beginnings: Iterable[str], /) -> list[bytes]: ...
@@ -51,7 +51,7 @@ class Kin:
         spelled: list[bytes],
         own_folding: Folding,
         kept_folding: Folding,
-        rules: Rules,
+        rules: _Rules,
     ) -> None: ...
 
 def spelled_words(sources: list[WordSource], kin: Kin) -> set[bytes]: ...

@@ -145,7 +145,7 @@ def variant_folding() -> Folding:
 
 
 class _Rules:
-    """The rules of a language beyond a comparison of bytes; see `Rules` in _native/kin.pyi."""
+    """The rules of a language beyond a comparison of bytes; see `_Rules` in _native/kin.pyi."""
 
     is_spelled = staticmethod(is_spelled)
     fold = staticmethod(fold)
