@@ -181,3 +181,14 @@ def found_tokens(word: str, typed: str) -> list[str]:
         return [token for part in parts for token in found_tokens(part, typed)]
     first, *more = re.split("[._:]", word)
     return [token for token in more if token != first] if more and first == UNLIKE_ITS_STEM != typed else [first, *more]
+
+
+def test_a_misspelt_word_is_not_cut_at_a_rare_piece_of_two_letters(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        index.push_many(
+            [("meant", "old saying"), ("apart", "say ng"), *((f"o{number}", "say so") for number in range(1_500))],
+            collection="c",
+            bucket="b",
+        )
+        assert index.query("c", "b", "sayng ", limit=1) == ["meant"]
+        assert index.query("c", "b", "sayso ", total=True, limit=1).total == 1_500, "two common words"

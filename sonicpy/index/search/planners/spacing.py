@@ -23,6 +23,9 @@ LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word without joints that no object holds is cut if it has this number of letters or digits."""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
+SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
+"""This share of all objects holds a piece of this number of letters, as `in`, `an` and `zu`: most other words that
+could be cut so are misspelt (`sayng` is not `say ng`)."""
 SHARE = 0.5
 """The share of the typed spelling's weight that the other one has."""
 
@@ -108,11 +111,18 @@ def _cut(statistics: Statistics, word: bytes) -> list[bytes]:
             for (pieces, rest), sizes in zip(begun, _held_beginnings(statistics, begun, least), strict=True)
             for size in sizes
         ]
-        whole = [pieces for pieces, rest in begun if not rest]
+        whole = [pieces for pieces, rest in begun if not rest and (text.isdigit() or _is_likely(statistics, pieces))]
         if whole:
             best = max(whole, key=lambda pieces: min(map(len, pieces)))
             return [piece.encode() for piece in best]
     return []
+
+
+def _is_likely(statistics: Statistics, pieces: list[str]) -> bool:
+    """Return whether the short ones of some pieces are common words."""
+    short = [piece.encode() for piece in pieces if len(piece) <= SHORT_LETTERS]
+    common = SHORT_SHARE * statistics.objects
+    return all(row.df >= common for _, row in statistics.held(short))
 
 
 def _cuts(word: bytes) -> list[bytes]:
