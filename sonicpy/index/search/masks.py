@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from sonicpy._native.column_mask import InRange, LazyWindows, Near, OneOf
+from sonicpy._native.column_mask import InRange, Near, OneOf
 from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
@@ -70,7 +70,7 @@ class Masks:
         column = None if columns is None else columns.names.get(condition.name)
         if columns is None or column is None:
             return 0, Bits(self._windows)
-        count, windows = columns.count(column), LazyWindows(columns, column, self._windows)
+        count, windows = columns.count(column), columns.lazy_windows(column, self._windows)
         match condition:
             case Range():
                 return count, InRange(self._windows, windows, condition.low, condition.high)

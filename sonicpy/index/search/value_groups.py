@@ -78,7 +78,7 @@ class ValueGroups:
         if self._columns is None or self._column is None:
             values, windows = (), cast(LazyWindows, [])
         else:
-            windows = LazyWindows(self._columns, self._column, self._windows)
+            windows = self._columns.lazy_windows(self._column, self._windows)
         return NotIn(self._windows, OneOf(self._windows, windows, values))
 
     def count(self, answer: Mask) -> CountedGroups:

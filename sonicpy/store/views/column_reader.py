@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache
+from sonicpy._native.column_mask import LazyWindows
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow, ColumnWindow
 from sonicpy.store.disk.transaction import COLUMNS, StoredRow, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -22,6 +23,8 @@ LISTED_MAX = 512
 """Windows of a column that are cached as one list, too, at most: the list keeps them alive."""
 LIST_MARK = 1 << 40
 """In the number under which the list of the windows of a column is cached."""
+KNOWN_MARK = 1 << 41
+"""In the number under which the windows of a column that filters came to are cached as one list."""
 READ_AT_ONCE = 8
 """Missing windows from which on all of a column are read in one go."""
 
@@ -83,6 +86,16 @@ class ColumnReader:
             if len(found) <= LISTED_MAX:
                 self._cache.keep(LIST_MARK | column, (self._commit, found))
         return found
+
+    def lazy_windows(self, column: int, count: int) -> LazyWindows:
+        """Return the first `count` windows, each read when it is needed first; of a commit, once for all filters."""
+        if self._cache is None or self._commit is None or count > LISTED_MAX:
+            return LazyWindows(self, column, [False] * count)
+        commit, known = self._cache.kept(KNOWN_MARK | column) or (None, [])
+        if commit != self._commit or len(known) != count:
+            known = [False] * count
+            self._cache.keep(KNOWN_MARK | column, (self._commit, known))
+        return LazyWindows(self, column, known)
 
     def _all_windows(self, column: int) -> list[ColumnWindow | None]:
         count = (self._next_iid + WINDOW_OBJECTS - 1) // WINDOW_OBJECTS
