@@ -5,6 +5,7 @@ from math import prod
 
 from sonicpy._native.column_window import ColumnWindow
 from sonicpy.filters.conditions import All, Among, Any, Condition, HasTag, Not, Range, Within
+from sonicpy.index.search.masks import lazy_windows
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 LOOKED_AT = 4
@@ -40,7 +41,7 @@ def _share_of_values(reader: BucketReader, condition: Range | Among | Within) ->
     if not isinstance(condition, Range):
         return share
     last = window_count(reader) - 1
-    windows = columns.lazy_windows(column, last + 1)
+    windows = lazy_windows(columns, column, last + 1)
     numbers = {last * place // (LOOKED_AT - 1) for place in range(LOOKED_AT)}
     here = [window for number in numbers if (window := windows.at(number)) is not None]
     return share * sum(_part_within(window, condition) for window in here) / max(len(here), 1)

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sonicpy._native.bucket_cache import BucketCache
-from sonicpy._native.column_mask import LazyWindows
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow, ColumnWindow
 from sonicpy.store.disk.transaction import COLUMNS, StoredRow, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -87,15 +86,16 @@ class ColumnReader:
                 self._cache.keep(LIST_MARK | column, (self._commit, found))
         return found
 
-    def lazy_windows(self, column: int, count: int) -> LazyWindows:
-        """Return the first `count` windows, each read when it is needed first; of a commit, once for all filters."""
+    def known_windows(self, column: int, count: int) -> list[ColumnWindow | Literal[False] | None]:
+        """Return a list for the first `count` windows, False in the place of each that was not read yet: who reads one
+        puts it there. All filters of a commit have one list."""
         if self._cache is None or self._commit is None or count > LISTED_MAX:
-            return LazyWindows(self, column, [False] * count)
+            return [False] * count
         commit, known = self._cache.kept(KNOWN_MARK | column) or (None, [])
         if commit != self._commit or len(known) != count:
             known = [False] * count
             self._cache.keep(KNOWN_MARK | column, (self._commit, known))
-        return LazyWindows(self, column, known)
+        return known
 
     def _all_windows(self, column: int) -> list[ColumnWindow | None]:
         count = (self._next_iid + WINDOW_OBJECTS - 1) // WINDOW_OBJECTS
