@@ -325,11 +325,16 @@ def checked(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     values = _DEFAULTS[verb].copy()
     for name, value in given.items():
-        option = ARGUMENTS[verb].get(name)
-        if option is None:
-            raise TypeError(f"{verb.lower()}() got an unexpected keyword argument {name!r}")
-        values[name] = option.kind.check(name, value)
+        values[name] = checked_value(verb, name, value)
     return values
+
+
+def checked_value(verb: str, name: str, value: Any) -> Any:
+    """Return the value of an option that a program gave. Raises like `checked`."""
+    option = ARGUMENTS[verb].get(name)
+    if option is None:
+        raise TypeError(f"{verb.lower()}() got an unexpected keyword argument {name!r}")
+    return option.kind.check(name, value)
 
 
 def written(option: Option, value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypedDict
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.filters.sorting import SCORE, facets_texts, parse_sort
 from sonicpy.ids import Scope
-from sonicpy.options import checked
+from sonicpy.options import checked, checked_value
 
 FilterLike = str | Mapping[str, Any] | None
 """A filter as programs give it."""
@@ -255,7 +255,15 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
         options = {**options, "after": behind_hit(options["after"])}
     if not options and not buckets:
         return Search._make((collection, first, text, *_unasked(verb)))
-    return Search(collection, first, text, **{"offset": 0, **checked(verb, options)}, buckets=buckets)
+    values: list[Any] = [collection, first, text, *_unasked(verb)]
+    for name, value in options.items():
+        value = checked_value(verb, name, value)  # refuses a name that is none
+        values[_PLACES[name]] = value
+    found = Search._make(values)
+    return found._replace(buckets=buckets) if buckets else found
+
+
+_PLACES = {name: place for place, name in enumerate(Search._fields)}
 
 
 @cache

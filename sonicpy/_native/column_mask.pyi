@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import final
+from typing import Literal, final
 
 from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.mask import Mask
@@ -7,7 +7,8 @@ from sonicpy.store.views.beside_words import ColumnRows
 
 @final
 class LazyWindows:
-    def __init__(self, reader: ColumnRows, column: int, count: int) -> None: ...
+    def __init__(self, reader: ColumnRows, column: int, known: list[ColumnWindow | Literal[False] | None]) -> None: ...
+    def at(self, window: int) -> ColumnWindow | None: ...
 
 _Windows = LazyWindows | list[ColumnWindow | None]
 

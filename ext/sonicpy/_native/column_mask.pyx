@@ -57,15 +57,18 @@ cdef class LazyWindows:
     Args:
         reader: a ColumnReader.
         column: the number of the column.
-        count: of windows.
+        known: the windows, False in the place of each that was not read yet. Threads may share the list.
     """
 
     cdef object reader, column
-    cdef list known  # False: not read yet
+    cdef list known
 
-    def __init__(self, reader, column, Py_ssize_t count):
-        self.reader, self.column = reader, column
-        self.known = [False] * count
+    def __init__(self, reader, column, list known not None):
+        self.reader, self.column, self.known = reader, column, known
+
+    def at(self, Py_ssize_t window) -> "ColumnWindow | None":
+        """Return a window; None: there are no values."""
+        return self.get(window)
 
     cdef ColumnWindow get(self, Py_ssize_t window):
         if window >= len(self.known):

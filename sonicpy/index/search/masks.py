@@ -8,6 +8,7 @@ from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy.filters.conditions import All, Among, Any, Condition, HasTag, Not, Range, Within, literals
+from sonicpy.store.views.beside_words import ColumnRows
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 from sonicpy.values import pack_point
 
@@ -70,7 +71,7 @@ class Masks:
         column = None if columns is None else columns.names.get(condition.name)
         if columns is None or column is None:
             return 0, Bits(self._windows)
-        count, windows = columns.count(column), LazyWindows(columns, column, self._windows)
+        count, windows = columns.count(column), lazy_windows(columns, column, self._windows)
         match condition:
             case Range():
                 return count, InRange(self._windows, windows, condition.low, condition.high)
@@ -81,6 +82,11 @@ class Masks:
                     return 0, Bits(self._windows)
                 point = pack_point(condition.latitude, condition.longitude)
                 return count, Near(self._windows, windows, point, float(condition.meters))
+
+
+def lazy_windows(columns: ColumnRows, column: int, count: int) -> LazyWindows:
+    """Return the first `count` windows of values, each read when a filter of the commit needs it first."""
+    return LazyWindows(columns, column, columns.known_windows(column, count))
 
 
 def one_range_each(conditions: Sequence[Condition]) -> list[Condition]:

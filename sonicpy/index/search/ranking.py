@@ -5,7 +5,7 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, Union
 
 from sonicpy._native.clauses import may_fill
@@ -79,6 +79,10 @@ def fielded(planner: Planner) -> Planner:
 TOGETHER = 30.0
 """How much more often than by chance the words of a query are together in an object, about: a try in vain to fill a
 page costs a second walk."""
+WITH_FILTER = 4.0
+"""How much more often than by chance the objects that hold the words pass a filter, about."""
+LOWEST_SHARE = 1e-9
+"""Of the objects that pass a filter, for quotients."""
 PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
 """By the setting search.ranking."""
 
@@ -92,12 +96,14 @@ def carry_out(
     *,
     total: bool = False,
     masks: Sequence[Mask] | None = None,
+    share: Callable[[], float] | None = None,
 ) -> tuple[Plan, FoundPart]:
     """Return the plan of a query, and its best `wanted` objects in a bucket or in several, with the number of all if
     `total`.
 
     Args:
         masks: the objects of each bucket that pass a filter; None: all.
+        share: returns about the share of the objects that pass it; None: it is not known.
     """
     check_together(lexicon, config)
     planner = PLANNERS.get(config.search.ranking)
@@ -118,7 +124,10 @@ def carry_out(
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
-        if not total and may_fill(plan, wanted, lexicon.objects, TOGETHER):
+        likely = not total and may_fill(plan, wanted, lexicon.objects, TOGETHER)
+        if likely and share is not None and (passing := share() * WITH_FILTER) < 1.0:
+            likely = may_fill(plan, int(wanted / max(passing, LOWEST_SHARE)), lexicon.objects, TOGETHER)
+        if likely:
             part = find_by(plan, lexicon, wanted, window, masks=masks)
             if part.is_full(wanted):
                 filled.append(part)

@@ -5,6 +5,7 @@ that answer, as bits.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.column_mask import InRange
@@ -24,9 +25,11 @@ from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
+from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody, mask_of, unmet
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import bind
+from sonicpy.index.search.passing_share import share_meeting
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, plan_of
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, in_buckets, parts_of
 from sonicpy.search import Search
@@ -97,6 +100,11 @@ def masks_of(lexicon: AnyLexicon, condition: Condition | None) -> list[Mask] | N
     return None if condition is None else [mask_of(part.reader, condition) for part in parts_of(lexicon)]
 
 
+def share_passing(lexicon: AnyLexicon, condition: Condition) -> float:
+    """Return about the share of the objects that meet a condition."""
+    return max(share_meeting(part.reader, condition) for part in parts_of(lexicon))
+
+
 def condition_of(filter: str | None) -> Condition | None:
     """Return the condition of a filter; None: there is none."""
     return None if filter is None else parse(filter)
@@ -151,9 +159,11 @@ def best_by_score(
 ) -> Best:
     """Return the best `count` objects of a search by score, with its filter and its boost."""
     check_by_score(search, config)
-    masks = masks_of(lexicon, condition_of(search.filter))
+    condition = condition_of(search.filter)
+    masks = masks_of(lexicon, condition)
     if search.boost is None:
-        plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, masks=masks)
+        share = None if condition is None else partial(share_passing, lexicon, condition)
+        plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, masks=masks, share=share)
         return Best(plan, part, masks)
     boost, window = parse_boost(search.boost), config.store.kv.retain_word_objects
     check_boost(config)
@@ -206,6 +216,13 @@ def check_after(search: Search) -> None:
 def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search) -> Hits:
     """Return a page in an order by a value. Equal values come in the order of the buckets, then newest first."""
     sort, condition, end = parse_sort(search.sort or NEWEST), condition_of(search.filter), search.offset + search.limit
+    if isinstance(lexicon, Lexicon):
+        (behind,) = places_behind(lexicon, search, sort)
+        found = wanted[0].under(condition)
+        if search.total:
+            found = settled(found)
+        iids = iids_in_order(lexicon.reader, found, sort, end, behind)
+        return Hits(lexicon.reader.oids(iids[search.offset :]), None, found.total() if search.total else None)
     best: list[tuple[int | None, int, int]] = []
     total = 0
     for number, (one, behind) in enumerate(zip(wanted, places_behind(lexicon, search, sort), strict=True)):
@@ -217,7 +234,7 @@ def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search
     best.sort(key=lambda row: (row[0] is None, -(row[0] or 0), row[1]))  # of one bucket, they are in their order
     places = [row[1:] for row in best[search.offset : end]]
     names = in_buckets(places, lambda number, iids: wanted[number].reader.oids(iids))
-    buckets = [lexicon.names[number] for number, _ in places] if isinstance(lexicon, UnitedLexicon) else None
+    buckets = [lexicon.names[number] for number, _ in places]
     return Hits(names, None, total if search.total else None, buckets=buckets)
 
 
@@ -264,6 +281,13 @@ def in_order(
         without = AllOf(found.count, [found, NotIn(found.count, every)])
         best += [(iid, None) for iid in without.newest(wanted - len(best), below)]
     return best
+
+
+def iids_in_order(reader: BucketReader, found: Mask, sort: Sort, wanted: int, behind: Place | None) -> list[int]:
+    """Return the IIDs of `in_order`."""
+    if behind is None and sort.name == NEWEST:
+        return found.newest(wanted)
+    return [iid for iid, _ in in_order(reader, found, sort, wanted, behind)]
 
 
 def place_of(reader: BucketReader, name: str, sort: Sort) -> Place | None:

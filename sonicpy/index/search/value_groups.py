@@ -12,6 +12,7 @@ from sonicpy._native.mask import AnyOf, Mask, NotIn, both, settled
 from sonicpy._native.ordered import distinct_values
 from sonicpy._native.term_mask import Holders, count_each, lists_of
 from sonicpy.filters.grouping import Group, GroupKey
+from sonicpy.index.search.masks import lazy_windows
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, window_count
 from sonicpy.values import shown_point
 
@@ -78,7 +79,7 @@ class ValueGroups:
         if self._columns is None or self._column is None:
             values, windows = (), cast(LazyWindows, [])
         else:
-            windows = LazyWindows(self._columns, self._column, self._windows)
+            windows = lazy_windows(self._columns, self._column, self._windows)
         return NotIn(self._windows, OneOf(self._windows, windows, values))
 
     def count(self, answer: Mask) -> CountedGroups:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow, ColumnWindow
@@ -22,6 +22,8 @@ LISTED_MAX = 512
 """Windows of a column that are cached as one list, too, at most: the list keeps them alive."""
 LIST_MARK = 1 << 40
 """In the number under which the list of the windows of a column is cached."""
+KNOWN_MARK = 1 << 41
+"""In the number under which the windows of a column that filters came to are cached as one list."""
 READ_AT_ONCE = 8
 """Missing windows from which on all of a column are read in one go."""
 
@@ -83,6 +85,17 @@ class ColumnReader:
             if len(found) <= LISTED_MAX:
                 self._cache.keep(LIST_MARK | column, (self._commit, found))
         return found
+
+    def known_windows(self, column: int, count: int) -> list[ColumnWindow | Literal[False] | None]:
+        """Return a list for the first `count` windows, False in the place of each that was not read yet: who reads one
+        puts it there. All filters of a commit have one list."""
+        if self._cache is None or self._commit is None or count > LISTED_MAX:
+            return [False] * count
+        commit, known = self._cache.kept(KNOWN_MARK | column) or (None, [])
+        if commit != self._commit or len(known) != count:
+            known = [False] * count
+            self._cache.keep(KNOWN_MARK | column, (self._commit, known))
+        return known
 
     def _all_windows(self, column: int) -> list[ColumnWindow | None]:
         count = (self._next_iid + WINDOW_OBJECTS - 1) // WINDOW_OBJECTS

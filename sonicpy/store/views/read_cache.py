@@ -266,20 +266,30 @@ class Snapshot(View):
 
     def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket through the cache; see `View`."""
+        number = (owner.state.bucket, beside.mark)
+        known = self.cache.get(number)
+        if isinstance(known, CachedTagReader):
+            return known
         counts, snapshots = tag_counts(owner, beside), self.snapshot_cache
         if counts is None:
             return None
         state = tags_state(owner.state, counts, beside)
         cache = snapshots.of(state.bucket, self)
-        return CachedTagReader(self, owner, counts, cache, SnapshotSource(self, state, cache, snapshots), beside)
+        made = CachedTagReader(self, owner, counts, cache, SnapshotSource(self, state, cache, snapshots), beside)
+        self.cache.put(number, made)
+        return made
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
         """Return a reader of the values of a bucket through the cache; see `View`."""
+        number = (owner.state.bucket, VALUES_MARK)
+        known = self.cache.get(number)
+        if isinstance(known, ColumnReader):
+            return known
         columns, snapshots = stored_columns(owner), self.snapshot_cache
         if columns is None:
             return None
         cache = snapshots.of(owner.state.bucket | VALUES_MARK, self)
-        return ColumnReader(
+        made = ColumnReader(
             self.transaction,
             owner.state,
             columns,
@@ -287,6 +297,8 @@ class Snapshot(View):
             lambda size_bytes: snapshots.note_read(size_bytes, cache),
             snapshots.commit,
         )
+        self.cache.put(number, made)
+        return made
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""

@@ -55,7 +55,7 @@ from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 
 
 class ViewCache:
-    """Objects made for buckets, for reuse while the view lasts, by scope.
+    """Objects made for buckets, for reuse while the view lasts, by scope, or by the number of a bucket and a mark.
 
     Args:
         entries_max: if there are more, all are dropped; 0: nothing is cached.
@@ -63,13 +63,13 @@ class ViewCache:
 
     def __init__(self, entries_max: int) -> None:
         self._entries_max = entries_max
-        self._entries: dict[tuple[str, ...], object] = {}
+        self._entries: dict[tuple[object, ...], object] = {}
 
-    def get(self, scope: tuple[str, ...]) -> object | None:
+    def get(self, scope: tuple[object, ...]) -> object | None:
         """Return the cached object of a bucket, or None."""
         return self._entries.get(scope)
 
-    def put(self, scope: tuple[str, ...], made: object) -> None:
+    def put(self, scope: tuple[object, ...], made: object) -> None:
         """Cache an object made for a bucket, if `entries_max` allows it."""
         if not self._entries_max:
             return
