@@ -237,7 +237,7 @@ async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Sen
 
 
 def varying(send: Send) -> Send:
-    """Return a function that sends an answer with one header Vary, in which each name and Origin stand once.
+    """Return a function that sends an answer with one header Vary, which names Origin and each other name once.
 
     Some versions of CORSMiddleware add Origin to each answer, others only to those to pages; a cache must not give
     pages the answer to another request.
