@@ -11,14 +11,15 @@ from sonicpy.errors import CommandError
 NAMES_SHOWN = 5
 
 
-def remark_absent(index: Target, collection: str, bucket: str) -> None:
-    """Print a remark unless the bucket is there. Raises SonicError if a server does not answer."""
+def remark_absent(index: Target, collection: str, bucket: str | None) -> None:
+    """Print a remark unless the bucket, or without one the collection, is there. Raises SonicError if a server does
+    not answer."""
     sentence = absent(index, collection, bucket)
     if sentence is not None:
         remark(sentence)
 
 
-def absent(index: Target, collection: str, bucket: str) -> str | None:
+def absent(index: Target, collection: str, bucket: str | None) -> str | None:
     """Return a sentence about a collection or bucket that is not there; None: both are, or the server lists no names.
 
     Raises:
@@ -26,9 +27,9 @@ def absent(index: Target, collection: str, bucket: str) -> str | None:
     """
     with suppress(CommandError):  # Sonic itself lists no names
         buckets = index.buckets(collection)
-        if bucket in buckets:
+        if bucket in buckets or (bucket is None and buckets):
             return None
-        if buckets:
+        if bucket is not None and buckets:
             return f"collection {collection!r} has no bucket {bucket!r}{_meant(bucket, buckets)}"
         return f"there is no collection {collection!r}{_meant(collection, index.collections())}"
     return None

@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Iterable
 
+from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import Verbs, bucket_name, collection_name, number, object_name
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 from sonicpy.errors import ConfigError
@@ -37,13 +38,23 @@ def ls(arguments: argparse.Namespace) -> int:
             if getattr(arguments, option) is not None:
                 raise ConfigError(f"flag --{option} is for objects: name a collection and a bucket, too.")
     with open_target(arguments) as index:
-        names = _names(index, arguments)
-        if arguments.json:
-            print(json.dumps(list(names), ensure_ascii=False))
-        else:
-            for name in names:
-                print(name)
+        is_empty = _show(_names(index, arguments), arguments)
+        if is_empty and arguments.collection is not None:
+            remark_absent(index, arguments.collection, arguments.bucket)
     return 0
+
+
+def _show(names: Iterable[str], arguments: argparse.Namespace) -> bool:
+    """Print names, and return whether there are none."""
+    if arguments.json:
+        listed = list(names)
+        print(json.dumps(listed, ensure_ascii=False))
+        return not listed
+    is_empty = True
+    for name in names:
+        print(name)
+        is_empty = False
+    return is_empty
 
 
 def _names(index: Target, arguments: argparse.Namespace) -> Iterable[str]:

@@ -307,6 +307,8 @@ def count(arguments: argparse.Namespace) -> int:
     bucket = _where(arguments) if arguments.buckets else arguments.bucket
     with open_target(arguments) as index:
         number = index.count(arguments.collection, bucket, arguments.object, of=what)
+        if not number:
+            remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, {"count": number, "of": what}, f"{number} {what}" if sys.stdout.isatty() else str(number))
     return 0
 
@@ -324,6 +326,8 @@ def stats(arguments: argparse.Namespace) -> int:
     """Print figures. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         figures = index.stats(arguments.collection, arguments.bucket)
+        if arguments.collection is not None:
+            remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, figures, *_lines(figures))
     return 0
 

@@ -55,4 +55,8 @@ def _lines(file: str) -> list[str]:
     try:
         return sys.stdin.readlines() if file == "-" else Path(file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
+        is_rule = isinstance(error, FileNotFoundError) and ("," in file or "=>" in file)
+        meant = (
+            "; --set and --add take a file, a rule stands alone: sonicpy synonyms COLLECTION RULE" if is_rule else ""
+        )
+        raise ConfigError(f"{file} cannot be read: {error}{meant}") from error

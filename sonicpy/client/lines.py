@@ -156,6 +156,13 @@ def sendable(argument: str, text: Any) -> str:
     return quoted(given)
 
 
+def sendable_query(text: Any) -> str:
+    """Return the text of a query quoted for a line; a blank at its end, which ends the last word, is a line break, for
+    servers drop other white space there. Raises as `sendable`."""
+    given = sendable("text", text)
+    return f'{given[:-1].rstrip()}\\n"' if given[-2].isspace() else given
+
+
 def meta(verb: str, values: Mapping[str, Any] | Search | FacetSearch, *, is_sonic: bool = False) -> str:
     """Return the META arguments of a command, each with a space before it: LIMIT, and those that are not the default.
 

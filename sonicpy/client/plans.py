@@ -30,6 +30,7 @@ from sonicpy.client.lines import (
     one_line,
     path_word,
     sendable,
+    sendable_query,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.filters.grammar import filter_text
@@ -344,7 +345,7 @@ def control(
 
 def _search_head(command: str, search: Search) -> str:
     check_scope(search.collection, search.bucket)
-    return f"{command} {search.collection} {search.bucket} {sendable('text', search.text)}"
+    return f"{command} {search.collection} {search.bucket} {sendable_query(search.text)}"
 
 
 def _search(command: str, kind: AnswerKind, line: str) -> Exchange:

@@ -37,7 +37,7 @@ POLICY = (
 )
 PRIVATE = (b"cache-control", b"private, no-cache")
 """Of an answer to a request with a secret: no cache that others share may keep it."""
-VARY_SECRET, VARY_ORIGIN = (b"vary", b"Authorization"), (b"vary", b"Origin")
+VARY_SECRET = (b"vary", b"Authorization")
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 HEADERS = [
     NO_SNIFF,
@@ -117,11 +117,11 @@ class Gate:
             except HTTPException as refused:
                 await refuse(refused, scope, receive, AnswerWriter(send, scope).send)
             else:
-                await self._behind_hosts(scope, receive, send)
+                await self._behind_hosts(scope, receive, varying(send) if self._varies else send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose Host is accepted."""
-        answer = AnswerWriter(send, scope, varies=self._varies)
+        answer = AnswerWriter(send, scope)
         headers = dict(scope["headers"])
         if scope["method"] == "HEAD":  # GET, without the content of the answer
             scope = {**scope, "method": "GET"}
@@ -236,21 +236,32 @@ async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Sen
     await problem(error.status_code, error.detail, error.headers, scope[ID])(scope, receive, send)
 
 
-class AnswerWriter:
-    """The answer to a request, with the headers of all answers.
+def varying(send: Send) -> Send:
+    """Return a function that sends an answer with one header Vary, which names Origin and each other name once.
 
-    Args:
-        varies: it depends on the origin of the page that asks.
+    Some versions of CORSMiddleware add Origin to each answer, others only to those to pages; a cache must not give
+    pages the answer to another request.
     """
 
-    def __init__(self, send: Send, scope: Scope, *, varies: bool = False) -> None:
+    async def send_varying(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [each for each in message["headers"] if each[0].lower() != b"vary"]
+            given = b",".join(value for name, value in message["headers"] if name.lower() == b"vary")
+            names = {name.strip().lower(): name.strip() for name in [b"Origin", *given.split(b",")] if name.strip()}
+            message = {**message, "headers": [*headers, (b"vary", b", ".join(names.values()))]}
+        await send(message)
+
+    return send_varying
+
+
+class AnswerWriter:
+    """The answer to a request, with the headers of all answers."""
+
+    def __init__(self, send: Send, scope: Scope) -> None:
         self._send = send
         self._is_head = scope["method"] == "HEAD"
         self._id = scope[ID].encode()
-        given = {name for name, _ in scope["headers"]}
-        self._has_secret = b"authorization" in given
-        # CORSMiddleware adds it to answers to pages; a cache must not give these the answer to another request.
-        self._varies = [VARY_ORIGIN] if varies and b"origin" not in given else []
+        self._has_secret = any(name == b"authorization" for name, _ in scope["headers"])
         self.has_begun = False
 
     async def send(self, message: Message) -> None:
@@ -262,7 +273,7 @@ class AnswerWriter:
             protection = HEADERS if is_page else (NO_SNIFF,)
             if self._has_secret:
                 headers = [*(each for each in headers if each[0] != PRIVATE[0]), PRIVATE, VARY_SECRET]
-            headers = [*headers, *self._varies, *protection, (b"x-request-id", self._id)]
+            headers = [*headers, *protection, (b"x-request-id", self._id)]
             message = {"type": "http.response.start", "status": message["status"], "headers": headers}
         elif self._is_head:
             message = {**message, "body": b""}

@@ -95,6 +95,7 @@ SENTENCES: Mapping[str, str] = {
     "extra_forbidden": "{where} is not known here; /openapi.json lists the keys",
     "json_invalid": "the body is not JSON: {error} at character {place}",
     "model_attributes_type": "the body has to be a JSON object, sent as Content-Type: application/json",
+    "object_of_a_list": "{where} is {given}; allowed are JSON objects",
     "string_type": "{where} is {given}; allowed are strings",
     "string_unicode": "{where} is no Unicode text: it holds half of a surrogate pair",
     "string_pattern_mismatch": "{where} is {given}; it may not hold the character NUL",
@@ -119,9 +120,12 @@ def _sentence(error: Mapping[str, Any]) -> str:
     """Return a sentence about an error in a request: its place, the value, values allowed."""
     places = [part for part in error["loc"] if part not in ("body", "query")]
     where = str(places[0]) if places else "the body"  # behind it: which of several types pydantic tried
+    kind = error["type"]
     if len(places) > 2 and isinstance(places[1], int):  # a part of an object in a list
         where = f"{where}[{places[1]}].{places[2]}"
-    sentence = SENTENCES.get(error["type"], "{where}: {msg}")
+    elif len(places) == 2 and isinstance(places[1], int) and kind == "model_attributes_type":
+        where, kind = f"{where}[{places[1]}]", "object_of_a_list"
+    sentence = SENTENCES.get(kind, "{where}: {msg}")
     given = _shown(error["input"])[:GIVEN_MAX]
     return sentence.format(where=where, given=given, place=where, msg=error["msg"], **error.get("ctx", {}))
 

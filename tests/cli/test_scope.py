@@ -62,6 +62,12 @@ def test_an_absent_collection_or_bucket_is_told(run: Run, shared_server: Server)
         assert run("query", "absent_shop", "apple", *where, said=said) == ""
         assert run("suggest", "absent_shop", "apl", *where, said=said) == ""
         assert run("query", "absent_shop", "main", "nobody", *where) == ""
+        assert run("count", "absent_shop", "other", *where, said="has no bucket 'other'; there is 'main'") == "0\n"
+        assert run("ls", "absent_shop", "other", *where, said="has no bucket 'other'; there is 'main'") == ""
+        assert run("ls", "absent_shop", "main", "--prefix", "x", *where) == ""
+        for verb in ("ls", "count", "stats"):
+            run(verb, "Absent_Shop", *where, said="did you mean 'absent_shop'?\n")
+            assert run(verb, "absent_shop", *where)
     assert run("query", "nothing", "x", "--data", "d2", status=1, said="there is no index in d2") == ""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy.errors import ConfigError, ConnectionLost, NotSonic, WrongPassword
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, ONE_WAY, Connect
@@ -152,3 +153,22 @@ def test_localhost_is_either_address_of_this_machine(connect_apart: Connect, sha
     port = free_port()
     with pytest.raises(ConnectionLost, match=f"^localhost:{port} cannot be reached"):
         connect_apart(f"sonic://localhost:{port}", retry_s=0)
+
+
+def test_a_blank_ends_the_last_word_as_in_the_library(connect_apart: Connect, shared_server: Server) -> None:
+    texts = {"1": "world peace", "2": "hello there"}
+    with (
+        sonicpy.open(":memory:") as index,
+        connect_apart(f"sonic://{shared_server.host}:{shared_server.port}") as client,
+    ):
+        for name, text in texts.items():
+            index.push("blank_at_end", "b", name, text)
+            client.push("blank_at_end", "b", name, text)
+        for query in ("worl", "worl ", "worl \t ", "worl\\ ", 'worl" ', "hello worl ", " "):
+            expected = index.query("blank_at_end", "b", query)
+            found = client.query("blank_at_end", "b", query)
+            assert list(found) == list(expected)
+            assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-6)
+        one, other = (index.query("blank_at_end", "b", text)[0].score for text in ("worl ", "worl"))
+        assert one != other
+        client.flush("blank_at_end")

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
+from sonicpy.channel.replies import error  # noqa: E402
 from sonicpy.cluster.node import desk as module  # noqa: E402
 from sonicpy.cluster.node.desk import Desk  # noqa: E402
 from sonicpy.cluster.node.known_rules import KnownRules  # noqa: E402
@@ -24,7 +25,7 @@ from sonicpy.cluster.peers.questions import Question, UnknownQuestion, pack_comm
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.cluster.server import with_shared_cache  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
-from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
+from sonicpy.errors import CommandError, InvalidArgument, SonicError, StoreError  # noqa: E402
 from sonicpy.index.recorder import Recorder  # noqa: E402
 from sonicpy.server.connections.dispatch import Postponed  # noqa: E402
 from tests.index.test_spread import Part  # noqa: E402
@@ -146,6 +147,14 @@ def test_a_refusal_comes_as_it_was() -> None:
     assert ask is not None
     ask(taken.append)
     assert (type(taken[0]), taken[0].code, taken[0].detail) == (CommandError, "invalid_format", "no such name")
+
+
+def test_a_refused_argument_keeps_its_sentence() -> None:
+    refused = InvalidArgument("limit is 'x';\nallowed are numbers")
+    with pytest.raises(InvalidArgument) as raised:
+        unpack_answer(pack_error(refused, is_change=False))
+    assert error(raised.value) == error(refused) == b"ERR invalid_argument(limit is 'x'; allowed are numbers)\r\n"
+    assert str(raised.value) == "limit is 'x'; allowed are numbers"
 
 
 def test_a_node_that_does_not_know_a_question_lets_others_answer() -> None:

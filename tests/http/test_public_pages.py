@@ -72,7 +72,7 @@ def test_caches_keep_answers_to_pages_apart(client: TestClient) -> None:
         answer = client.get("/health", headers=headers)
         assert answer.headers["cache-control"] == "no-cache"
         assert "origin" in vary(dict(answer.headers))
-        assert answer.headers.get_list("vary").count("Origin") <= 1
+        assert ",".join(answer.headers.get_list("vary")).lower().count("origin") == 1
 
 
 def test_modules_are_open_to_pages(client: TestClient) -> None:

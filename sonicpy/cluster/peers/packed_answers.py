@@ -1,7 +1,7 @@
 """The answers of nodes to each other's questions, as bytes: the first byte is the kind of the answer."""
 
 from sonicpy.cluster.peers.hedging import NOT_HERE
-from sonicpy.errors import CommandError, SonicError, StoreError
+from sonicpy.errors import CommandError, InvalidArgument, SonicError, StoreError
 from sonicpy.version import VERSION
 
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
@@ -16,8 +16,19 @@ class NotHere(SonicError):
 def pack_error(error: SonicError, *, is_change: bool) -> bytes:
     """Return the answer to another node whose question failed."""
     if isinstance(error, CommandError):
-        return REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
+        return REFUSAL + f"{error.code}\0{_detail(error)}".encode()
     return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()
+
+
+def _detail(error: CommandError) -> str:
+    """Return the text in brackets behind the code; of an argument without one its sentence, as clients read it."""
+    if error.detail is None and _is_sentence(error.code):
+        return " ".join(str(error).split()) if isinstance(error, InvalidArgument) else ""
+    return error.detail or ""
+
+
+def _is_sentence(code: str) -> bool:
+    return code == "invalid_argument"
 
 
 def unpack_answer(packed: bytes) -> bytes:
@@ -35,7 +46,7 @@ def unpack_answer(packed: bytes) -> bytes:
         raise NotHere(answer.decode())
     if state == REFUSAL:
         code, _, detail = answer.decode().partition("\0")
-        raise CommandError(code, detail or None)
+        raise InvalidArgument(detail) if detail and _is_sentence(code) else CommandError(code, detail or None)
     if state == FAILED:
         raise StoreError(answer.decode())
     raise StoreError(f"a node gave an answer of a kind that this sonicpy {VERSION} does not know: upgrade it")
