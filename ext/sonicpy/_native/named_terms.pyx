@@ -202,3 +202,27 @@ def pack_ids(list ids not None) -> bytes:
 cdef int by_number(const void *left, const void *right) noexcept nogil:
     cdef uint64_t a = (<const uint64_t *> left)[0], b = (<const uint64_t *> right)[0]
     return (a > b) - (a < b)
+
+
+def owners_of(bytes row not None, bytearray owners not None) -> int:
+    """Return the bits of the texts that an object has, from the row that `pack_ids` packed.
+
+    Args:
+        owners: for each term id the bit of its text.
+
+    Raises:
+        DamagedBytes: the row cannot be read, or has another id.
+    """
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
+    cdef const uint8_t[:] bits = owners
+    cdef uint64_t term_id = 0, more = 0, most = <uint64_t> len(owners)
+    cdef int found = 0
+    while at < end:
+        if get_varint(&at, end, &more) < 0:
+            raise DamagedBytes("the row of the ids of an object is cut off")
+        term_id += more
+        if term_id >= most:
+            raise DamagedBytes(f"an object has the term {term_id} of named texts, of {most}")
+        found |= bits[term_id]
+    return found
