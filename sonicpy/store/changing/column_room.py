@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy._native.named_terms import names_of_named
-from sonicpy.store.changing.mutations import ChangeFields, PushWith, UpsertTerms
+from sonicpy.store.changing.mutations import ChangeFields, Fields, PushWith, UpsertTerms
 from sonicpy.store.fields.all_fields import TEXTS, VALUES
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
@@ -16,6 +16,14 @@ from sonicpy.values import VALUES_MAX, too_many
 
 if TYPE_CHECKING:
     from sonicpy.store.views.view import View
+
+BOUNDED = frozenset((TEXTS.id, VALUES.id))
+"""The fields of which a bucket has a number of names, at most."""
+
+
+def has_bounds(fields: Fields) -> bool:
+    """Return whether `check_room` looks at one of some fields."""
+    return not BOUNDED.isdisjoint([id for id, _ in fields])
 
 
 def check_room(view: "View", changes: Iterable[ChangeFields | UpsertTerms | PushWith]) -> None:

@@ -43,6 +43,8 @@ class TagWriter:
         self._number = state.bucket | beside.mark
         self._rows = state.bucket | beside.row_mark
         self._tables = tables
+        self._fact: bytes | None = None
+        self._counts = TagCounts()  # as this fact has them
 
     def ids_of(self, iid: int) -> list[int]:
         """Return the ids of the tags of an object."""
@@ -85,9 +87,12 @@ class TagWriter:
             return
         self._view.require(self._beside.use)
         self._view.touch(self._number)
-        counts = unpack_tag_counts(self._view.fact(self._state.bucket, self._beside.counts))
-        ids, counts = self._link(iid, terms, counts)
-        self._view.set_fact(self._state.bucket, self._beside.counts, pack_tag_counts(counts))
+        fact = self._view.fact(self._state.bucket, self._beside.counts)
+        if fact is None or fact != self._fact:
+            self._counts = unpack_tag_counts(fact)
+        ids, self._counts = self._link(iid, terms, self._counts)
+        self._fact = pack_tag_counts(self._counts)
+        self._view.set_fact(self._state.bucket, self._beside.counts, self._fact)
         self._view.transaction.put(TAGS, tag_key(self._rows, iid), pack_ids(ids))
 
     def _row(self, iid: int) -> TagRow | IdRow:
