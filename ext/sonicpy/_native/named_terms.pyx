@@ -132,10 +132,20 @@ def unpack_named(bytes packed not None) -> tuple:
     cdef uint8_t *count = <uint8_t *> PyBytes_AS_STRING(counts)
     cdef Py_ssize_t number
     for number in range(len(words)):
-        count[number] = WHOLE_TF if b"\1\1" in <bytes> words[number] else 1
+        count[number] = WHOLE_TF if has_whole(piece_of(words[number])) else 1
     terms.words, terms.counts, terms.flags, terms.last = words, counts, bytes(len(words)), -1
     terms.typed = []
     return terms, names
+
+
+cdef inline bint has_whole(Piece term) noexcept nogil:
+    cdef const uint8_t *end = term.start + term.size
+    cdef const uint8_t *at = <const uint8_t *> memchr(term.start, BETWEEN, term.size)
+    while at != NULL and at + 1 < end:
+        if at[1] == BETWEEN:
+            return True
+        at = <const uint8_t *> memchr(at + 1, BETWEEN, end - at - 1)
+    return False
 
 
 def names_of_named(bytes packed not None) -> tuple:
