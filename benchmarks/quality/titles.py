@@ -10,6 +10,7 @@ summary. Each collection counts the same.
 
 import random
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from statistics import mean
 
@@ -84,11 +85,11 @@ def packages(words: list[str]) -> tuple[dict[str, Document], Collection]:
     """Return made-up packages, and queries for some of them."""
     chance = random.Random(SEED)
     of_names, of_summaries = words[200 : 200 + NAME_WORDS], words[:SUMMARY_WORDS]
-    shares = [1 / (rank + 10) for rank in range(NAME_WORDS)]
-    names = list(dict.fromkeys("-".join(drawn) for drawn in _names(chance, of_names, shares)))
+    shares = list(accumulate(1 / (rank + 10) for rank in range(SUMMARY_WORDS)))
+    names = list(dict.fromkeys("-".join(drawn) for drawn in _names(chance, of_names, shares[:NAME_WORDS])))
     documents = {}
     for name in names:
-        own = chance.choices(of_summaries, [1 / (rank + 10) for rank in range(SUMMARY_WORDS)], k=chance.randint(4, 12))
+        own = chance.choices(of_summaries, cum_weights=shares, k=chance.randint(4, 12))
         others = [word for other in chance.choices(names, k=chance.randint(0, 2)) for word in other.split("-")]
         again = name.split("-") if chance.random() < 0.3 else []
         summary = [*own, *others, *again]
@@ -104,7 +105,7 @@ def packages(words: list[str]) -> tuple[dict[str, Document], Collection]:
 
 def _names(chance: random.Random, words: list[str], shares: list[float]) -> Iterator[list[str]]:
     for _ in range(PACKAGES):
-        yield list(dict.fromkeys(chance.choices(words, shares, k=chance.choice((1, 2, 2, 3)))))
+        yield list(dict.fromkeys(chance.choices(words, cum_weights=shares, k=chance.choice((1, 2, 2, 3)))))
 
 
 def figures(documents: dict[str, Document], given: Collection) -> Figures:
