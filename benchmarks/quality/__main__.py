@@ -2,8 +2,8 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
-Parts: finding, forms, inner, relevance, typos, typing, misspelt, languages, window, guesses, pieces, extras (default:
-all). Needs the extra [eval].
+Parts: finding, forms, inner, relevance, typos, typing, misspelt, languages, window, guesses, pieces, extras, titles
+(default: all). Needs the extra [eval].
 """
 
 import argparse
@@ -21,6 +21,7 @@ from benchmarks.quality.misspelt import misspelt_tables
 from benchmarks.quality.peers import stemming_engines
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
+from benchmarks.quality.titles import titles_table
 from benchmarks.quality.typing import typing_tables
 from sonicpy.evaluation import language_scores, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_inputs, read_rows, read_words
@@ -105,6 +106,7 @@ PARTS: dict[str, Callable[[Path, int], str]] = {
     "extras": lambda data, _: variants.extras_table(
         [of for of in collections(data) if of.name in ("jaquad_dev", "xquad_zh")]
     ),
+    "titles": lambda data, _: titles_table(data),
 }
 
 

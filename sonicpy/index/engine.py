@@ -267,7 +267,7 @@ class Engine(TextEngine):
                 self._late.begin()
             # Who commits by itself has nobody else to serve meanwhile.
             result = self.store.apply(mutation, in_steps=not self.is_autocommit)
-            if isinstance(mutation, FlushBucket | FlushCollection):
+            if isinstance(mutation, (FlushBucket, FlushCollection)):
                 self._older.clear()  # a bucket that comes again gets the newest rules
                 self._finish_change(late=False)  # graphs and rows are dropped behind the commit
             else:

@@ -26,7 +26,7 @@ from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
-from sonicpy.store.changing.column_room import check_room
+from sonicpy.store.changing.column_room import check_room, has_bounds
 from sonicpy.store.changing.mutations import (
     AnyPush,
     ChangeFields,
@@ -135,10 +135,10 @@ class Store(VectorPushes, RecoveringStore):
             RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
             InvalidArgument: a bucket would have too many names of values; nothing was changed.
         """
-        if isinstance(mutation, AnyPush):
+        if isinstance(mutation, (PushTerms, PushWith, UpsertTerms)):
             self._check_accepting()
             check_rules(self._writing(), (mutation,))
-        if isinstance(mutation, ChangeFields | UpsertTerms | PushWith) and mutation.fields:
+        if isinstance(mutation, (ChangeFields, UpsertTerms, PushWith)) and has_bounds(mutation.fields):
             check_room(self._writing(), (mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]

@@ -31,3 +31,13 @@ def test_a_figure_that_one_partition_does_not_know_is_left_out() -> None:
     assert merged["refusing"] is True
     assert merged["collections"] == 1
     assert merged["by_collection"]["c"]["objects"] == 2
+
+
+def test_objects_are_added_up_by_field() -> None:
+    found = [
+        {**part(1, 3, 7, 2.0), "fields": {"title": 3, "body": 1}},
+        {**part(1, 3, 5, 4.0), "fields": {"title": 2}},
+        part(1, 1, 1, 1.0),
+    ]
+    assert merge_figures(found)["fields"] == {"body": 1, "title": 5}
+    assert "fields" not in merge_figures(found[2:])

@@ -210,3 +210,23 @@ def test_a_bucket_has_eight_names(index: sonicpy.Index) -> None:
     assert index.flush(*SCOPE) == 1
     index.push(*SCOPE, "o", "more", field="f8")
     assert list(index.query(*SCOPE, "more", fields="f8")) == ["o"]
+
+
+def test_stats_count_the_objects_of_each_field(index: sonicpy.Index) -> None:
+    chance = random.Random(11)
+    held: dict[str, dict[str, str]] = {}
+    for number in range(120):
+        oid = f"o{chance.randrange(60)}"
+        texts = {name: chance.choice(["", some_text(chance)]) for name in chance.sample(["", *NAMES], 2)}
+        if number % 9 == 8:
+            index.flush(*SCOPE, oid)
+            held.pop(oid, None)
+        else:
+            index.upsert(*SCOPE, oid, texts)
+            held[oid] = texts
+    counts = {name: sum(bool(texts.get(name)) for texts in held.values()) for name in sorted(NAMES)}
+    assert index.stats(*SCOPE)["fields"] == counts
+    assert index.stats()["hidden_words"] == index.stats(*SCOPE)["hidden_words"] == 0
+    for oid in held:
+        index.upsert(*SCOPE, oid, "no field")
+    assert "fields" not in index.stats(*SCOPE)

@@ -43,12 +43,13 @@ def merge_figures(found: "Sequence[Figures]") -> "Figures":
 
 
 def _merge_tagging(merged: "Figures", found: "Sequence[Figures]") -> None:
-    """Set how many objects of all parts have each value, and the number of tags in the part that has most."""
-    values = Counter[str]()
-    for figures in found:
-        values.update(figures.get("values", {}))
-    if values:
-        merged["values"] = dict(sorted(values.items()))
+    """Set how many objects of all parts have each value and field, and the number of tags in the part that has most."""
+    for key in ("values", "fields"):
+        together = Counter[str]()
+        for figures in found:
+            together.update(figures.get(key, {}))
+        if together:
+            merged[key] = dict(sorted(together.items()))
     if tags := max(figures.get("tags", 0) for figures in found):
         merged["tags"] = tags
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.digest import normal_text
+from sonicpy._native.named_terms import pack_named
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.arguments import not_unicode, text_of
@@ -12,7 +13,6 @@ from sonicpy.ids import shown
 from sonicpy.store.changing.mutations import Fields
 from sonicpy.store.fields.all_fields import TEXTS
 from sonicpy.store.fields.text_field import pack_texts
-from sonicpy.store.rows.named_words import whole_word, whole_words
 from sonicpy.text_names import name_of_text, texts_of
 
 if TYPE_CHECKING:
@@ -75,21 +75,13 @@ def text_fields(named: Mapping[str, str], lex: Callable[[str], Terms]) -> Fields
     Args:
         lex: cuts a text as PUSH does.
     """
-    named = {name: text for name, text in named.items() if name}
-    if not named:
-        return ()
-    return ((TEXTS.id, pack_texts({name: words_of_text(lex(text)) for name, text in named.items()})),)
+    terms = [(name.encode(), lex(text)) for name, text in sorted(named.items()) if name]
+    return ((TEXTS.id, pack_named(terms)),) if terms else ()
 
 
 def field_of_push(name: str, terms: Terms) -> Fields:
     """Return the field of a PUSH that adds a text to the one with a name."""
-    return ((TEXTS.id, pack_texts({name_of_text(name): words_of_text(terms)})),)
-
-
-def words_of_text(terms: Terms) -> list[bytes]:
-    """Return the words of a named text, and the one that represents all of it."""
-    whole = whole_word(whole_words(terms))
-    return [*terms.words] if whole is None else [*terms.words, whole]
+    return ((TEXTS.id, pack_named([(name_of_text(name).encode(), terms)])),)
 
 
 def texts_of_export(held: object, *, compat: bool) -> Fields:

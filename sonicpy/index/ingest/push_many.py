@@ -302,7 +302,7 @@ def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     if row.vector is not None:
         fields += vector_fields(row.vector)
     if row.texts:
-        fields += text_fields(row.texts, partial(lexer.lex_push, lang=row.lang))
+        fields += text_fields(row.texts, lambda text: terms if text == row.text else lexer.lex_push(text, row.lang))
     if fields:
         return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
     return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)

@@ -1,7 +1,7 @@
 """The figures of an index, a collection or a bucket, as plain dicts for JSON, for `Index.stats` and STATS.
 
-The words and pending words of a bucket are counted row by row, with pauses for other threads; everything else is read
-from counters.
+The words, pending words and named texts of a bucket are counted row by row, with pauses for other threads; everything
+else is read from counters.
 """
 
 import os
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.lengths import unpack_length
 from sonicpy.errors import StoreError
 from sonicpy.graph.graph_pool import GraphPool
+from sonicpy.index.report.field_figures import objects_by_field
 from sonicpy.rules import NEWEST
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.digests import count_digests
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
-from sonicpy.store.rows.tag_counts import TAG_COUNTS, unpack_tag_counts
-from sonicpy.store.rows.uses import TAGS
+from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, TAG_COUNTS, unpack_tag_counts
 from sonicpy.store.views.view import View
 from sonicpy.version import VERSION
 
@@ -73,7 +73,7 @@ def whole_figures(view: View) -> Figures:
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
     figures["buckets_of_older_rules"] = _of_older_rules(view, states)
     if not view.has_dropped():  # rows of flushed buckets would be counted too
-        figures["hidden_words"] = view.count_terms() - _tags_of(view, states) - figures["words"]
+        figures["hidden_words"] = view.count_terms() - _beside_words(view, states) - figures["words"]
         figures["pending_words"] = view.count_pending()
     figures["by_collection"] = {
         name: {"buckets": len(states), **_sums(states)} for name, states in _first(sorted(by_collection.items()))
@@ -122,21 +122,27 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def _tagging(view: View, state: BucketState) -> Figures:
-    """Return the number of tags of a bucket, and how many objects have a value under each name; {}: neither."""
+    """Return the number of tags of a bucket, and how many objects have each value and named text; {}: none."""
     figures: Figures = {}
     if tags := unpack_tag_counts(view.fact(state.bucket, TAG_COUNTS)).live:
         figures["tags"] = tags
     columns = unpack_columns(view.fact(state.bucket, COLUMN_NAMES))
     if values := {column.name: column.held for column in columns if column.held}:
         figures["values"] = dict(sorted(values.items()))
+    if fields := objects_by_field(view, state):
+        figures["fields"] = fields
     return figures
 
 
-def _tags_of(view: View, states: list[BucketState]) -> int:
-    """Return how many tags some buckets have together."""
-    if TAGS not in view.uses():
-        return 0
-    return sum(unpack_tag_counts(view.fact(state.bucket, TAG_COUNTS)).live for state in states)
+def _beside_words(view: View, states: list[BucketState]) -> int:
+    """Return how many tags, and terms of named texts, some buckets have together."""
+    used = view.uses()
+    return sum(
+        unpack_tag_counts(view.fact(state.bucket, beside.counts)).live
+        for beside in (OF_TAGS, OF_TEXTS)
+        if beside.use in used
+        for state in states
+    )
 
 
 def disk_figures(folder: Path) -> Figures:

@@ -4,18 +4,26 @@ replicas carry it out as it was accepted."""
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from sonicpy.store.changing.mutations import ChangeFields, PushWith, UpsertTerms
+from sonicpy._native.named_terms import names_of_named
+from sonicpy.store.changing.mutations import ChangeFields, Fields, PushWith, UpsertTerms
 from sonicpy.store.fields.all_fields import TEXTS, VALUES
-from sonicpy.store.fields.text_field import unpack_texts
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
-from sonicpy.store.rows.named_words import TEXT_NAMES, split_name, unpack_names
+from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 from sonicpy.text_names import TEXTS_MAX
 from sonicpy.text_names import too_many as too_many_texts
 from sonicpy.values import VALUES_MAX, too_many
 
 if TYPE_CHECKING:
     from sonicpy.store.views.view import View
+
+BOUNDED = frozenset((TEXTS.id, VALUES.id))
+"""The fields of which a bucket has a number of names, at most."""
+
+
+def has_bounds(fields: Fields) -> bool:
+    """Return whether `check_room` looks at one of some fields."""
+    return not BOUNDED.isdisjoint([id for id, _ in fields])
 
 
 def check_room(view: "View", changes: Iterable[ChangeFields | UpsertTerms | PushWith]) -> None:
@@ -41,8 +49,7 @@ def _check_texts(view: "View", changes: Sequence[ChangeFields | UpsertTerms | Pu
     for change in changes:
         for id, value in change.fields:
             if id == TEXTS.id:
-                new = {split_name(term)[0] for term in unpack_texts(value)}
-                names.setdefault((change.collection, change.bucket), set()).update(new)
+                names.setdefault((change.collection, change.bucket), set()).update(names_of_named(value))
     for scope, new in names.items():
         state = view.bucket(*scope)
         known = set() if state is None else set(unpack_names(view.fact(state.bucket, TEXT_NAMES)))

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 def check_rules(view: "WriteView", pushes: Sequence[AnyPush]) -> None:
     """Raise RulesDiffer if a bucket exists and has other rules than a text."""
+    if len(pushes) == 1:
+        writer = view.writer_cache.get((pushes[0].collection, pushes[0].bucket))
+        if writer is not None and writer.rules == pushes[0].rules:
+            return
     seen: dict[tuple[str, str], int] = {}
     for push in pushes:
         scope = (push.collection, push.bucket)

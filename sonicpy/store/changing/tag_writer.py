@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sonicpy._native.add_terms import AddTerms
+from sonicpy._native.named_terms import pack_ids
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.tag_rows import TagRow
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 NO_NAME = b"-"
 """Of an object for the native code that changes postings: it needs none."""
+NO_TERMS = ObjectRecord.empty(NO_NAME)
+"""The record of such an object."""
 
 
 class TagWriter:
@@ -40,6 +43,8 @@ class TagWriter:
         self._number = state.bucket | beside.mark
         self._rows = state.bucket | beside.row_mark
         self._tables = tables
+        self._fact: bytes | None = None
+        self._counts = TagCounts()  # as this fact has them
 
     def ids_of(self, iid: int) -> list[int]:
         """Return the ids of the tags of an object."""
@@ -72,6 +77,24 @@ class TagWriter:
         row.put(place, sorted(left))
         self._write(iid, row)
 
+    def begin(self, iid: int, terms: Terms) -> None:
+        """Give an object that has none its first terms, of a kind with a row for each object.
+
+        Args:
+            terms: rising, with the frequencies of their postings.
+        """
+        if not terms.words:
+            return
+        self._view.require(self._beside.use)
+        self._view.touch(self._number)
+        fact = self._view.fact(self._state.bucket, self._beside.counts)
+        if fact is None or fact != self._fact:
+            self._counts = unpack_tag_counts(fact)
+        ids, self._counts = self._link(iid, terms, self._counts)
+        self._fact = pack_tag_counts(self._counts)
+        self._view.set_fact(self._state.bucket, self._beside.counts, self._fact)
+        self._view.transaction.put(TAGS, tag_key(self._rows, iid), pack_ids(ids))
+
     def _row(self, iid: int) -> TagRow | IdRow:
         key = tag_key(self._rows, iid // self._beside.per_row)
         return self._beside.row(self._view.transaction.get(TAGS, key) or b"")
@@ -85,10 +108,12 @@ class TagWriter:
 
     def _add(self, iid: int, tags: list[bytes], counts: TagCounts) -> tuple[list[int], TagCounts]:
         """Add an object to the postings of tags that it does not have; return their ids, and the counters."""
+        return self._link(iid, Terms(tags, bytes(map(self._beside.frequency_of, tags)), bytes(len(tags))), counts)
+
+    def _link(self, iid: int, terms: Terms, counts: TagCounts) -> tuple[list[int], TagCounts]:
         view, tables = self._view, self._tables
-        terms = Terms(tags, bytes(map(self._beside.frequency_of, tags)), bytes(len(tags)))
-        change = AddTerms(self._number, iid, terms, ObjectRecord.empty(NO_NAME), counts.next_id, view.terms)
-        needed = change.take_rows(stored_words(view.transaction, change.word_keys))
+        change = AddTerms(self._number, iid, terms, NO_TERMS, counts.next_id, view.terms)
+        needed = change.take_rows(stored_words(view.transaction, change.word_keys) if change.word_keys else [])
         change.take_blocks(tables.read_blocks(needed) if needed else [])
         change.finish()
         ids, new = change.term_ids(), change.new_terms()
@@ -99,7 +124,7 @@ class TagWriter:
         if change.blocks:
             tables.write_blocks(change.blocks)
             tables.put_impacts(change.blocks)
-        return ids, TagCounts(change.next_term, counts.live + len(new), counts.held + len(tags))
+        return ids, TagCounts(change.next_term, counts.live + len(new), counts.held + len(terms))
 
     def _remove(self, iid: int, tags: dict[int, bytes], counts: TagCounts) -> TagCounts:
         """Take an object out of the postings of tags that it has, given with their ids; return the counters."""

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from sonicpy._native.terms import Terms
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.named_words import BETWEEN, TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
+from sonicpy.store.rows.named_words import TEXT_NAMES, is_whole, pack_names, split_name, unpack_names
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.text_names import TEXTS_MAX
 
@@ -26,18 +27,29 @@ class TextWriter:
         self._bucket = state.bucket
         self._number = state.bucket | OF_TEXTS.mark
         self._terms = terms
+        self._fact: bytes | None = None
+        self._known: list[bytes] = []  # the names in this fact
 
-    def replace(self, iid: int, terms: list[bytes]) -> None:
-        """Give an object the terms of named texts, see `rows.named_words`, and take all others away."""
-        self._put(iid, self._terms.ids_of(iid), self._fitting(terms))
+    def replace(self, iid: int, terms: Terms, names: tuple[bytes, ...]) -> None:
+        """Give an object the terms of named texts, and take all others away.
 
-    def add(self, iid: int, terms: list[bytes]) -> None:
+        Args:
+            terms, names: as `unpack_named` returns them.
+        """
+        fitting = self._fitting(terms, names)
+        if ids := self._terms.ids_of(iid):
+            self._put(iid, ids, fitting.words)
+        else:
+            self._terms.begin(iid, fitting)
+
+    def add(self, iid: int, terms: Terms, names: tuple[bytes, ...]) -> None:
         """Add the terms of named texts to those of an object; a text that grows is no longer one term as a whole."""
+        fitting = self._fitting(terms, names)
         ids = self._terms.ids_of(iid)
         if not ids:
-            self._put(iid, ids, self._fitting(terms))
+            self._terms.begin(iid, fitting)
             return
-        held, new = self._named(ids), set(self._fitting(terms))
+        held, new = self._named(ids), set(fitting.words)
         grown = _names_with_more(held, new)
         self._put(iid, ids, [term for term in held | new if not _is_whole_of(term, grown)])
 
@@ -64,16 +76,23 @@ class TextWriter:
     def _named(self, ids: list[int]) -> set[bytes]:
         return set(self._view.terms_numbered(self._number, ids).values()) if ids else set()
 
-    def _fitting(self, terms: list[bytes]) -> list[bytes]:
+    def _fitting(self, terms: Terms, names: tuple[bytes, ...]) -> Terms:
         """Note the names of texts, and return the terms of those that the bucket has room for: writers refuse others
         before, and in a cluster the first ones decide."""
-        known = unpack_names(self._view.fact(self._bucket, TEXT_NAMES))
-        names = dict.fromkeys(term.partition(BETWEEN)[0] for term in terms)
+        fact = self._view.fact(self._bucket, TEXT_NAMES)
+        if fact is None or fact != self._fact:
+            self._fact, self._known = fact, unpack_names(fact)
+        known = self._known
         new = [name for name in names if name not in known][: TEXTS_MAX - len(known)]
         if new:
-            self._view.set_fact(self._bucket, TEXT_NAMES, pack_names([*known, *new]))
-        allowed = {*known, *new}
-        return terms if names.keys() <= allowed else [term for term in terms if split_name(term)[0] in allowed]
+            known = [*known, *new]
+            self._view.set_fact(self._bucket, TEXT_NAMES, pack_names(known))
+        elif all(name in known for name in names):
+            return terms
+        kept = [number for number, term in enumerate(terms.words) if split_name(term)[0] in known]
+        return Terms(
+            [terms.words[number] for number in kept], bytes(terms.counts[number] for number in kept), bytes(len(kept))
+        )
 
 
 def _names_with_more(held: set[bytes], new: set[bytes]) -> set[bytes]:

@@ -1,11 +1,11 @@
 """The named texts of an object. A record gives their terms, see `rows.named_words`, packed as the terms of a PUSH."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sonicpy._native.named_terms import unpack_named
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.records import pack_terms, unpack_terms
+from sonicpy._native.records import pack_terms
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.transaction import TAGS, Transaction
@@ -17,8 +17,6 @@ from sonicpy.store.rows.named_words import named_word, split_name
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
 
-OF_TEXT = re.compile(rb"[^\x01]+\x01.", re.DOTALL).match
-
 
 class Texts:
     """The field of named texts."""
@@ -29,13 +27,13 @@ class Texts:
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
         """Add named texts to an object, or with REPLACE give it these alone; see `Field`."""
-        terms = unpack_texts(value)
+        terms, names = unpack_named(value)
         if (iid := writer.iid_of(oid) if oid else None) is None:
             raise DamagedBytes("named texts are of an object that exists")
         if mode is FieldMode.REPLACE:
-            writer.texts.replace(iid, terms)
+            writer.texts.replace(iid, terms, names)
         else:
-            writer.texts.add(iid, terms)
+            writer.texts.add(iid, terms, names)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Take all named texts from an object; see `Field`."""
@@ -60,11 +58,3 @@ def pack_texts(texts: Mapping[str, Iterable[bytes]]) -> bytes:
     """Return the words of named texts, by name, as a record holds them."""
     terms = sorted({named_word(name.encode(), word) for name, words in texts.items() for word in words})
     return pack_terms(Terms(terms, b"\1" * len(terms), bytes(len(terms))))
-
-
-def unpack_texts(packed: bytes) -> list[bytes]:
-    """Return the terms that `pack_texts` packed. Raises DamagedBytes."""
-    terms = unpack_terms(packed).words
-    if terms != sorted(set(terms)) or not all(map(OF_TEXT, terms)):
-        raise DamagedBytes("the terms of named texts do not rise, or lack a name")
-    return terms

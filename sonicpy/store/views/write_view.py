@@ -258,7 +258,8 @@ class WriteView(OpenOrders, View):
 
     def touch(self, number: int) -> None:
         """Note that rows of a bucket change, or those under the number of its tags: readers look at them again."""
-        self.touched.setdefault(number, Touched())
+        if number not in self.touched:
+            self.touched[number] = Touched()
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return the fact of a bucket, by its number, of a kind; None: there is none."""
