@@ -11,6 +11,7 @@ from sonicpy.graph import graph_pool
 from sonicpy.index.maintenance import consolidate
 from tests.index.graphs import WORDS, corrected, graph_files, pending_words, typo
 from tests.index.shorthand import B, C, found, open_index, push
+from tests.store.consistency import check_consistent
 from tests.support.examples import examples
 
 
@@ -116,7 +117,10 @@ def test_an_undone_publication_keeps_the_pending_words(full: None, tmp_path: Pat
         assert len(index.engine.store.pending_buckets()) == 1
 
 
-TEXTS = ["strasse", "straße", "getUserName", "ｆｏｏ", "haus", "hauses", "wi-fi", "x" * 60, "mañana", "hause", "user"]
+TEXTS = [
+    "strasse", "straße", "getUserName", "ｆｏｏ", "haus", "hauses", "wi-fi", "x" * 60, "ж" * 45, "mañana", "hause",
+    "user",
+]  # fmt: skip
 _steps = st.lists(
     st.one_of(
         st.tuples(st.just("push"), st.sampled_from("abc"), st.lists(st.sampled_from(TEXTS), min_size=1, max_size=4)),
@@ -162,6 +166,7 @@ def test_answers_are_those_of_a_graph(
             with open_index(folder / name) as index:
                 seen.append(carried_out(index, steps))
                 assert index.verify() == []
+                check_consistent(index.engine.store)
             with open_index(folder / name) as index:
                 seen[-1].append(answers(index))
     assert seen[0] == seen[1]
