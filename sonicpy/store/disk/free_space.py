@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Final
 
 from sonicpy._native.held import Descriptor, Held
@@ -26,7 +27,10 @@ MUCH_BYTES: Final = 1 << 23
 MUCH_SHARE: Final = 0.25
 """Free pages that take at least this much, and this share of the file, are given back before the store is at rest."""
 SORTED_PAGES: Final = 100_000
-"""Pages are sorted at least so many at a time: those that different commits freed make one hole."""
+"""Minimum of pages that are sorted together: those that different commits freed make one hole."""
+TRIES: Final = 10
+TRY_PAUSE_S: Final = 0.005
+"""A change that ends within these tries does not end the work."""
 BLOCK_BYTES: Final = 512
 """The unit of st_blocks, whatever the file system's own."""
 UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -62,12 +66,15 @@ class FreeSpace:
             if not self._is_supported:
                 return False
             try:
-                with self._environment.reading() as shown:
-                    commit = shown.number
-                    self._find(commit, self._environment.oldest_commit())
-                with self._environment.unchanged() as is_unchanged:
-                    is_last = is_unchanged and self._environment.last_commit() == commit
-                    return is_last and self._make_holes(time.monotonic() + seconds)
+                for pause_s in (*repeat(TRY_PAUSE_S, TRIES - 1), 0.0):
+                    with self._environment.reading() as shown:
+                        commit = shown.number
+                        self._find(commit, self._environment.oldest_commit())
+                    with self._environment.unchanged() as is_unchanged:
+                        if is_unchanged and self._environment.last_commit() == commit:
+                            return self._make_holes(time.monotonic() + seconds)
+                    time.sleep(pause_s)
+                return False
             except OSError as error:
                 self._runs = iter(())
                 self._is_supported = error.errno not in UNSUPPORTED
