@@ -140,6 +140,17 @@ def test_nothing_is_given_back_while_somebody_writes(environment: Environment) -
     assert taken_bytes(environment) < before
 
 
+def test_a_change_of_a_moment_does_not_end_it(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(environment)
+    delete(environment, list(ROWS))
+    environment.sync()
+    before = taken_bytes(environment)
+    changing = [environment.begin(write=True)]
+    monkeypatch.setattr("time.sleep", lambda _: changing and environment.abort(changing.pop()))
+    free_disk(environment, MANY_S)
+    assert not changing and taken_bytes(environment) < before / 2
+
+
 def test_holes_are_made_in_parts(environment: Environment) -> None:
     fill(environment)
     delete(environment, list(ROWS)[::2])
