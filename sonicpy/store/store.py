@@ -332,14 +332,17 @@ class Store(VectorPushes, RecoveringStore):
                 self._log.retire(covered)
 
     def free_disk(self) -> bool:
-        """Give some unused pages back to the file system; return whether there may be more.
-
-        Any thread may call it. It does nothing while the store is being changed.
+        """Give some unused pages back to the file system, unless the store is being changed; return whether there may
+        be more. Any thread may call it.
 
         Raises:
             StoreError: the disk failed.
         """
         return self._free_space.give_back(HOLES_S)
+
+    def has_much_free(self) -> bool:
+        """Return whether `free_disk` would give back much; for any thread. Raises StoreError if the file is lost."""
+        return self._free_space.is_much()
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Begin every sync with `work`, which syncs the files that commits refer to."""

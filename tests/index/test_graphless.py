@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from sonicpy import Index
 from sonicpy.graph import graph_pool
 from sonicpy.index.maintenance import consolidate
+from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.views.read_cache import read_pending
 from tests.index.graphs import WORDS, corrected, graph_files, pending_words, typo
 from tests.index.shorthand import B, C, found, open_index, push
+from tests.store.consistency import check_consistent
 from tests.support.examples import examples
 
 
@@ -105,6 +108,21 @@ def test_a_backup_is_restored_with_it(full: None, tmp_path: Path) -> None:
         assert index.verify() == []
 
 
+def test_words_that_are_read_again_are_known_once(full: None, tmp_path: Path) -> None:
+    """A reader that missed the changes of some commits reads all rows."""
+    known = KnownPending(0, 0, 0)
+    with open_index(tmp_path) as index:
+        push(index, "o", " ".join(WORDS))
+        index.consolidate()
+        for number in range(3):
+            push(index, "p", f"quelle{number} getUserName{number}")
+            with index.engine.store.snapshot() as view:
+                state = view.bucket(C, B)
+                assert state is not None
+                read_pending(known, view, state, number)
+                assert sorted(known.words) == sorted(view.pending_words(state))
+
+
 def test_an_undone_publication_keeps_the_pending_words(full: None, tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         push(index, "o", " ".join(WORDS))
@@ -116,7 +134,10 @@ def test_an_undone_publication_keeps_the_pending_words(full: None, tmp_path: Pat
         assert len(index.engine.store.pending_buckets()) == 1
 
 
-TEXTS = ["strasse", "straße", "getUserName", "ｆｏｏ", "haus", "hauses", "wi-fi", "x" * 60, "mañana", "hause", "user"]
+TEXTS = [
+    "strasse", "straße", "getUserName", "ｆｏｏ", "haus", "hauses", "wi-fi", "x" * 60, "ж" * 45, "mañana", "hause",
+    "user",
+]  # fmt: skip
 _steps = st.lists(
     st.one_of(
         st.tuples(st.just("push"), st.sampled_from("abc"), st.lists(st.sampled_from(TEXTS), min_size=1, max_size=4)),
@@ -162,6 +183,7 @@ def test_answers_are_those_of_a_graph(
             with open_index(folder / name) as index:
                 seen.append(carried_out(index, steps))
                 assert index.verify() == []
+                check_consistent(index.engine.store)
             with open_index(folder / name) as index:
                 seen[-1].append(answers(index))
     assert seen[0] == seen[1]

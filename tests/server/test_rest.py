@@ -88,3 +88,20 @@ def test_a_change_ends_the_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert index.verify() == []
 
     asyncio.run(change())
+
+
+def test_a_consolidation_gives_much_back_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(free_space, "MUCH_BYTES", 1 << 18)
+    monkeypatch.setattr(background_sync, "REST_AFTER_S", 60.0)
+
+    async def consolidate() -> None:
+        async with serving_with(tmp_path, {}) as (service, _):
+            load(service.index)
+            service.committer.commit()
+            before, held = (tmp_path / "data.mdb").stat().st_blocks, holdings(service.index)
+            await service.maintenance.consolidate()
+            assert (tmp_path / "data.mdb").stat().st_blocks <= 0.8 * before
+            assert holdings(service.index) == held
+            assert service.index.verify() == []
+
+    asyncio.run(consolidate())

@@ -26,6 +26,8 @@ from sonicpy.store.views.write_view import WriteView
 from tests.reference.dense_rows import read_names, read_tags, read_values
 
 Rows = dict[bytes, bytes]
+JOINT = b"\x02"
+"""The first byte of a hidden term that names the joints of a word; records hold it 0 times, its postings say once."""
 Entry = tuple[int, list[tuple[int, int]]]
 """A block's part of a row of impacts: the smallest IID that the block may hold, and its (tf, packed length) pairs."""
 
@@ -131,11 +133,12 @@ class _BucketCheck:
             for place, record in RecordRow(row).records()
         }
         self.terms = dict(all_terms(transaction, state.bucket))
+        self._by_letters = self._rows[tables.FACTS].get(b"\x08", b"\1")[0] >= 8
         common = {number(key): row for key, row in self._rows[tables.COMMON].items()}
         self.references = {key: unpack_one(row) for key, row in self._rows[tables.WORDS].items() if only_refers(row)}
         self.common = set(common)
         self.words = {
-            key: TermInfo(row, len(self.terms.get(_term_id(row), key)))
+            key: TermInfo(row, _shown_bytes(self.terms.get(_term_id(row), key), self._by_letters))
             for key, found in self._rows[tables.WORDS].items()
             if (row := common.get(self.references[key], b"") if key in self.references else found)
         }
@@ -253,6 +256,9 @@ class _BucketCheck:
 
     def _word_faults(self, word: TermInfo) -> Iterator[str]:
         held = self.holdings.get(word.term_id, [])
+        is_joint = self.state.bucket < 1 << 31 and self.terms.get(word.term_id, b"").startswith(JOINT)
+        if any((tf == 0) != is_joint or (is_joint and not hidden) for _, tf, hidden, _ in held):
+            yield f"is held {held}: the name of joints always hidden and 0 times, another term never"
         counts = (word.df, word.hidden_df)
         expected = (len(held), sum(hidden for _, _, hidden, _ in held))
         if counts != expected:
@@ -268,7 +274,7 @@ class _BucketCheck:
         if any(not 0 < len(block) <= POSTINGS_PER_BLOCK for block in blocks.values()):
             yield f"has blocks of {[len(blocks[block]) for block in sorted(blocks)]} postings"
         postings = [(block, *posting) for block in sorted(blocks) for posting in blocks[block]]
-        held = self.holdings.get(word.term_id, [])
+        held = [(iid, tf or 1, hidden, block) for iid, tf, hidden, block in self.holdings.get(word.term_id, [])]
         if self.by_association:
             expected = sorted((block, iid, tf) for iid, tf, _, block in held)
             if sorted(postings) != expected:
@@ -407,6 +413,13 @@ def _slice(hash: int, slices: int) -> int:
 def number(key: bytes) -> int:
     """Return the big-endian number that a key or row is."""
     return int.from_bytes(key, "big")
+
+
+def _shown_bytes(word: bytes, by_letters: bool) -> int:
+    """Return the size of a word, of which 40 bytes are shown; the newer rules show 50 letters in at most 160 bytes."""
+    if by_letters and 40 < len(word) <= 160:
+        return 40 if len(word.decode()) <= 50 else 41
+    return len(word)
 
 
 def _term_id(row: bytes) -> int:

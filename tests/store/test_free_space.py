@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy import Index
 from sonicpy.errors import StoreError
 from sonicpy.store.disk import background_sync, free_space
 from sonicpy.store.disk.background_sync import BackgroundSync
@@ -15,6 +16,7 @@ from sonicpy.store.disk.data_file import newest_meta_page, write_meta_pages
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.page_tree import PageTrees
+from sonicpy.store.disk.platform import punch_hole
 from sonicpy.store.disk.transaction import POSTINGS
 from tests.store.shorthand import found, open_store, push
 from tests.support import proc
@@ -138,6 +140,17 @@ def test_nothing_is_given_back_while_somebody_writes(environment: Environment) -
     assert taken_bytes(environment) < before
 
 
+def test_a_change_of_a_moment_does_not_end_it(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(environment)
+    delete(environment, list(ROWS))
+    environment.sync()
+    before = taken_bytes(environment)
+    changing = [environment.begin(write=True)]
+    monkeypatch.setattr("time.sleep", lambda _: changing and environment.abort(changing.pop()))
+    free_disk(environment, MANY_S)
+    assert not changing and taken_bytes(environment) < before / 2
+
+
 def test_holes_are_made_in_parts(environment: Environment) -> None:
     fill(environment)
     delete(environment, list(ROWS)[::2])
@@ -162,6 +175,58 @@ def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
     free_disk(environment, MANY_S)
     assert taken_bytes(environment) == before
     environment.close()
+
+
+def test_holes_join_and_are_made_once(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbouring pages that different commits freed are one hole; what is a hole already is left alone."""
+    fill(environment)
+    for keys in (list(ROWS)[0:600:2], list(ROWS)[1:600:2]):
+        delete(environment, keys)
+        environment.sync()
+    made: list[int] = []
+
+    def note(descriptor: int, start: int, size: int) -> None:
+        made.append(size // 4096)
+        punch_hole(descriptor, start, size)
+
+    monkeypatch.setattr(free_space, "punch_hole", note)
+    free_disk(environment, MANY_S)
+    assert sum(made) > 200 and len(made) < 40, "they lie beside each other"
+    made.clear()
+    monkeypatch.setattr(free_space, "WORTH_BYTES", -(1 << 30))
+    free_disk(environment, MANY_S)
+    assert made == []
+
+
+def test_much_is_free_before_the_next_sync(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(free_space, "MUCH_BYTES", 1 << 20)
+    fill(environment)
+    space = FreeSpace(environment)
+    assert not space.is_much()
+    delete(environment, list(ROWS)[600:])
+    assert space.is_much()
+    monkeypatch.setattr(free_space, "MUCH_SHARE", 0.9)
+    assert not space.is_much()
+    monkeypatch.undo()
+    assert not space.is_much()
+    space.close()
+    assert not space.is_much()
+
+
+def test_a_consolidation_gives_much_back_at_once(
+    tmp_path: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(free_space, "MUCH_BYTES", 1 << 18)
+    with Index(tmp_path / "index") as index:
+        path = tmp_path / "index" / DATA_FILE
+        for number in range(400):
+            index.push("c", f"b{number % 40}", f"o{number}", f"alpha word{number} more{number}", "none")
+        index.engine.commit()
+        before = path.stat().st_blocks
+        index.consolidate()
+        assert path.stat().st_blocks < 0.6 * before
+        assert index.query_ids("c", "b3", "word43") == ["o43"]
+        assert index.verify() == []
 
 
 @pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EIO])

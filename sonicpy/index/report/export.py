@@ -17,20 +17,18 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.rules import FIRST
 from sonicpy.store.fields.all_fields import beside_terms
+from sonicpy.store.fields.facts import OF_OBJECTS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_rules import RULES
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.language_counts import LANGUAGES, counted_texts
-from sonicpy.store.rows.named_words import TEXT_NAMES
 from sonicpy.store.rows.synonym_rules import collections_with
-from sonicpy.store.rows.tag_counts import TAG_COUNTS, TEXT_COUNTS
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
-ON_OBJECTS = frozenset((LANGUAGES, RULES, VECTOR_COLUMNS, TAG_COUNTS, COLUMN_NAMES, TEXT_COUNTS, TEXT_NAMES))
+ON_OBJECTS = OF_OBJECTS | {LANGUAGES, RULES, VECTOR_COLUMNS}
 """Kinds of facts that are on the lines of objects, where older versions read some, or that follow from these lines."""
 
 

@@ -103,9 +103,23 @@ class Maintenance:
                     self._warn_of_size(graphs)
             # Commit what was pruned: until then, all reads would go through the write transaction.
             self._committer.commit()
+            await self._free_disk()
             self._statistics.note_consolidation(time.monotonic() - began)
             if errors:
                 raise errors[0]
+
+    async def _free_disk(self) -> None:
+        """Give free pages back to the disk if they take much of it, until something is changed; an error is logged."""
+        store = self._engine.store
+        position = store.log_position
+        try:
+            if not await in_thread(store.has_much_free):
+                return
+            await self._committer.sync()  # the pages of the last checkpoint stay
+            while not self._stopping and store.log_position == position and await in_thread(store.free_disk):
+                await asyncio.sleep(0)
+        except SonicError as error:  # what was done before is done
+            logger.error("%s", error)
 
     def consolidate_within(self, seconds: float) -> None:
         """Build graphs for at most `seconds`, without letting turns run; other words stay pending."""
@@ -185,6 +199,7 @@ class Maintenance:
                 return
             await asyncio.sleep(0)
         self._committer.commit()
+        await self._free_disk()
 
     def worker_processes(self) -> list[int]:
         """Return the process ids of the workers that run."""

@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Final
 
 from sonicpy._native.held import Descriptor, Held
@@ -18,10 +19,18 @@ from sonicpy.errors import StoreError
 from sonicpy.store.disk.data_file import MetaPage, newest_meta_page
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.page_tree import PageTrees
-from sonicpy.store.disk.platform import punch_hole
+from sonicpy.store.disk.platform import has_data, punch_hole
 
 WORTH_BYTES: Final = 1 << 18
 """Free pages that take less than this are kept for the next commits."""
+MUCH_BYTES: Final = 1 << 23
+MUCH_SHARE: Final = 0.25
+"""Free pages that take at least this much, and this share of the file, are given back before the store is at rest."""
+SORTED_PAGES: Final = 100_000
+"""Minimum of pages that are sorted together: those that different commits freed make one hole."""
+TRIES: Final = 10
+TRY_PAUSE_S: Final = 0.005
+"""A change that ends within these tries does not end the work."""
 BLOCK_BYTES: Final = 512
 """The unit of st_blocks, whatever the file system's own."""
 UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -57,18 +66,37 @@ class FreeSpace:
             if not self._is_supported:
                 return False
             try:
-                with self._environment.reading() as shown:
-                    commit = shown.number
-                    self._find(commit, self._environment.oldest_commit())
-                with self._environment.unchanged() as is_unchanged:
-                    is_last = is_unchanged and self._environment.last_commit() == commit
-                    return is_last and self._make_holes(time.monotonic() + seconds)
+                for pause_s in (*repeat(TRY_PAUSE_S, TRIES - 1), 0.0):
+                    with self._environment.reading() as shown:
+                        commit = shown.number
+                        self._find(commit, self._environment.oldest_commit())
+                    with self._environment.unchanged() as is_unchanged:
+                        if is_unchanged and self._environment.last_commit() == commit:
+                            return self._make_holes(time.monotonic() + seconds)
+                    time.sleep(pause_s)
+                return False
             except OSError as error:
                 self._runs = iter(())
                 self._is_supported = error.errno not in UNSUPPORTED
                 if self._is_supported:
                     raise StoreError(f"free pages cannot be given back to the disk: {error.strerror}") from error
                 return False
+
+    def is_much(self) -> bool:
+        """Return whether the free pages of the last commit take much of the disk; some may still be read.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with Held(self._turn):
+            if not self._is_supported:
+                return False
+            try:
+                with self._environment.reading() as shown:
+                    taken, size = self._taken(self._opened(), shown.number, shown.number)
+            except OSError as error:
+                raise StoreError(f"the data file of the store cannot be read: {error.strerror}") from error
+            return taken >= max(MUCH_BYTES, MUCH_SHARE * size)
 
     def close(self) -> None:
         """Close the data file."""
@@ -86,44 +114,63 @@ class FreeSpace:
         """
         if (commit, oldest) == self._found:
             return
+        self._runs = self._look(self._opened(), commit, oldest)
+        self._found = (commit, oldest)
+
+    def _opened(self) -> int:
+        """Return the descriptor of the data file."""
         if self._file is None:
             self._file = Descriptor(os.open, self._environment.data_file, os.O_RDWR | os.O_CLOEXEC)
-        self._runs = self._look(self._file.number, commit, oldest)
-        self._found = (commit, oldest)
+        return self._file.number
+
+    def _taken(self, descriptor: int, commit: int, oldest: int) -> tuple[int, int]:
+        """Return the bytes that free pages take on the disk, and those of the file; 0, 0 if there was a commit since.
+
+        Args:
+            commit, oldest: as in `_find`.
+        """
+        meta = newest_meta_page(descriptor)
+        if meta.number != commit:
+            return 0, 0
+        free = sum(len(pages) for pages in PageTrees(descriptor, meta).free_pages(oldest))
+        size = os.fstat(descriptor).st_blocks * BLOCK_BYTES
+        return size - (meta.pages - free) * meta.page_bytes, size
 
     def _make_holes(self, deadline: float) -> bool:
         """Make holes of the found pages, at least one; return whether there may be more."""
         assert self._file is not None
         for start, end in self._runs:
-            punch_hole(self._file.number, start * self._page_bytes, (end - start) * self._page_bytes)
+            first, behind = start * self._page_bytes, end * self._page_bytes
+            if has_data(self._file.number, first, behind):  # most are holes already, and making them anew takes long
+                punch_hole(self._file.number, first, behind - first)
             if time.monotonic() >= deadline:
                 return True
         return False
 
     def _look(self, descriptor: int, commit: int, oldest: int) -> Iterator[tuple[int, int]]:
+        taken, _ = self._taken(descriptor, commit, oldest)
         meta = newest_meta_page(descriptor)
-        if meta.number != commit:
+        if taken < WORTH_BYTES or meta.number != commit:
             return iter(())
         self._page_bytes = meta.page_bytes
-        trees = PageTrees(descriptor, meta)
-        status = os.fstat(descriptor)
-        free = sum(len(pages) for pages in trees.free_pages(oldest))
-        taken = status.st_blocks * BLOCK_BYTES - (meta.pages - free) * meta.page_bytes
-        if taken < WORTH_BYTES:
-            return iter(())
-        return _all_runs(trees, meta, oldest, status.st_size)
+        return _all_runs(PageTrees(descriptor, meta), meta, oldest, os.fstat(descriptor).st_size)
 
 
 def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield first page and end of each run of unused pages."""
+    some: list[int] = []
     for pages in trees.free_pages(oldest):
-        yield from _runs_of(pages)
+        some += pages
+        if len(some) >= SORTED_PAGES:
+            yield from _runs_of(some)
+            some = []
+    yield from _runs_of(some)
     end = size // meta.page_bytes
     if end > meta.pages:  # written by commits that a loss of power undid
         yield meta.pages, end
 
 
-def _runs_of(pages: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+def _runs_of(pages: list[int]) -> Iterator[tuple[int, int]]:
     """Yield first page and end of each run of neighbouring pages."""
     start = end = -1
     for page in sorted(pages):

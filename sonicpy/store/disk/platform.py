@@ -40,6 +40,24 @@ def punch_hole(descriptor: int, start: int, size: int) -> None:
             raise OSError(code, os.strerror(code))
 
 
+def has_data(descriptor: int, start: int, end: int) -> bool:
+    """Return whether a part of a file may take disk, as far as the system says; it moves the place of the descriptor.
+
+    Raises:
+        OSError: the disk failed.
+    """
+    if not hasattr(os, "SEEK_DATA"):
+        return True
+    try:
+        return os.lseek(descriptor, start, os.SEEK_DATA) < end
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # there is none up to the end of the file
+            return False
+        if error.errno == errno.EINVAL:  # the file system cannot say
+            return True
+        raise
+
+
 @cache
 def _fallocate() -> Any:
     """Return fallocate of the C library; Python only has posix_fallocate, which makes no holes."""

@@ -429,8 +429,11 @@ def read_pending(known: KnownPending, view: View, state: BucketState, commit: in
         commit: the last commit that the view shows completely.
     """
     while (seq := known.seq) < state.pending_seq:
-        is_whole = not state.is_graphless
-        new = pending_since(view.transaction, state.bucket, seq) if is_whole else compared_words(view, state)
+        if state.is_graphless:
+            held = set(known.words)
+            new = [word for word in compared_words(view, state) if word not in held]
+        else:
+            new = pending_since(view.transaction, state.bucket, seq)
         known.take(new, seq, state.pending_seq, commit)
 
 
