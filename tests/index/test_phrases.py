@@ -1,6 +1,7 @@
 """Phrases by the order of words, against a slow twin, and where the order is kept, changed and carried."""
 
 import contextlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,9 @@ def index(tmp_path: Path) -> Index:
         ("cities of light", "city of light", "of cities"),
         ("parseHttpHeader fails", "parseHttpHeader fails", "fails parseHttpHeader"),
         ("C++ code on .net core", "c++ code", "code c++"),
+        ("os.path.join 東京", "path 東京", "path join"),
+        ("parseHttpHeader fails in os.paths", "http fails in paths", "header parse"),
+        ("the.end comes", "the comes", "the end"),
     ],
 )
 def test_words_have_their_places(index: Index, text: str, phrase: str, other: str) -> None:
@@ -138,6 +142,55 @@ def test_a_phrase_goes_with_everything(index: Index) -> None:
     assert set(index.query("c", "b", "ink", phrase="red ink", boost="n", limit=50)) == {
         f"o{n}" for n in range(1, 40, 2)
     }
+
+
+texts_of_several = st.lists(st.tuples(st.sampled_from(["b", "d"]), st.sampled_from(OBJECTS), texts), max_size=10)
+
+
+@settings(max_examples=10)
+@given(texts_of_several, phrases)
+def test_several_buckets_and_facets_are_those_of_the_twin(
+    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str, list[str]]], phrase: list[str]
+) -> None:
+    twins = {"b": Ordered(), "d": Ordered()}
+    asked, tags = " ".join(phrase), {name: [f"by {name}", "odd" if name in OBJECTS[::2] else "even"] for name in OBJECTS}
+    with opened(tmp_path_factory.mktemp("phrases")) as index:
+        for bucket, twin in twins.items():
+            index.push("c", bucket, "always", "aa bb cc")
+            twin.push("always", ["aa", "bb", "cc"])
+        for bucket, oid, words in made:
+            index.push("c", bucket, oid, " ".join(words), lang="none", tags=tags[oid], values={"n": len(oid)})
+            twins[bucket].push(oid, words)
+        holders = {bucket: twin.holders(phrase) for bucket, twin in twins.items()}
+        both = [(bucket, oid) for bucket, found in holders.items() for oid in found]
+        hits = index.query("c", ["b", "d"], "", phrase=asked, stem=False, lang="none", total=True, facets=["*"])
+        assert sorted((hit.bucket, hit.object) for hit in hits) == sorted(both)
+        assert hits.total == len(both)
+        newest = index.query("c", ["b", "d"], "", phrase=asked, stem=False, lang="none", sort="n")
+        assert sorted((hit.bucket, hit.object) for hit in newest) == sorted(both)
+        counts = Counter(tag for _, oid in both for tag in tags.get(oid, []))
+        for facets in (
+            hits.facets,
+            index.facets("c", ["b", "d"], "", of="*", phrase=asked, stem=False, lang="none"),
+            index.facets("c", ["b", "d"], f'"{asked}"', of="*", syntax="web", stem=False, lang="none"),
+        ):
+            assert facets is not None
+            assert (facets.total, facets.tags[""]) == (len(both), counts)
+        for bucket, found in holders.items():
+            one = index.facets("c", bucket, "", of="odd*", ranges="n: 1", phrase=asked, stem=False, lang="none")
+            odd = sum("odd" in tags.get(oid, []) for oid in found)
+            assert (one.total, one.tags["odd"].get("odd", 0)) == (len(found), odd)
+        with contextlib.suppress(IndexError):
+            first = index.explain("c", ["b", "d"], f'"{asked}"', syntax="web", stem=False, lang="none").hits[0]
+            assert (first.bucket, first.object) in both
+
+
+def test_notes_say_how_quotes_beside_or_are_read(index: Index) -> None:
+    index.push("c", "b", "one", "york new")
+    assert index.query("c", "b", '"new york" OR berlin', syntax="web").objects == ["one"]
+    (note,) = index.explain("c", "b", '"new york" OR berlin', syntax="web").notes
+    assert note == "quotes beside OR mean all of these words, in any order"
+    assert index.explain("c", "b", '"york new"', syntax="web").notes == ()
 
 
 def test_without_the_order_quotes_are_words_and_a_phrase_is_refused(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.inner import joined_words
+from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
@@ -22,7 +25,7 @@ WordsInPlace = tuple[tuple[bytes, ...], ...]
 NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
 
 
-def with_phrases(plan: Plan, terms: Terms) -> Plan:
+def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Matching | None) -> Plan:
     """Return the plan of a query with the phrases that its terms demand: it is changed."""
     demands = demands_of(terms)
     if demands is None or not demands.phrases:
@@ -33,16 +36,15 @@ def with_phrases(plan: Plan, terms: Terms) -> Plan:
         if clause.role & BRINGS:
             whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
             forms.setdefault(clause.term, []).extend(word for slot in whole for word in slot.words)
+    known: dict[bytes, tuple[bytes, ...]] = {}
+    for word in dict.fromkeys(word.encode() for _, words in demands.phrases for word in words):
+        number = numbers.get(word, -1)
+        joined = joined_words(statistics, word, terms.flags[number] if number >= 0 else 0, matching)
+        known[word] = tuple(dict.fromkeys([word, *forms.get(number, ()), *joined]))
     plan.phrases = tuple(
-        (is_needed, tuple(_in_place(word.encode(), numbers, forms) for word in words))
-        for is_needed, words in demands.phrases
+        (is_needed, tuple(known[word.encode()] for word in words)) for is_needed, words in demands.phrases
     )
     return plan
-
-
-def _in_place(word: bytes, numbers: dict[bytes, int], forms: dict[int, list[bytes]]) -> tuple[bytes, ...]:
-    """Return a word, and the others of its family."""
-    return tuple(dict.fromkeys([word, *forms.get(numbers.get(word, -1), ())]))
 
 
 def masked(plan: Plan, reader: BucketReader, mask: Mask | None) -> Mask | None:

@@ -70,7 +70,7 @@ def fielded(planner: Planner) -> Planner:
         if (demands := demands_of(terms)) is not None and demands.phrases:
             from sonicpy.index.search.phrases import with_phrases  # noqa: PLC0415  loaded when it is needed
 
-            return with_phrases(made, terms)
+            return with_phrases(made, terms, statistics, matching)
         return made
 
     return plan
