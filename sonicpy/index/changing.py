@@ -13,7 +13,7 @@ from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str
 from sonicpy.index.ingest.exported import OTHER_KEYS
-from sonicpy.index.ingest.given_orders import order_of, order_of_export, packed_order
+from sonicpy.index.ingest.given_orders import order_of, order_of_export, order_of_texts, packed_order
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -181,8 +181,9 @@ class Changing:
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
-            named = text_fields(given.named, partial(lexer.lex_push, lang=lang))
-            more = (*order_of(terms), *fields, *named, (DIGESTS.id, digest))
+            lex = partial(lexer.lex_push, lang=lang)
+            named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
+            more = (*order, *fields, *named, (DIGESTS.id, digest))
             try:
                 engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, more))
             except RulesDiffer as other:

@@ -122,6 +122,19 @@ def test_a_phrase_does_not_cross_pieces(index: Index) -> None:
     assert found(index, "bb cc") == []
 
 
+def test_a_phrase_does_not_cross_named_texts(index: Index) -> None:
+    texts = {"title": "aa bb", "": "cc dd", "body": "ee ff", "again": "aa bb"}
+    index.upsert("c", "b", "one", texts)
+    index.push_many([{"object": "many", "text": texts}], collection="c", bucket="b", upsert=True)
+    for phrase in ("aa bb", "cc dd", "ee ff"):
+        assert found(index, phrase) == ["many", "one"]
+    for phrase in ("bb cc", "dd ee", "ff aa"):
+        assert found(index, phrase) == []
+    assert [row.fields["order"] for row in index.holdings("c", "b")] == [[["aa", "bb"], ["cc", "dd"], ["ee", "ff"]]] * 2
+    index.upsert("c", "b", "one", "aa bb cc")
+    assert found(index, "bb cc") == ["one"]
+
+
 def test_a_piece_is_kept_once(index: Index) -> None:
     for _ in range(3):
         index.push("c", "b", "one", "aa bb aa")
