@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ import sonicpy
 from sonicpy._native.orders import pack_order, with_order
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.index.search import phrases as phrases_module
+from sonicpy.search import QueryOptions
 from sonicpy.store.care.verify_tables import table_faults
+from sonicpy.store.changing.order_writer import OrderWriter
 from sonicpy.store.disk.transaction import ORDERS, Transaction
 from sonicpy.store.store import Store
 from tests.reference.phrases import Ordered
@@ -142,6 +146,25 @@ def test_a_piece_is_kept_once(index: Index) -> None:
     assert holding.fields["order"] == [["aa", "bb", "aa"]]
 
 
+@pytest.mark.parametrize("buckets", [["b"], ["a", "b"]])
+def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyPatch, buckets: list[str]) -> None:
+    for number in range(120):
+        text = ["bb aa", "aa cc bb", "bb aa bb"][number % 3] + " dd" * (number % 7)
+        index.push("c", buckets[number % len(buckets)], f"o{number}", text, lang="none", tags=[f"t{number % 2}"])
+    more: list[QueryOptions] = [{}, {"filter": "t1"}, {"offset": 30}, {"offset": 36}]
+    for looked_at in ((), (1,), (3, 20), (500,)):
+        monkeypatch.setattr(phrases_module, "LOOKED_AT_FIRST", looked_at)
+        for text, options in product(("", "dd"), more):
+            whole, page = (
+                index.query(
+                    "c", buckets, text, phrase="aa bb", stem=False, lang="none", limit=7, total=total, **options
+                )
+                for total in (True, False)
+            )
+            assert (page.objects, page.scores) == (whole.objects, whole.scores)
+            assert page.objects or options.get("offset")
+
+
 def test_a_phrase_goes_with_everything(index: Index) -> None:
     for number in range(40):
         text = "red ink here" if number % 2 else "ink red here"
@@ -166,7 +189,10 @@ def test_several_buckets_and_facets_are_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str, list[str]]], phrase: list[str]
 ) -> None:
     twins = {"b": Ordered(), "d": Ordered()}
-    asked, tags = " ".join(phrase), {name: [f"by {name}", "odd" if name in OBJECTS[::2] else "even"] for name in OBJECTS}
+    asked, tags = (
+        " ".join(phrase),
+        {name: [f"by {name}", "odd" if name in OBJECTS[::2] else "even"] for name in OBJECTS},
+    )
     with opened(tmp_path_factory.mktemp("phrases")) as index:
         for bucket, twin in twins.items():
             index.push("c", bucket, "always", "aa bb cc")
@@ -250,12 +276,18 @@ def test_other_settings_keep_orders_right(tmp_path: Path) -> None:
         assert not index.verify()
 
 
-def test_above_the_bound_no_order_is_kept(index: Index) -> None:
+def test_above_the_bound_no_order_is_kept_and_the_log_says_so(
+    index: Index, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OrderWriter, "has_warned", False)
     index.push("c", "b", "long", "aa bb " * 33_000)
+    assert ["an object has 66000 words" in line for line in caplog.messages] == [True]
     index.push("c", "b", "fits", "aa bb " * 32_000)
     assert found(index, "bb aa") == ["fits"]
     index.push("c", "b", "fits", "bb " * 2_000)
     assert found(index, "bb aa") == []
+    assert index.stats("c", "b")["unordered"] == 2
+    assert len(caplog.messages) == 1
     assert not index.verify()
 
 

@@ -4,16 +4,19 @@ A plan names the words of its phrases; a bucket makes masks of them: the objects
 those are looked at one by one to which the walk comes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from sonicpy._native.find import find_top
 from sonicpy._native.mask import AllOf, Bits, Mask
 from sonicpy._native.phrase import PHRASE_WORDS_MAX, Phrase
 from sonicpy._native.plan import BRINGS, Plan
+from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.parts import Found
 from sonicpy.index.search.planners.inner import joined_words
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
@@ -21,6 +24,9 @@ from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 WordsInPlace = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
+
+LOOKED_AT_FIRST = (100, 2_000)
+"""How many of the best objects are looked at, before all that hold the words are; at least twice the page."""
 
 NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
 
@@ -87,6 +93,37 @@ def unordered(readers: Iterable[BucketReader]) -> int | None:
             return None
         missing += reader.state.objects - ordered_in(reader.fact(ORDERED))
     return missing
+
+
+def best_with_phrases(
+    plan: Plan,
+    reader: BucketReader,
+    bound: Callable[[], QueryState],
+    wanted: int,
+    floor: tuple[int, float] | None,
+) -> tuple[QueryState, list[Found]] | None:
+    """Return the best `wanted` objects with the phrases of a plan: of the best by the plan, those that hold them.
+
+    Args:
+        bound: returns the plan bound to the bucket, without its phrases.
+        floor: as of `find`.
+
+    Returns:
+        The query and the objects; None: too few of the best hold the phrases, or no order decides.
+    """
+    masks = [*phrase_masks(plan, reader)]
+    for count in LOOKED_AT_FIRST if masks and wanted else ():
+        count = max(count, 2 * wanted)
+        query = bound()
+        found, _ = find_top(query, count, floor=floor)
+        held = sorted(iid for iid, _, _ in found)
+        for mask in masks:
+            held = mask.those(held) if isinstance(mask, Phrase) else list(filter(mask.has, held))
+        among = set(held)
+        best = [one for one in found if one[0] in among]
+        if len(best) >= wanted or len(found) < count:
+            return query, best[:wanted]
+    return None
 
 
 def _mask(reader: BucketReader, places: WordsInPlace) -> Mask:

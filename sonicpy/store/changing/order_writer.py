@@ -1,5 +1,6 @@
 """The orders of the words of objects inside the write transaction: see `_native.orders`."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
@@ -22,6 +23,8 @@ from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
+logger = logging.getLogger(__name__)
+
 GAP = -1
 
 IdsInOrder = list[list[int]]
@@ -35,7 +38,12 @@ class OrderWriter:
         view: of the open write transaction.
         state: of the bucket.
         pushes: its writer, which notes ids from now on.
+
+    Attributes:
+        has_warned: whether an object with too many words was logged in this process.
     """
+
+    has_warned = False
 
     def __init__(self, view: "WriteView", state: BucketState, pushes: PushWriter) -> None:
         self._view = view
@@ -58,7 +66,9 @@ class OrderWriter:
         order = order_of_new(given, self._pushes.ids)
         if order is None:  # it has gaps
             self._set(iid, self._given(given), sorted(self._pushes.ids))
-        elif len(given) <= WORDS_MAX or _words(self._given(given)) <= WORDS_MAX:
+        elif len(given) > WORDS_MAX and (words := _words(self._given(given))) > WORDS_MAX:
+            _warn(words)
+        else:
             self._append(iid, order)
 
     def add(self, iid: int, given: bytes | None) -> None:
@@ -121,7 +131,8 @@ class OrderWriter:
         return order_at(self._rows.get(self._view.transaction, key), place)
 
     def _set(self, iid: int, pieces: IdsInOrder, ids: list[int]) -> None:
-        if _words(pieces) > WORDS_MAX:
+        if (words := _words(pieces)) > WORDS_MAX:
+            _warn(words)
             self.drop(iid)
             return
         places = {term_id: place for place, term_id in enumerate(ids)}
@@ -164,3 +175,15 @@ def _pieces(order: bytes, ids: list[int]) -> IdsInOrder:
 
 def _words(pieces: IdsInOrder) -> int:
     return sum(map(len, pieces))
+
+
+def _warn(words: int) -> None:
+    """Log once that an object has too many words."""
+    if not OrderWriter.has_warned:
+        OrderWriter.has_warned = True
+        logger.warning(
+            "an object has %d words; the order of at most %d is kept, so no phrase finds it: STATS counts such objects "
+            "as unordered, further ones are not logged",
+            words,
+            WORDS_MAX,
+        )
