@@ -156,9 +156,7 @@ def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(phrases_module, "LOOKED_AT_FIRST", looked_at)
         for text, options in product(("", "dd"), more):
             whole, page = (
-                index.query(
-                    "c", buckets, text, phrase="aa bb", stem=False, lang="none", limit=7, total=total, **options
-                )
+                index.query("c", buckets, text, phrase="aa bb", lang="none", limit=7, total=total, **options)
                 for total in (True, False)
             )
             assert (page.objects, page.scores) == (whole.objects, whole.scores)
