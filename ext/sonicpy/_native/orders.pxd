@@ -14,8 +14,10 @@ cdef struct Places:  # reads an order
     uint64_t pieces  # that follow
     uint64_t words  # that follow in this piece
     int width
-    bint is_compact, repeats
+    bint is_whole, is_compact, repeats
     int left_count, used_count
+    uint64_t number  # of the next `in_number` words
+    int in_number
     uint8_t left[FEW_TERMS]  # places that no word had yet, rising
     uint8_t used[FEW_TERMS]  # the others, in their order
 
