@@ -14,7 +14,7 @@ GAP = -1
 
 def order_of(terms: Terms) -> Fields:
     """Return the field with the order of the terms of a text, which comes first; (): they have none."""
-    return () if terms.order is None else ((ORDER.id, packed_order(terms)),)
+    return () if terms.order is None else ((ORDER.id, pack_piece(terms.order)),)
 
 
 def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Terms]) -> Fields:
@@ -34,12 +34,6 @@ def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Term
         if piece and piece not in pieces:
             pieces.append(piece)
     return ((ORDER.id, pack_given(pieces)),)
-
-
-def packed_order(terms: Terms) -> bytes:
-    """Return the order of terms that have one, as records of the log give it."""
-    assert terms.order is not None
-    return pack_piece(terms.order)
 
 
 def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:

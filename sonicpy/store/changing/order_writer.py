@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GAP = -1
+ROW_BITS = ORDERS_PER_ROW.bit_length() - 1
 
 IdsInOrder = list[list[int]]
 """Of each text of an object the ids of the terms of its words, GAP where a word was taken away."""
@@ -50,6 +51,7 @@ class OrderWriter:
         self._bucket = state.bucket
         self._pushes = pushes
         self._rows = view.orders_to_change(state.bucket)
+        self._waiting = self._rows.waiting
         pushes.keeps_ids = True
         self._facts = view.facts_to_change(state.bucket)
         self._count = ordered_in(view.fact(state.bucket, ORDERED))
@@ -69,7 +71,19 @@ class OrderWriter:
         elif len(given) > WORDS_MAX and (words := _words(self._given(given))) > WORDS_MAX:
             _warn(words)
         else:
-            self._append(iid, order)
+            row = iid >> ROW_BITS
+            if row != self._row:
+                self._key, self._row = order_key(self._bucket, row), row
+            key = self._key
+            before = self._waiting.get(key)
+            if before is None:
+                before = self._rows.get(self._view.transaction, key)
+            self._waiting[key] = with_order(before, iid & ORDERS_PER_ROW - 1, order)
+            if self._is_noted:
+                self._count += 1
+                self._facts[ORDERED] = pack_count(self._count)
+            else:
+                self._note(1)
 
     def add(self, iid: int, given: bytes | None) -> None:
         """Add the order of a text that was pushed to an object which exists; None: it has none.
@@ -147,18 +161,6 @@ class OrderWriter:
         self._rows.waiting[key] = with_order(row, place, order)
         if is_new:
             self._note(1)
-
-    def _append(self, iid: int, order: bytes) -> None:
-        """Give a new object an order."""
-        row, place = divmod(iid, ORDERS_PER_ROW)
-        if row != self._row:
-            self._key, self._row = order_key(self._bucket, row), row
-        waiting, key = self._rows.waiting, self._key
-        before = waiting.get(key)
-        if before is None:
-            before = self._rows.get(self._view.transaction, key)
-        waiting[key] = with_order(before, place, order)
-        self._note(1)
 
     def _note(self, more: int) -> None:
         """Count the objects that have an order."""
