@@ -37,7 +37,7 @@ from sonicpy._native.bit_stream cimport (
     take_bits,
     take_golomb,
 )
-from sonicpy._native.bits cimport highest_bit
+from sonicpy._native.bits cimport count_bits, highest_bit
 from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
 from sonicpy._native.varint import DamagedBytes
@@ -98,22 +98,16 @@ cdef bint is_whole(const uint32_t *piece, Py_ssize_t count, uint64_t terms) noex
 
 cdef void put_whole(BitWriter *bits, const uint32_t *piece, int terms) noexcept nogil:
     """Write the places of the words of a whole piece."""
-    cdef uint8_t left[FEW_TERMS]
-    cdef uint64_t number = 0, count = 1
-    cdef int at, step, left_count = terms
-    for at in range(terms):
-        left[at] = <uint8_t> at
+    cdef uint64_t number = 0, count = 1, seen = 0, own
+    cdef int step
     for step in range(terms):
-        if is_number_full(count, left_count):
+        if is_number_full(count, terms - step):
             put_bits(bits, number, number_bits(count))
             number, count = 0, 1
-        at = 0
-        while left[at] != piece[step]:
-            at += 1
-        number += at * count
-        count *= left_count
-        left_count -= 1
-        memmove(left + at, left + at + 1, left_count - at)
+        own = <uint64_t> 1 << piece[step]
+        number += (piece[step] - count_bits(seen & (own - 1))) * count
+        count *= terms - step
+        seen |= own
     put_bits(bits, number, number_bits(count))
 
 
@@ -425,6 +419,21 @@ cdef struct Numbered:
     uint32_t number
 
 
+cdef void sort_by_id(Numbered *terms, Py_ssize_t count) noexcept nogil:
+    """Sort terms by id; few ones by insertion."""
+    cdef Py_ssize_t number, at
+    cdef Numbered own
+    if count > FEW_TERMS:
+        qsort(terms, count, sizeof(Numbered), by_id)
+        return
+    for number in range(1, count):
+        own, at = terms[number], number
+        while at and terms[at - 1].term_id > own.term_id:
+            terms[at] = terms[at - 1]
+            at -= 1
+        terms[at] = own
+
+
 cdef int by_id(const void *left, const void *right) noexcept nogil:
     cdef uint64_t a = (<const Numbered *> left).term_id, b = (<const Numbered *> right).term_id
     return (a > b) - (a < b)
@@ -454,7 +463,7 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
             raise MemoryError
         for number in range(count):
             sorted_ids[number] = Numbered(ids[number], <uint32_t> number)
-        qsort(sorted_ids, count, sizeof(Numbered), by_id)
+        sort_by_id(sorted_ids, count)
         for number in range(count):
             places[sorted_ids[number].number] = <uint32_t> number
         if at < end and (get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at)):
