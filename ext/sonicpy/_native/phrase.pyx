@@ -109,7 +109,8 @@ cdef class Phrase(Mask):
     cdef int look(self, list iids, uint64_t *bits, list held) except -1:
         """Set the bits of those of some objects of a window, by rising IID, that hold the phrase, or add them to a list;
         return whether any does."""
-        cdef dict orders = self.reader.order_rows(iids)
+        cdef list firsts = first_of_rows(iids)
+        cdef dict orders = self.reader.order_rows(firsts)
         cdef dict records
         cdef uint64_t iid, number, row_number
         cdef Found found[PER_ROW]
@@ -119,7 +120,7 @@ cdef class Phrase(Mask):
         cdef int some = 0
         if not orders:
             return 0
-        records = self.reader.records_of(iids)
+        records = self.reader.records_of(firsts)
         while at < count:
             row_number = <uint64_t> iids[at] // PER_ROW
             row = orders.get(row_number)
@@ -201,6 +202,18 @@ cdef class Phrase(Mask):
         finally:
             if held != few:
                 free(held)
+
+
+cdef list first_of_rows(list iids):
+    """Return those of some objects, by rising IID, that are the first of their row of records."""
+    cdef list found = []
+    cdef int64_t before = -1, number
+    for iid in iids:
+        number = <int64_t> (<uint64_t> iid // PLACES)
+        if number != before:
+            found.append(iid)
+            before = number
+    return found
 
 
 cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:
