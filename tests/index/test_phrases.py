@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonicpy
-from sonicpy._native.orders import pack_order, with_order
+from sonicpy._native.ordered_rows import with_order
+from sonicpy._native.orders import pack_order
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import verify_folder
 from sonicpy.index.search import phrases as phrases_module

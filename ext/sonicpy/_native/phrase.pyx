@@ -17,7 +17,8 @@ from sonicpy._native.keys cimport term_key
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.objects cimport PLACES, Item, read_item
-from sonicpy._native.orders cimport PER_ROW, Found, Places, begin_places, damaged, next_piece, next_place, read_row
+from sonicpy._native.ordered_rows cimport PER_ROW, Found, read_row
+from sonicpy._native.orders cimport Places, begin_places, damaged, next_piece, next_place
 from sonicpy._native.varint cimport get_varint
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_WORDS
 

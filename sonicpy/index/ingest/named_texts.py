@@ -69,7 +69,7 @@ def normal_row(row: "Row") -> "Row":
     if row.texts is None:
         return row._replace(text=normal_text(row.text))
     given = given_texts(row.texts)
-    return row._replace(text=given.text, texts=given.parts)
+    return row._replace(text=given.text, texts=dict(given.parts))
 
 
 def text_fields(named: Mapping[str, str], lex: Callable[[str], Terms]) -> Fields:

@@ -16,7 +16,6 @@ from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import Found
 from sonicpy.index.search.planners.inner import joined_words
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
@@ -24,6 +23,9 @@ from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 WordsInPlace = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
+
+FoundObject = tuple[int, int, float]
+"""As `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
 """How many of the best objects are looked at, before all that hold the words are; at least twice the page."""
@@ -101,7 +103,7 @@ def best_with_phrases(
     bound: Callable[[], QueryState],
     wanted: int,
     floor: tuple[int, float] | None,
-) -> tuple[QueryState, list[Found]] | None:
+) -> tuple[QueryState, list[FoundObject]] | None:
     """Return the best `wanted` objects with the phrases of a plan: of the best by the plan, those that hold them.
 
     Args:

@@ -5,17 +5,8 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.orders import (
-    ORDERS_PER_ROW,
-    WORDS_MAX,
-    order_at,
-    order_of_new,
-    pack_count,
-    pack_order,
-    unpack_given,
-    unpack_order,
-    with_order,
-)
+from sonicpy._native.ordered_rows import ORDERS_PER_ROW, order_at, with_order
+from sonicpy._native.orders import WORDS_MAX, order_of_new, pack_count, pack_order, unpack_given, unpack_order
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_of
