@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from sonicpy._native.digest import digest_of
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
+from sonicpy._native.orders import pack_piece
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str
 from sonicpy.index.ingest.exported import OTHER_KEYS
-from sonicpy.index.ingest.given_orders import order_of, order_of_export, packed_order
+from sonicpy.index.ingest.given_orders import order_of, order_of_export, order_of_texts
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -122,7 +123,7 @@ class Changing:
                     more = (*order_of(terms), *fields, *named)
                     engine.push_with(PushWith(collection, bucket, oid, terms, more, lexer.rules))
                 elif terms.order is not None:
-                    engine.push_with_order(collection, bucket, oid, terms, packed_order(terms), lexer.rules)
+                    engine.push_with_order(collection, bucket, oid, terms, pack_piece(terms.order), lexer.rules)
                 else:
                     engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:
@@ -181,8 +182,9 @@ class Changing:
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
-            named = text_fields(given.named, partial(lexer.lex_push, lang=lang))
-            more = (*order_of(terms), *fields, *named, (DIGESTS.id, digest))
+            lex = partial(lexer.lex_push, lang=lang)
+            named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
+            more = (*order, *fields, *named, (DIGESTS.id, digest))
             try:
                 engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, more))
             except RulesDiffer as other:

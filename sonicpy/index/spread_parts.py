@@ -16,7 +16,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import mask_of
 from sonicpy.index.search.meaning import sums_of
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
-from sonicpy.index.search.parts import NamedObject, Part, bind, find
+from sonicpy.index.search.parts import NamedObject, Part, find_by_plan
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_by_age, place_of, sorted_rows
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
@@ -162,7 +162,7 @@ class SpreadParts(Answers):
     ) -> Part:
         window = self._config.store.kv.retain_word_objects
         mask = None if filter is None else mask_of(lexicon.reader, parse(filter))
-        return find(bind(of_plain(plan), lexicon.reader, window, mask=mask), limit, total=total)
+        return find_by_plan(of_plain(plan), lexicon.reader, limit, window, mask=mask, total=total)
 
     def spread_find_filtered(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str

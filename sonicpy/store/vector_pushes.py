@@ -64,7 +64,10 @@ class VectorPushes(RecoveringStore):
     def _ready_writer(self, collection: str, bucket: str, rules: int) -> "BucketWriter | None":
         """Return the writer of a bucket, if nothing is in the way of a short PUSH."""
         view = self.view
-        if view is None or self.is_torn or self._refusals.now is not None or view.removals:
+        if view is None or self.is_torn or self._refusals.now is not None:
+            return None
+        removals = view.removals
+        if removals.objects or removals.collections or removals.vectors:
             return None
         writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
         return None if writer is None or writer.rules != rules else writer

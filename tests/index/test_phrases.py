@@ -1,6 +1,8 @@
 """Phrases by the order of words, against a slow twin, and where the order is kept, changed and carried."""
 
 import contextlib
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonicpy
-from sonicpy._native.orders import pack_order, with_order
+from sonicpy._native.ordered_rows import with_order
+from sonicpy._native.orders import pack_order
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.index.search import phrases as phrases_module
+from sonicpy.search import QueryOptions
 from sonicpy.store.care.verify_tables import table_faults
+from sonicpy.store.changing.order_writer import OrderWriter
 from sonicpy.store.disk.transaction import ORDERS, Transaction
 from sonicpy.store.store import Store
 from tests.reference.phrases import Ordered
@@ -102,6 +108,9 @@ def index(tmp_path: Path) -> Index:
         ("cities of light", "city of light", "of cities"),
         ("parseHttpHeader fails", "parseHttpHeader fails", "fails parseHttpHeader"),
         ("C++ code on .net core", "c++ code", "code c++"),
+        ("os.path.join 東京", "path 東京", "path join"),
+        ("parseHttpHeader fails in os.paths", "http fails in paths", "header parse"),
+        ("the.end comes", "the comes", "the end"),
     ],
 )
 def test_words_have_their_places(index: Index, text: str, phrase: str, other: str) -> None:
@@ -118,11 +127,41 @@ def test_a_phrase_does_not_cross_pieces(index: Index) -> None:
     assert found(index, "bb cc") == []
 
 
+def test_a_phrase_does_not_cross_named_texts(index: Index) -> None:
+    texts = {"title": "aa bb", "": "cc dd", "body": "ee ff", "again": "aa bb"}
+    index.upsert("c", "b", "one", texts)
+    index.push_many([{"object": "many", "text": texts}], collection="c", bucket="b", upsert=True)
+    for phrase in ("aa bb", "cc dd", "ee ff"):
+        assert found(index, phrase) == ["many", "one"]
+    for phrase in ("bb cc", "dd ee", "ff aa"):
+        assert found(index, phrase) == []
+    assert [row.fields["order"] for row in index.holdings("c", "b")] == [[["aa", "bb"], ["cc", "dd"], ["ee", "ff"]]] * 2
+    index.upsert("c", "b", "one", "aa bb cc")
+    assert found(index, "bb cc") == ["one"]
+
+
 def test_a_piece_is_kept_once(index: Index) -> None:
     for _ in range(3):
         index.push("c", "b", "one", "aa bb aa")
     (holding,) = index.holdings("c", "b")
     assert holding.fields["order"] == [["aa", "bb", "aa"]]
+
+
+@pytest.mark.parametrize("buckets", [["b"], ["a", "b"]])
+def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyPatch, buckets: list[str]) -> None:
+    for number in range(120):
+        text = ["bb aa", "aa cc bb", "bb aa bb"][number % 3] + " dd" * (number % 7)
+        index.push("c", buckets[number % len(buckets)], f"o{number}", text, lang="none", tags=[f"t{number % 2}"])
+    more: list[QueryOptions] = [{}, {"filter": "t1"}, {"offset": 30}, {"offset": 36}]
+    for looked_at in ((), (1,), (3, 20), (500,)):
+        monkeypatch.setattr(phrases_module, "LOOKED_AT_FIRST", looked_at)
+        for text, options in product(("", "dd"), more):
+            whole, page = (
+                index.query("c", buckets, text, phrase="aa bb", lang="none", limit=7, total=total, **options)
+                for total in (True, False)
+            )
+            assert (page.objects, page.scores) == (whole.objects, whole.scores)
+            assert page.objects or options.get("offset")
 
 
 def test_a_phrase_goes_with_everything(index: Index) -> None:
@@ -138,6 +177,58 @@ def test_a_phrase_goes_with_everything(index: Index) -> None:
     assert set(index.query("c", "b", "ink", phrase="red ink", boost="n", limit=50)) == {
         f"o{n}" for n in range(1, 40, 2)
     }
+
+
+texts_of_several = st.lists(st.tuples(st.sampled_from(["b", "d"]), st.sampled_from(OBJECTS), texts), max_size=10)
+
+
+@settings(max_examples=10)
+@given(texts_of_several, phrases)
+def test_several_buckets_and_facets_are_those_of_the_twin(
+    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str, list[str]]], phrase: list[str]
+) -> None:
+    twins = {"b": Ordered(), "d": Ordered()}
+    asked, tags = (
+        " ".join(phrase),
+        {name: [f"by {name}", "odd" if name in OBJECTS[::2] else "even"] for name in OBJECTS},
+    )
+    with opened(tmp_path_factory.mktemp("phrases")) as index:
+        for bucket, twin in twins.items():
+            index.push("c", bucket, "always", "aa bb cc")
+            twin.push("always", ["aa", "bb", "cc"])
+        for bucket, oid, words in made:
+            index.push("c", bucket, oid, " ".join(words), lang="none", tags=tags[oid], values={"n": len(oid)})
+            twins[bucket].push(oid, words)
+        holders = {bucket: twin.holders(phrase) for bucket, twin in twins.items()}
+        both = [(bucket, oid) for bucket, found in holders.items() for oid in found]
+        hits = index.query("c", ["b", "d"], "", phrase=asked, stem=False, lang="none", total=True, facets=["*"])
+        assert sorted((hit.bucket, hit.object) for hit in hits) == sorted(both)
+        assert hits.total == len(both)
+        newest = index.query("c", ["b", "d"], "", phrase=asked, stem=False, lang="none", sort="n")
+        assert sorted((hit.bucket, hit.object) for hit in newest) == sorted(both)
+        counts = Counter(tag for _, oid in both for tag in tags.get(oid, []))
+        for facets in (
+            hits.facets,
+            index.facets("c", ["b", "d"], "", of="*", phrase=asked, stem=False, lang="none"),
+            index.facets("c", ["b", "d"], f'"{asked}"', of="*", syntax="web", stem=False, lang="none"),
+        ):
+            assert facets is not None
+            assert (facets.total, facets.tags[""]) == (len(both), counts)
+        for bucket, found in holders.items():
+            one = index.facets("c", bucket, "", of="odd*", ranges="n: 1", phrase=asked, stem=False, lang="none")
+            odd = sum("odd" in tags.get(oid, []) for oid in found)
+            assert (one.total, one.tags["odd"].get("odd", 0)) == (len(found), odd)
+        with contextlib.suppress(IndexError):
+            first = index.explain("c", ["b", "d"], f'"{asked}"', syntax="web", stem=False, lang="none").hits[0]
+            assert (first.bucket, first.object) in both
+
+
+def test_notes_say_how_quotes_beside_or_are_read(index: Index) -> None:
+    index.push("c", "b", "one", "york new")
+    assert index.query("c", "b", '"new york" OR berlin', syntax="web").objects == ["one"]
+    (note,) = index.explain("c", "b", '"new york" OR berlin', syntax="web").notes
+    assert note == "quotes beside OR mean all of these words, in any order"
+    assert index.explain("c", "b", '"york new"', syntax="web").notes == ()
 
 
 def test_without_the_order_quotes_are_words_and_a_phrase_is_refused(tmp_path: Path) -> None:
@@ -184,12 +275,18 @@ def test_other_settings_keep_orders_right(tmp_path: Path) -> None:
         assert not index.verify()
 
 
-def test_above_the_bound_no_order_is_kept(index: Index) -> None:
+def test_above_the_bound_no_order_is_kept_and_the_log_says_so(
+    index: Index, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OrderWriter, "has_warned", False)
     index.push("c", "b", "long", "aa bb " * 33_000)
+    assert ["an object has 66000 words" in line for line in caplog.messages] == [True]
     index.push("c", "b", "fits", "aa bb " * 32_000)
     assert found(index, "bb aa") == ["fits"]
     index.push("c", "b", "fits", "bb " * 2_000)
     assert found(index, "bb aa") == []
+    assert index.stats("c", "b")["unordered"] == 2
+    assert len(caplog.messages) == 1
     assert not index.verify()
 
 

@@ -5,16 +5,8 @@ import contextlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.orders import (
-    held_places,
-    order_at,
-    order_of_new,
-    pack_given,
-    pack_order,
-    unpack_given,
-    unpack_order,
-    with_order,
-)
+from sonicpy._native.ordered_rows import held_places, order_at, with_order
+from sonicpy._native.orders import order_of_new, pack_given, pack_order, unpack_given, unpack_order
 from sonicpy._native.varint import DamagedBytes
 
 GAP = -1

@@ -1,11 +1,13 @@
 """The order of the words of objects: its bytes.
 
-    row      of 64 objects: bits u64 (little-endian), one for each place that has an order; of each, by rising place:
-             v(size), order
-    order    in bits (bit_stream.pxd): golomb(0) the number of pieces, 0 for one and 1 for none; bits(1) whether there are
-             gaps; per piece golomb(0) of its number of words less that of the terms, a sign in the lowest bit, and each
-             word in bits(n) as the place of its term among the terms of the record. n is the length of the last place; a
-             gap is the place behind the last one
+    order    in bits (bit_stream.pxd): bits(1) whether it is whole; if not, golomb(0) the number of pieces, 0 for one and 1
+             for none; bits(1) whether there are gaps; per piece golomb(0) of its number of words less that of the terms, a
+             sign in the lowest bit, and each word in bits(n) as the place of its term among the terms of the record. n is
+             the length of the last place; a gap is the place behind the last one
+    whole    a single piece with each of at most 64 terms once: of each word its place among the terms that did not come
+             before, by rising place, as a digit whose base is their number (Lehmer, "Teaching combinatorial tricks to a
+             computer", 1960); the first digit is the lowest one. As many digits as fit make a number below 2**56, in the
+             bits of the largest one
     compact  the words of a single piece without gaps, in a record of at most 64 terms: bits(1) whether one comes twice; per
              word, if so, bits(1) whether it came before, and bits(n) its place among the terms that came before, in
              their order, or else among those that did not, by rising place; n is the length of the last of these places
@@ -18,9 +20,10 @@ A piece is a text that one PUSH brought. A gap is where a word was taken away.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memmove
 
 from sonicpy._native.bit_stream cimport (
+    BITS_MAX,
     SPARE_BYTES,
     BitReader,
     BitWriter,
@@ -32,16 +35,14 @@ from sonicpy._native.bit_stream cimport (
     take_bits,
     take_golomb,
 )
-from sonicpy._native.bits cimport highest_bit, lowest_bit
+from sonicpy._native.bits cimport count_bits, highest_bit
 from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
 from sonicpy._native.varint import DamagedBytes
 
-ORDERS_PER_ROW = PER_ROW
 WORDS_MAX = MOST_WORDS
 
 cdef enum:
-    HEAD_BYTES = 8  # of a row
     MOST_WORDS = 65_535  # of an object
     GAP = -1
 
@@ -67,14 +68,72 @@ cdef inline int place_bits(int count) noexcept nogil:
     return highest_bit(count - 1) + 1 if count > 1 else 0
 
 
-cdef int put_compact_list(BitWriter *bits, list piece, int terms) except -1:
+cdef inline int number_bits(uint64_t count) noexcept nogil:
+    """Return the number of bits for the last of some numbers."""
+    return highest_bit(count - 1) + 1 if count > 1 else 0
+
+
+cdef inline bint is_number_full(uint64_t count, int more) noexcept nogil:
+    """Return whether a number has no room for another digit of a base."""
+    return count * more > <uint64_t> 1 << BITS_MAX
+
+
+cdef bint is_whole(const uint32_t *piece, Py_ssize_t count, uint64_t terms) noexcept nogil:
+    """Return whether a piece has each of some terms once."""
+    cdef uint64_t seen = 0
+    cdef Py_ssize_t number
+    if <uint64_t> count != terms or not is_few(terms, False):
+        return False
+    for number in range(count):
+        if seen >> piece[number] & 1:
+            return False
+        seen |= <uint64_t> 1 << piece[number]
+    return True
+
+
+cdef void put_whole(BitWriter *bits, const uint32_t *piece, int terms) noexcept nogil:
+    """Write the places of the words of a whole piece."""
+    cdef uint64_t number = 0, count = 1, seen = 0, own
+    cdef int step
+    for step in range(terms):
+        if is_number_full(count, terms - step):
+            put_bits(bits, number, number_bits(count))
+            number, count = 0, 1
+        own = <uint64_t> 1 << piece[step]
+        number += (piece[step] - count_bits(seen & (own - 1))) * count
+        count *= terms - step
+        seen |= own
+    put_bits(bits, number, number_bits(count))
+
+
+cdef void put_only_piece(BitWriter *bits, const uint32_t *piece, Py_ssize_t count, uint64_t terms) noexcept nogil:
+    """Write the order of a single piece without gaps."""
+    cdef int width
+    cdef Py_ssize_t number
+    if is_whole(piece, count, terms):
+        put_bits(bits, 1, 1)
+        put_whole(bits, piece, <int> terms)
+        return
+    put_bits(bits, 0, 1)
+    put_golomb(bits, swapped(1), 0)
+    put_bits(bits, 0, 1)
+    put_golomb(bits, signed_number(<int64_t> count - <int64_t> terms), 0)
+    if is_few(terms, False):
+        put_compact(bits, piece, count, <int> terms)
+        return
+    width = width_of(terms, False)
+    for number in range(count):
+        put_bits(bits, piece[number], width)
+
+
+cdef int put_only_list(BitWriter *bits, list piece, uint64_t terms) except -1:
     cdef Py_ssize_t count = len(piece), number
     cdef uint32_t *places = <uint32_t *> malloc((count + 1) * sizeof(uint32_t))
     if places == NULL:
         raise MemoryError
     for number in range(count):
         places[number] = piece[number]
-    put_compact(bits, places, count, terms)
+    put_only_piece(bits, places, count, terms)
     free(places)
     return 0
 
@@ -144,13 +203,14 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
         raise MemoryError
     try:
         begin_bits(&bits, room)
+        if len(pieces) == 1 and not has_gaps:
+            put_only_list(&bits, pieces[0], terms)
+            return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
+        put_bits(&bits, 0, 1)
         put_golomb(&bits, swapped(len(pieces)), 0)
         put_bits(&bits, has_gaps, 1)
         for piece in pieces:
             put_golomb(&bits, signed_number(<int64_t> len(piece) - terms), 0)
-            if len(pieces) == 1 and is_few(terms, has_gaps):
-                put_compact_list(&bits, piece, <int> terms)
-                break
             for place in piece:
                 put_bits(&bits, <uint64_t> (terms if place == GAP else place), width)
         return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
@@ -162,6 +222,10 @@ cdef bint begin_places(Places *places, const uint8_t *order, uint64_t size, uint
     """Go to the first piece; return False if the bits end first."""
     cdef bint has_gaps
     places.bits = BitReader(order, size, 0)
+    places.is_whole = take_bits(&places.bits, 1)
+    if places.is_whole:
+        places.pieces, places.terms, places.words, places.in_number = 1, terms, 0, 0
+        return size > 0 and is_few(terms, False)
     if not take_golomb(&places.bits, 0, &places.pieces):
         return False
     places.pieces = swapped(places.pieces)
@@ -177,6 +241,11 @@ cdef bint next_piece(Places *places) noexcept nogil:
     cdef uint64_t more = 0
     cdef int number
     places.pieces -= 1
+    if places.is_whole:
+        places.words, places.left_count = places.terms, <int> places.terms
+        for number in range(<int> places.terms):
+            places.left[number] = <uint8_t> number
+        return True
     if not take_golomb(&places.bits, 0, &more):
         return False
     if more & 1:
@@ -195,10 +264,34 @@ cdef bint next_piece(Places *places) noexcept nogil:
     return places.words <= MOST_WORDS
 
 
+cdef bint next_number(Places *places) noexcept nogil:
+    """Read the digits of the next words of a whole piece; return False if they cannot be read."""
+    cdef uint64_t count = 1
+    cdef int left_count = places.left_count, width
+    while left_count and not is_number_full(count, left_count):
+        count *= left_count
+        left_count -= 1
+    width = number_bits(count)
+    if places.bits.at + width > 8 * places.bits.size:
+        return False
+    places.number, places.in_number = take_bits(&places.bits, width), places.left_count - left_count
+    return places.number < count
+
+
 cdef bint next_place(Places *places, uint64_t *place) noexcept nogil:
     """Read the place of the next word of a piece, `terms` for a gap; return False if it cannot be read."""
     cdef int at
     places.words -= 1
+    if places.is_whole:
+        if not places.in_number and not next_number(places):
+            return False
+        at = <int> (places.number % places.left_count)
+        place[0] = places.left[at]
+        places.number //= places.left_count
+        places.in_number -= 1
+        places.left_count -= 1
+        memmove(places.left + at, places.left + at + 1, places.left_count - at)
+        return True
     if not places.is_compact:
         place[0] = take_bits(&places.bits, places.width)
         return place[0] <= places.terms
@@ -321,6 +414,21 @@ cdef struct Numbered:
     uint32_t number
 
 
+cdef void sort_by_id(Numbered *terms, Py_ssize_t count) noexcept nogil:
+    """Sort terms by id; few ones by insertion."""
+    cdef Py_ssize_t number, at
+    cdef Numbered own
+    if count > FEW_TERMS:
+        qsort(terms, count, sizeof(Numbered), by_id)
+        return
+    for number in range(1, count):
+        own, at = terms[number], number
+        while at and terms[at - 1].term_id > own.term_id:
+            terms[at] = terms[at - 1]
+            at -= 1
+        terms[at] = own
+
+
 cdef int by_id(const void *left, const void *right) noexcept nogil:
     cdef uint64_t a = (<const Numbered *> left).term_id, b = (<const Numbered *> right).term_id
     return (a > b) - (a < b)
@@ -345,13 +453,12 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
     cdef uint32_t *places = <uint32_t *> (sorted_ids + count + 1)
     cdef uint8_t *room = <uint8_t *> malloc(32 + 4 * len(given) + SPARE_BYTES)
     cdef BitWriter bits
-    cdef int width = width_of(count, False)
     try:
         if sorted_ids == NULL or room == NULL:
             raise MemoryError
         for number in range(count):
             sorted_ids[number] = Numbered(ids[number], <uint32_t> number)
-        qsort(sorted_ids, count, sizeof(Numbered), by_id)
+        sort_by_id(sorted_ids, count)
         for number in range(count):
             places[sorted_ids[number].number] = <uint32_t> number
         if at < end and (get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at)):
@@ -368,114 +475,14 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
         if at != end:
             return None
         begin_bits(&bits, room)
-        put_golomb(&bits, swapped(words > 0), 0)
-        put_bits(&bits, 0, 1)
         if words:
-            put_golomb(&bits, signed_number(<int64_t> words - count), 0)
-        if words and is_few(count, False):
-            put_compact(&bits, piece, words, <int> count)
-        elif words:
-            for step in range(words):
-                put_bits(&bits, piece[step], width)
+            put_only_piece(&bits, piece, words, count)
+        else:
+            put_bits(&bits, 0, 1)
+            put_golomb(&bits, swapped(0), 0)
+            put_bits(&bits, 0, 1)
         return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
     finally:
         free(piece)
         free(sorted_ids)
         free(room)
-
-
-# -- rows -------------------------------------------------------------------------------------------------------------
-
-cdef int read_row(bytes row, Found *found) except -1:
-    """Find the orders of a row by place; `at` is NULL where there is none."""
-    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
-    cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
-    cdef uint64_t held = 0
-    cdef int place
-    memset(found, 0, PER_ROW * sizeof(Found))
-    if not row:
-        return 0
-    if end - at < HEAD_BYTES:
-        raise damaged()
-    memcpy(&held, at, HEAD_BYTES)
-    at += HEAD_BYTES
-    while held:
-        place = lowest_bit(held)
-        held &= held - 1
-        if get_varint(&at, end, &found[place].size) < 0 or found[place].size > <uint64_t> (end - at):
-            raise damaged()
-        found[place].at = at
-        at += found[place].size
-    if at != end:
-        raise damaged()
-    return 0
-
-
-def order_at(bytes row, int place) -> bytes:
-    """Return the order at a place of a row, or None. Raises DamagedBytes."""
-    cdef Found found[PER_ROW]
-    if not row:
-        return None
-    read_row(row, found)
-    return None if found[place].at == NULL else PyBytes_FromStringAndSize(<char *> found[place].at, found[place].size)
-
-
-def held_places(bytes row not None) -> list:
-    """Return the places of a row that have an order. Raises DamagedBytes."""
-    cdef Found found[PER_ROW]
-    cdef int place
-    read_row(row, found)
-    return [place for place in range(PER_ROW) if found[place].at != NULL]
-
-
-def with_order(bytes row, int place, bytes order) -> bytes:
-    """Return a row with another order at a place.
-
-    Args:
-        row: None: there is none yet.
-        order: None: the place has none any more; a row without any is empty.
-
-    Raises:
-        DamagedBytes: the row cannot be read.
-    """
-    cdef Found found[PER_ROW]
-    cdef uint64_t held = 0
-    cdef Py_ssize_t size = HEAD_BYTES, before = PyBytes_GET_SIZE(row) if row else 0, own
-    cdef int each
-    cdef bytes changed
-    cdef uint8_t *out
-    if before >= HEAD_BYTES:
-        memcpy(&held, PyBytes_AS_STRING(row), HEAD_BYTES)
-    if order is not None and held >> place == 0:  # behind all others, as new objects are
-        own = PyBytes_GET_SIZE(order)
-        before = max(before, HEAD_BYTES)
-        changed = PyBytes_FromStringAndSize(NULL, before + varint_bytes(own) + own)
-        out = <uint8_t *> PyBytes_AS_STRING(changed)
-        if row:
-            memcpy(out, PyBytes_AS_STRING(row), before)
-        held |= <uint64_t> 1 << place
-        memcpy(out, &held, HEAD_BYTES)
-        out = put_varint(out + before, own)
-        memcpy(out, PyBytes_AS_STRING(order), own)
-        return changed
-    read_row(row or b"", found)
-    found[place] = Found(NULL, 0)
-    if order is not None:
-        found[place] = Found(<const uint8_t *> PyBytes_AS_STRING(order), PyBytes_GET_SIZE(order))
-    held = 0
-    for each in range(PER_ROW):
-        if found[each].at != NULL:
-            size += varint_bytes(found[each].size) + found[each].size
-            held |= <uint64_t> 1 << each
-    if not held:
-        return b""
-    changed = PyBytes_FromStringAndSize(NULL, size)
-    out = <uint8_t *> PyBytes_AS_STRING(changed)
-    memcpy(out, &held, HEAD_BYTES)
-    out += HEAD_BYTES
-    for each in range(PER_ROW):
-        if found[each].at != NULL:
-            out = put_varint(out, found[each].size)
-            memcpy(out, found[each].at, found[each].size)
-            out += found[each].size
-    return changed

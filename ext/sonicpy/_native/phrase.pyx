@@ -17,7 +17,8 @@ from sonicpy._native.keys cimport term_key
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.objects cimport PLACES, Item, read_item
-from sonicpy._native.orders cimport PER_ROW, Found, Places, begin_places, damaged, next_piece, next_place, read_row
+from sonicpy._native.ordered_rows cimport PER_ROW, Found, read_row
+from sonicpy._native.orders cimport Places, begin_places, damaged, next_piece, next_place
 from sonicpy._native.varint cimport get_varint
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_WORDS
 
@@ -84,7 +85,15 @@ cdef class Phrase(Mask):
                 iids.append(<uint64_t> window << WINDOW_BITS | word << 6 | lowest_bit(left))
                 left &= left - 1
         memset(bits, 0, ROW_BYTES)
-        return self.look(iids, bits)
+        return self.look(iids, bits, None)
+
+    def those(self, list iids not None) -> list:
+        """Return those of some objects, by rising IID, that hold the phrase, whether `among` has them or not."""
+        cdef uint64_t bits[WINDOW_WORDS]
+        cdef list held = []
+        if iids:
+            self.look(iids, bits, held)
+        return held
 
     cdef bint holds(self, uint32_t iid) except -1:
         cdef uint64_t bits[WINDOW_WORDS]
@@ -96,23 +105,23 @@ cdef class Phrase(Mask):
         self.times += 1
         if self.times > ALONE_MAX:
             return self.at(window)[(iid & (1 << WINDOW_BITS) - 1) >> 6] >> (iid & 63) & 1
-        return self.look([iid], bits) != 0
+        return self.look([iid], bits, None) != 0
 
-    cdef int look(self, list iids, uint64_t *bits) except -1:
-        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase; return whether any
-        does."""
-        cdef dict orders = self.reader.order_rows(iids)
+    cdef int look(self, list iids, uint64_t *bits, list held) except -1:
+        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase, or add them to a list;
+        return whether any does."""
+        cdef list firsts = first_of_rows(iids)
+        cdef dict orders = self.reader.order_rows(firsts)
         cdef dict records
         cdef uint64_t iid, number, row_number
         cdef Found found[PER_ROW]
         cdef uint64_t wanted[WINDOW_WORDS]
         cdef Py_ssize_t at = 0, count = len(iids), step
         cdef bytes row, packed
-        cdef list held = []
         cdef int some = 0
         if not orders:
             return 0
-        records = self.reader.records_of(iids)
+        records = self.reader.records_of(firsts)
         while at < count:
             row_number = <uint64_t> iids[at] // PER_ROW
             row = orders.get(row_number)
@@ -129,13 +138,14 @@ cdef class Phrase(Mask):
                     at += 1
                 if packed is not None:
                     some |= self.look_at_row(
-                        plain_row(packed) if is_dense_row(packed) else packed, number, iids, step, at, found, bits
+                        plain_row(packed) if is_dense_row(packed) else packed, number, iids, step, at, found, bits, held
                     )
         self.checked += count
         return some
 
     cdef int look_at_row(
-        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found, uint64_t *bits
+        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found, uint64_t *bits,
+        list held,
     ) except -1:
         """Look at some objects of one row of records."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
@@ -154,8 +164,11 @@ cdef class Phrase(Mask):
                 first += 1
                 order = &found[iid % PER_ROW]
                 if order.at != NULL and self.has_phrase(&item, order):
-                    bits[(iid & ((1 << WINDOW_BITS) - 1)) >> 6] |= <uint64_t> 1 << (iid & 63)
                     some = 1
+                    if held is not None:
+                        held.append(iid)
+                        continue
+                    bits[(iid & ((1 << WINDOW_BITS) - 1)) >> 6] |= <uint64_t> 1 << (iid & 63)
         return some
 
     cdef bint has_phrase(self, const Item *item, const Found *order) except -1:
@@ -190,6 +203,18 @@ cdef class Phrase(Mask):
         finally:
             if held != few:
                 free(held)
+
+
+cdef list first_of_rows(list iids):
+    """Return those of some objects, by rising IID, that are the first of their row of records."""
+    cdef list found = []
+    cdef int64_t before = -1, number
+    for iid in iids:
+        number = <int64_t> (<uint64_t> iid // PLACES)
+        if number != before:
+            found.append(iid)
+            before = number
+    return found
 
 
 cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:

@@ -1,5 +1,7 @@
 """The order of the words of an object, from a text or an export to the field of a record."""
 
+from collections.abc import Callable, Iterable
+
 from sonicpy._native.orders import pack_given, pack_piece
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
@@ -12,13 +14,26 @@ GAP = -1
 
 def order_of(terms: Terms) -> Fields:
     """Return the field with the order of the terms of a text, which comes first; (): they have none."""
-    return () if terms.order is None else ((ORDER.id, packed_order(terms)),)
+    return () if terms.order is None else ((ORDER.id, pack_piece(terms.order)),)
 
 
-def packed_order(terms: Terms) -> bytes:
-    """Return the order of terms that have one, as records of the log give it."""
-    assert terms.order is not None
-    return pack_piece(terms.order)
+def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Terms]) -> Fields:
+    """Return the same for an object with named texts: each of them is a piece that no phrase leaves.
+
+    Args:
+        terms: of all texts together.
+        lex: cuts a text as PUSH does. A word that the terms lack leaves a gap.
+    """
+    parts = [text for text in texts if text]
+    if terms.order is None or len(parts) < 2:
+        return order_of(terms)
+    numbers = {word: number for number, word in enumerate(terms.words)}
+    pieces: list[list[int]] = []
+    for part in map(lex, parts):
+        piece = [numbers.get(part.words[each], GAP) for each in part.order or ()]
+        if piece and piece not in pieces:
+            pieces.append(piece)
+    return ((ORDER.id, pack_given(pieces)),)
 
 
 def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:

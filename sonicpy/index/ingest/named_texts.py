@@ -1,6 +1,7 @@
 """The named texts of an object, from arguments to the field of a record and the rest of a digest."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.digest import normal_text
@@ -27,10 +28,12 @@ class GivenTexts(NamedTuple):
     Attributes:
         text: the whole text of the object, in the form that digests are made of.
         named: its parts by name, in the same form; {}: none has a name.
+        parts: the same with the part that has no name; {}: it was given as a whole.
     """
 
     text: str
     named: dict[str, str]
+    parts: Mapping[str, str] = MappingProxyType({})
 
     @property
     def rest(self) -> bytes:
@@ -47,7 +50,7 @@ def given_texts(text: str | Mapping[str, str], *, compat: bool = False) -> Given
     if compat:
         raise InvalidArgument(IN_COMPAT)
     parts = {name: normal_text(part) for name, part in texts_of(text).items()}
-    return GivenTexts(joined_texts(parts), {name: part for name, part in parts.items() if name})
+    return GivenTexts(joined_texts(parts), {name: part for name, part in parts.items() if name}, parts)
 
 
 def joined_texts(texts: Mapping[str, str]) -> str:
@@ -66,7 +69,7 @@ def normal_row(row: "Row") -> "Row":
     if row.texts is None:
         return row._replace(text=normal_text(row.text))
     given = given_texts(row.texts)
-    return row._replace(text=given.text, texts=given.named)
+    return row._replace(text=given.text, texts=dict(given.parts))
 
 
 def text_fields(named: Mapping[str, str], lex: Callable[[str], Terms]) -> Fields:

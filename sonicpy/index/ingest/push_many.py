@@ -16,7 +16,7 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
-from sonicpy.index.ingest.given_orders import order_of
+from sonicpy.index.ingest.given_orders import order_of, order_of_texts
 from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
 from sonicpy.index.ingest.named_texts import digest_rest, normal_row, text_fields
 from sonicpy.index.ingest.tagged import fields_of
@@ -296,7 +296,10 @@ def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
-    fields: Fields = order_of(terms) if terms.order is not None else ()
+    fields: Fields = ()
+    if terms.order is not None:
+        lex = partial(lexer.lex_push, lang=row.lang)
+        fields = order_of_texts(terms, row.texts.values(), lex) if row.texts else order_of(terms)
     if row.tags is not None or row.values is not None:
         fields += fields_of(row.tags, row.values)
     if row.vector is not None:

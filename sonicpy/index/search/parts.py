@@ -8,6 +8,7 @@ parts get about equally many objects, so objects at the same share of their part
 """
 
 from collections.abc import Sequence
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
@@ -199,6 +200,27 @@ def find(query: QueryState, wanted: int, *, total: bool = False, floor: tuple[in
         floor: a kind and a score: objects that are not better may be left out; None: none may.
     """
     return Part(query, *find_top(query, wanted, total=total, floor=floor))
+
+
+def find_by_plan(
+    plan: Plan,
+    reader: BucketReader,
+    wanted: int,
+    newest: int = 0,
+    *,
+    mask: Mask | None = None,
+    total: bool = False,
+    floor: tuple[int, float] | None = None,
+) -> Part:
+    """Return the result of `find` for a plan bound to a bucket. Without `total`, phrases are looked for in the best
+    objects first."""
+    if plan.phrases and not total:
+        from sonicpy.index.search.phrases import best_with_phrases  # noqa: PLC0415  loaded when it is needed
+
+        found = best_with_phrases(plan, reader, partial(bind_plan, plan, reader, newest, mask=mask), wanted, floor)
+        if found is not None:
+            return Part(*found, None)
+    return find(bind(plan, reader, newest, mask=mask), wanted, total=total, floor=floor)
 
 
 def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: float = 1.0) -> Page:

@@ -4,25 +4,36 @@ A plan names the words of its phrases; a bucket makes masks of them: the objects
 those are looked at one by one to which the walk comes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from sonicpy._native.find import find_top
 from sonicpy._native.mask import AllOf, Bits, Mask
 from sonicpy._native.phrase import PHRASE_WORDS_MAX, Phrase
 from sonicpy._native.plan import BRINGS, Plan
+from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.inner import joined_words
+from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 WordsInPlace = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
 
+FoundObject = tuple[int, int, float]
+"""As `find_top` returns it."""
+
+LOOKED_AT_FIRST = (100, 2_000)
+"""How many of the best objects are looked at, before all that hold the words are; at least twice the page."""
+
 NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
 
 
-def with_phrases(plan: Plan, terms: Terms) -> Plan:
+def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Matching | None) -> Plan:
     """Return the plan of a query with the phrases that its terms demand: it is changed."""
     demands = demands_of(terms)
     if demands is None or not demands.phrases:
@@ -33,16 +44,15 @@ def with_phrases(plan: Plan, terms: Terms) -> Plan:
         if clause.role & BRINGS:
             whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
             forms.setdefault(clause.term, []).extend(word for slot in whole for word in slot.words)
+    known: dict[bytes, tuple[bytes, ...]] = {}
+    for word in dict.fromkeys(word.encode() for _, words in demands.phrases for word in words):
+        number = numbers.get(word, -1)
+        joined = joined_words(statistics, word, terms.flags[number] if number >= 0 else 0, matching)
+        known[word] = tuple(dict.fromkeys([word, *forms.get(number, ()), *joined]))
     plan.phrases = tuple(
-        (is_needed, tuple(_in_place(word.encode(), numbers, forms) for word in words))
-        for is_needed, words in demands.phrases
+        (is_needed, tuple(known[word.encode()] for word in words)) for is_needed, words in demands.phrases
     )
     return plan
-
-
-def _in_place(word: bytes, numbers: dict[bytes, int], forms: dict[int, list[bytes]]) -> tuple[bytes, ...]:
-    """Return a word, and the others of its family."""
-    return tuple(dict.fromkeys([word, *forms.get(numbers.get(word, -1), ())]))
 
 
 def masked(plan: Plan, reader: BucketReader, mask: Mask | None) -> Mask | None:
@@ -85,6 +95,37 @@ def unordered(readers: Iterable[BucketReader]) -> int | None:
             return None
         missing += reader.state.objects - ordered_in(reader.fact(ORDERED))
     return missing
+
+
+def best_with_phrases(
+    plan: Plan,
+    reader: BucketReader,
+    bound: Callable[[], QueryState],
+    wanted: int,
+    floor: tuple[int, float] | None,
+) -> tuple[QueryState, list[FoundObject]] | None:
+    """Return the best `wanted` objects with the phrases of a plan: of the best by the plan, those that hold them.
+
+    Args:
+        bound: returns the plan bound to the bucket, without its phrases.
+        floor: as of `find`.
+
+    Returns:
+        The query and the objects; None: too few of the best hold the phrases, or no order decides.
+    """
+    masks = [*phrase_masks(plan, reader)]
+    for count in LOOKED_AT_FIRST if masks and wanted else ():
+        count = max(count, 2 * wanted)
+        query = bound()
+        found, _ = find_top(query, count, floor=floor)
+        held = sorted(iid for iid, _, _ in found)
+        for mask in masks:
+            held = mask.those(held) if isinstance(mask, Phrase) else list(filter(mask.has, held))
+        among = set(held)
+        best = [one for one in found if one[0] in among]
+        if len(best) >= wanted or len(found) < count:
+            return query, best[:wanted]
+    return None
 
 
 def _mask(reader: BucketReader, places: WordsInPlace) -> Mask:

@@ -17,7 +17,7 @@ from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.fields import with_fields
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import Part, bind, find
+from sonicpy.index.search.parts import Part, find_by_plan
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
@@ -70,7 +70,7 @@ def fielded(planner: Planner) -> Planner:
         if (demands := demands_of(terms)) is not None and demands.phrases:
             from sonicpy.index.search.phrases import with_phrases  # noqa: PLC0415  loaded when it is needed
 
-            return with_phrases(made, terms)
+            return with_phrases(made, terms, statistics, matching)
         return made
 
     return plan
@@ -155,7 +155,7 @@ def find_by(
     if isinstance(lexicon, UnitedLexicon):
         return find_in_several(lexicon, plan, wanted, window, total=total, masks=masks)
     mask = None if masks is None else masks[0]
-    return find(bind(plan, lexicon.reader, window, mask=mask), wanted, total=total)
+    return find_by_plan(plan, lexicon.reader, wanted, window, mask=mask, total=total)
 
 
 def check_together(lexicon: AnyLexicon, config: "Config") -> None:

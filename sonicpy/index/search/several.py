@@ -22,7 +22,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import Found, MadeOf, Part, bind, find
+from sonicpy.index.search.parts import Found, MadeOf, Part, find_by_plan
 from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
 from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.rules import counts_letters
@@ -349,8 +349,8 @@ def find_in_several(
         if not finds_strangers and not any(reader.words(words)):
             continue
         floor = (best[wanted - 1][1], best[wanted - 1][2]) if 0 < wanted <= len(best) else None
-        query = bind(plan, lexicon.reader, window, mask=None if masks is None else masks[place])
-        part = find(query, wanted, total=total, floor=floor)
+        mask = None if masks is None else masks[place]
+        part = find_by_plan(plan, lexicon.reader, wanted, window, mask=mask, total=total, floor=floor)
         parts[place] = part
         if part.found:
             best = list(islice(merge(best, part.found, key=_kind_and_score), wanted))

@@ -27,6 +27,7 @@ represent many words."""
 PHRASE_IS_WORDS = (
     "quotes mean all of these words, in any order, where the bucket does not keep the order of words (store.order)"
 )
+PHRASE_BESIDE_OR = "quotes beside OR mean all of these words, in any order"
 MANY_ITEMS = f"more than {ITEMS_MAX} signs, or {MANY_MAX} with *: all of the text counts as words"
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
@@ -111,7 +112,7 @@ def read_web(text: str, fields: Container[str] = ()) -> WebQuery:
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
     if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
         return WebQuery([[WebItem(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
-    return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
+    return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(eithers))))
 
 
 def with_phrase(web: WebQuery, phrase: str) -> WebQuery:
@@ -204,10 +205,11 @@ def _joins(*items: WebItem) -> bool:
     return not any(item.sign == REFUSED or _is_or(item) for item in items)
 
 
-def _notes(items: Iterable[WebItem]) -> Iterator[str]:
-    for item in items:
+def _notes(eithers: Iterable[list[WebItem]]) -> Iterator[str]:
+    for item, is_beside_or in ((item, len(either) > 1) for either in eithers for item in either):
         if item.kind == PHRASE and len(item.text.split()) > 1:
-            yield PHRASE_IS_WORDS if item.sign != REFUSED else only_one_word(item)
+            is_refused = item.sign == REFUSED
+            yield only_one_word(item) if is_refused else PHRASE_BESIDE_OR if is_beside_or else PHRASE_IS_WORDS
         elif item.kind == WORDS and not item.field and (field := _FIELD.match(item.text)) is not None:
             yield f"{field[1]}: is no field of the bucket: the words count as typed"
 

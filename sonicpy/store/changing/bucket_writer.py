@@ -103,7 +103,7 @@ class BucketWriter:
         Args:
             given: as records of the log give an order; None: the text has none.
         """
-        orders = self.keep_orders()
+        orders = self._orders or self.keep_orders()
         next_iid = self.state.next_iid
         if not self._pushes.push(oid, terms, new=new):
             return False

@@ -1,20 +1,12 @@
 """The orders of the words of objects inside the write transaction: see `_native.orders`."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.orders import (
-    ORDERS_PER_ROW,
-    WORDS_MAX,
-    order_at,
-    order_of_new,
-    pack_count,
-    pack_order,
-    unpack_given,
-    unpack_order,
-    with_order,
-)
+from sonicpy._native.ordered_rows import ORDERS_PER_ROW, order_at, with_order
+from sonicpy._native.orders import WORDS_MAX, order_of_new, pack_count, pack_order, unpack_given, unpack_order
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_of
@@ -22,7 +14,10 @@ from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
+logger = logging.getLogger(__name__)
+
 GAP = -1
+ROW_BITS = ORDERS_PER_ROW.bit_length() - 1
 
 IdsInOrder = list[list[int]]
 """Of each text of an object the ids of the terms of its words, GAP where a word was taken away."""
@@ -35,13 +30,19 @@ class OrderWriter:
         view: of the open write transaction.
         state: of the bucket.
         pushes: its writer, which notes ids from now on.
+
+    Attributes:
+        has_warned: whether an object with too many words was logged in this process.
     """
+
+    has_warned = False
 
     def __init__(self, view: "WriteView", state: BucketState, pushes: PushWriter) -> None:
         self._view = view
         self._bucket = state.bucket
         self._pushes = pushes
         self._rows = view.orders_to_change(state.bucket)
+        self._waiting = self._rows.waiting
         pushes.keeps_ids = True
         self._facts = view.facts_to_change(state.bucket)
         self._count = ordered_in(view.fact(state.bucket, ORDERED))
@@ -58,8 +59,22 @@ class OrderWriter:
         order = order_of_new(given, self._pushes.ids)
         if order is None:  # it has gaps
             self._set(iid, self._given(given), sorted(self._pushes.ids))
-        elif len(given) <= WORDS_MAX or _words(self._given(given)) <= WORDS_MAX:
-            self._append(iid, order)
+        elif len(given) > WORDS_MAX and (words := _words(self._given(given))) > WORDS_MAX:
+            _warn(words)
+        else:
+            row = iid >> ROW_BITS
+            if row != self._row:
+                self._key, self._row = order_key(self._bucket, row), row
+            key = self._key
+            before = self._waiting.get(key)
+            if before is None:
+                before = self._rows.get(self._view.transaction, key)
+            self._waiting[key] = with_order(before, iid & ORDERS_PER_ROW - 1, order)
+            if self._is_noted:
+                self._count += 1
+                self._facts[ORDERED] = pack_count(self._count)
+            else:
+                self._note(1)
 
     def add(self, iid: int, given: bytes | None) -> None:
         """Add the order of a text that was pushed to an object which exists; None: it has none.
@@ -121,7 +136,8 @@ class OrderWriter:
         return order_at(self._rows.get(self._view.transaction, key), place)
 
     def _set(self, iid: int, pieces: IdsInOrder, ids: list[int]) -> None:
-        if _words(pieces) > WORDS_MAX:
+        if (words := _words(pieces)) > WORDS_MAX:
+            _warn(words)
             self.drop(iid)
             return
         places = {term_id: place for place, term_id in enumerate(ids)}
@@ -136,18 +152,6 @@ class OrderWriter:
         self._rows.waiting[key] = with_order(row, place, order)
         if is_new:
             self._note(1)
-
-    def _append(self, iid: int, order: bytes) -> None:
-        """Give a new object an order."""
-        row, place = divmod(iid, ORDERS_PER_ROW)
-        if row != self._row:
-            self._key, self._row = order_key(self._bucket, row), row
-        waiting, key = self._rows.waiting, self._key
-        before = waiting.get(key)
-        if before is None:
-            before = self._rows.get(self._view.transaction, key)
-        waiting[key] = with_order(before, place, order)
-        self._note(1)
 
     def _note(self, more: int) -> None:
         """Count the objects that have an order."""
@@ -164,3 +168,15 @@ def _pieces(order: bytes, ids: list[int]) -> IdsInOrder:
 
 def _words(pieces: IdsInOrder) -> int:
     return sum(map(len, pieces))
+
+
+def _warn(words: int) -> None:
+    """Log once that an object has too many words."""
+    if not OrderWriter.has_warned:
+        OrderWriter.has_warned = True
+        logger.warning(
+            "an object has %d words; the order of at most %d is kept, so no phrase finds it: STATS counts such objects "
+            "as unordered, further ones are not logged",
+            words,
+            WORDS_MAX,
+        )

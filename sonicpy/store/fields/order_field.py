@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
-from sonicpy._native.orders import ORDERS_PER_ROW, held_places, order_at, unpack_order
+from sonicpy._native.ordered_rows import ORDERS_PER_ROW, held_places, order_at
+from sonicpy._native.orders import unpack_order
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.transaction import FACTS, OBJECTS, ORDERS, Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter

@@ -1,7 +1,7 @@
 """The rows of the orders of words: of 64 objects each; and how many objects of a bucket have one."""
 
 from sonicpy._native.keys import term_key
-from sonicpy._native.orders import ORDERS_PER_ROW
+from sonicpy._native.ordered_rows import ORDERS_PER_ROW
 from sonicpy._native.varint import unpack_varints
 
 ORDERED: int = 56

@@ -13,7 +13,7 @@ from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.name_map import name_hash
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.orders import ORDERS_PER_ROW
+from sonicpy._native.ordered_rows import ORDERS_PER_ROW
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_found, shown_bytes

@@ -5,7 +5,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions
+from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions, add_joined
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.index.search.deciding_terms import deciding
@@ -14,6 +14,7 @@ from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import complete
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS
+from sonicpy.index.search.planners.inner import joined_words
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.web_syntax import BEGUN, WORDS
 from sonicpy.index.search.web_syntax import PART as INNER
@@ -146,12 +147,22 @@ class Demanded:
 
     def _keep_as_typed(self, clauses: list[Clause], last: Clause | None) -> None:
         """Take completions and corrections from the terms that signs require, but for the word that is being typed and
-        for corrections that were asked for."""
+        for corrections that were asked for. The words of phrases keep the words that have them as a part."""
         signed = self._demands.signed()
+        in_phrases = {word.encode() for _, words in self._demands.phrases for word in words}
         kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
         for clause in clauses:
             if clause.term in signed and clause is not last and _is_typed(clause):
                 clause.slots[:] = [slot for slot in clause.slots if slot.how in kept]
+                if self._terms.words[clause.term] in in_phrases:
+                    self._add_joined(clause)
+
+    def _add_joined(self, clause: Clause) -> None:
+        """Add the words that have that of a clause as a part."""
+        number = clause.term
+        words = joined_words(self._statistics, self._terms.words[number], self._terms.flags[number], self._matching)
+        if words:
+            add_joined(clause, words, dict(self._statistics.held(words)), self._statistics.objects)
 
     # -- words that represent many ---------------------------------------------------------------------------------
 
