@@ -41,6 +41,8 @@ def test_replicas_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 until(lambda client=client, name=collection: answer(client, name) == (WANTED, len(WANTED)))  # type: ignore[misc]
                 quoted = client.query(collection, "b", '"red ink"', syntax="web", limit=40)
                 assert set(quoted) == WANTED
+                counted = client.facets(collection, "b", "", of="*", phrase="red ink")
+                assert counted.total == len(WANTED)
         for client in clients:
             assert client.verify() == []
             client.close()

@@ -22,14 +22,14 @@ from sonicpy.store.disk.transaction import ORDERS, Transaction
 from sonicpy.store.store import Store
 from tests.reference.phrases import Ordered
 
-ORDERED = {"store.order": True}
+ORDERED: dict[str, object] = {"store.order": True}
 WORDS = ["aa", "bb", "cc", "dd", "the", "ee"]
 OBJECTS = ["o1", "o2", "o3"]
 
 Change = tuple[str, str, list[str]]
 
 texts = st.lists(st.sampled_from(WORDS), max_size=7)
-changes = st.one_of(
+changes: st.SearchStrategy[Change] = st.one_of(
     st.tuples(st.sampled_from(["push", "push", "upsert"]), st.sampled_from(OBJECTS), texts),
     st.tuples(st.just("pop"), st.sampled_from(OBJECTS), st.lists(st.sampled_from(WORDS), min_size=1, max_size=2)),
     st.tuples(st.just("flush"), st.sampled_from(OBJECTS), st.just([])),

@@ -1,18 +1,19 @@
 """The order of the words of objects: its bytes.
 
-    order    in bits (bit_stream.pxd): bits(1) whether it is whole; if not, golomb(0) the number of pieces, 0 for one and 1
-             for none; bits(1) whether there are gaps; per piece golomb(0) of its number of words less that of the terms, a
-             sign in the lowest bit, and each word in bits(n) as the place of its term among the terms of the record. n is
-             the length of the last place; a gap is the place behind the last one
-    whole    a single piece with each of at most 64 terms once: of each word its place among the terms that did not come
-             before, by rising place, as a digit whose base is their number (Lehmer, "Teaching combinatorial tricks to a
-             computer", 1960); the first digit is the lowest one. As many digits as fit make a number below 2**56, in the
-             bits of the largest one
-    compact  the words of a single piece without gaps, in a record of at most 64 terms: bits(1) whether one comes twice; per
-             word, if so, bits(1) whether it came before, and bits(n) its place among the terms that came before, in
-             their order, or else among those that did not, by rising place; n is the length of the last of these places
-    given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text),
-             0 for a gap
+    order    in bits (bit_stream.pxd): bits(1) whether it is whole; if not, golomb(0) the number of pieces, 0 for one
+             and 1 for none; bits(1) whether there are gaps; per piece golomb(0) of its number of words less that of
+             the terms, a sign in the lowest bit, and each word in bits(n) as the place of its term among the terms of
+             the record. n is the length of the last place; a gap is the place behind the last one
+    whole    a single piece with each of at most 64 terms once: of each word its place among the terms that did not
+             come before, by rising place, as a digit whose base is their number (Lehmer, "Teaching combinatorial
+             tricks to a computer", 1960); the first digit is the lowest one. As many digits as fit make a number below
+             2**56, in the bits of the largest one
+    compact  the words of a single piece without gaps, in a record of at most 64 terms: bits(1) whether one comes
+             twice; per word, if so, bits(1) whether it came before, and bits(n) its place among the terms that came
+             before, in their order, or else among those that did not, by rising place; n is the length of the last of
+             these places
+    given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text), 0
+             for a gap
 
 A piece is a text that one PUSH brought. A gap is where a word was taken away.
 """

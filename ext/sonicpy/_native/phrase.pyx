@@ -108,8 +108,8 @@ cdef class Phrase(Mask):
         return self.look([iid], bits, None) != 0
 
     cdef int look(self, list iids, uint64_t *bits, list held) except -1:
-        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase, or add them to a list;
-        return whether any does."""
+        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase, or add them to a
+        list; return whether any does."""
         cdef list firsts = first_of_rows(iids)
         cdef dict orders = self.reader.order_rows(firsts)
         cdef dict records
@@ -144,8 +144,8 @@ cdef class Phrase(Mask):
         return some
 
     cdef int look_at_row(
-        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found, uint64_t *bits,
-        list held,
+        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
+        uint64_t *bits, list held,
     ) except -1:
         """Look at some objects of one row of records."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
