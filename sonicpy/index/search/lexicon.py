@@ -162,6 +162,7 @@ class Lexicon(Statistics):
         self._known_moment: tuple[int, ...] | None = None
         self._known_pending: PendingWords | None = None
         self._opened: OpenGraph | None = None
+        self._languages: tuple[str, ...] | None = None
 
     @property
     def _pending(self) -> PendingWords:
@@ -290,7 +291,7 @@ class Lexicon(Statistics):
         """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
         if not matching.languages:
             matching = self.resolved(matching)
-        families, moment = self._lexicons.families, self._moment
+        families, moment = self._lexicons.families, self._known_moment or self._moment
         key = (self.reader.state.bucket, word, matching)
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
@@ -340,7 +341,12 @@ class Lexicon(Statistics):
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
-        return matching.languages or self._lexicons.languages.of(self.reader)
+        if matching.languages:
+            return matching.languages
+        found = self._languages
+        if found is None:
+            found = self._languages = self._lexicons.languages.of(self.reader)
+        return found
 
     def resolved(self, matching: Matching) -> Matching:
         """Return how the words of a query lead to families in this bucket."""
@@ -365,7 +371,8 @@ class Lexicon(Statistics):
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
         if matching is not None and not matching.languages:
             matching = self.resolved(matching)
-        known, moment, key = self._lexicons.joined, self._moment, (self.reader.state.bucket, word, matching)
+        known, moment = self._lexicons.joined, self._known_moment or self._moment
+        key = (self.reader.state.bucket, word, matching)
         cached = known.get(key)
         if cached is not None and cached[0] == moment:
             return list(cached[1])
