@@ -3,8 +3,9 @@
 A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key of QueryOptions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple, TypedDict
 
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
@@ -98,8 +99,12 @@ class Search(NamedTuple):
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, an order of its own, or groups."""
-        is_plain = self.filter is None and self.sort is None and self.after is None and self.boost is None
-        return not (is_plain and self.group is None)
+        return _REFINEMENTS(self) != _UNREFINED
+
+    @property
+    def has_demands(self) -> bool:
+        """Whether the search has signs, or names how its words are held: see `sonicpy.index.search.demands`."""
+        return _DEMANDS(self) != _UNDEMANDING
 
     @property
     def has_words(self) -> bool:
@@ -111,6 +116,16 @@ class Search(NamedTuple):
         """Whether the objects of the answer are ordered by their scores."""
         return self.has_words and (self.sort is None or parse_sort(self.sort).name == SCORE)
 
+
+def _fields(*names: str) -> Callable[[Search], object]:
+    """Return a function that returns some fields of a search, in fewer steps than one by one: each query needs them."""
+    return itemgetter(*map(Search._fields.index, names))
+
+
+_REFINEMENTS = _fields("filter", "sort", "after", "boost", "group")
+_DEMANDS = _fields("syntax", "match", "fuzzy", "fields", "phrase")
+_PLAIN = Search("", "", "", 0, 0, None)
+_UNREFINED, _UNDEMANDING = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN)
 
 FACET_TAGS = 100
 """The number of tags of a facet in the answer of a query with facets, at most."""

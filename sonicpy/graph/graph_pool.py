@@ -44,10 +44,10 @@ class Unwanted(NamedTuple):
 
 @dataclass(slots=True)
 class OpenGraph:
-    """A graph and the time of its last use."""
+    """A graph and the time of its last use; None: the pool has closed it."""
 
     version: int
-    graph: WordGraph
+    graph: WordGraph | None
     used_s: float
 
 
@@ -78,14 +78,20 @@ class GraphPool:
 
         A snapshot of an older version gets the newer graph, since the older file is gone.
         """
+        opened = self.opened(bucket, version)
+        return None if opened is None else opened.graph
+
+    def opened(self, bucket: int, version: int) -> OpenGraph | None:
+        """Return the graph that `get` returns, as the pool has it: a query needs it many times."""
         opened = self._open.get(bucket)
         if opened is None or opened.version < version:
             graph = self._read(bucket, version)
             if graph is None:
                 return None
+            self.close(bucket)
             opened = self._open[bucket] = OpenGraph(version, graph, 0.0)
         opened.used_s = time.monotonic()
-        return opened.graph
+        return opened
 
     @property
     def unusable(self) -> set[int]:
@@ -187,13 +193,15 @@ class GraphPool:
 
     def close(self, bucket: int) -> None:
         """Close the graph of a bucket."""
-        self._open.pop(bucket, None)
+        opened = self._open.pop(bucket, None)
+        if opened is not None:
+            opened.graph = None
 
     def close_idle(self, seconds: float) -> None:
         """Close the graphs that were not used for `seconds`."""
         limit = time.monotonic() - seconds
         for bucket in [bucket for bucket, opened in self._open.items() if opened.used_s < limit]:
-            del self._open[bucket]
+            self.close(bucket)
 
     def tidy(self, named: set[GraphName]) -> None:
         """Delete the files of graphs that are not in `named`, and add buckets whose file is missing to `broken`."""

@@ -8,8 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access
-from sonicpy.graph.graph_pool import GraphPool, graph_folder
-from sonicpy.graph.word_graph import WordGraph
+from sonicpy.graph.graph_pool import GraphPool, OpenGraph, graph_folder
 from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
 from sonicpy.store.changing.any_store import AnyStore
@@ -42,19 +41,19 @@ class ReaderGraphPool(GraphPool):
         self._unreadable: dict[int, int] = {}
         self._missing: set[int] = set()
 
-    def get(self, bucket: int, version: int) -> WordGraph | None:
-        """Return the graph of a bucket; None: there is none, or it cannot be read.
+    def opened(self, bucket: int, version: int) -> OpenGraph | None:
+        """Return the graph of a bucket as the pool has it; None: there is none, or it cannot be read.
 
         Raises:
             GraphReplaced: a later commit has another graph.
         """
         if version <= self._unreadable.get(bucket, -1):
             return None
-        graph = super().get(bucket, version)
-        if graph is None and version and not self.path(bucket, version).exists():
+        opened = super().opened(bucket, version)
+        if opened is None and version and not self.path(bucket, version).exists():
             self.broken.discard(bucket)
             raise GraphReplaced(self.path(bucket, version), bucket, version)
-        return graph
+        return opened
 
     def go_without(self, bucket: int, version: int) -> None:
         """Do without this graph: words are found, but typing errors are not corrected."""

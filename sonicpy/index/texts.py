@@ -47,8 +47,7 @@ class TextReader:
             text = text_of("text", text)
         if lang is not None:
             lang = language_of(lang)
-        has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
-        has_demands = has_demands or search.fields is not None or search.phrase is not None
+        has_demands = search.has_demands
         if not text and not has_demands:  # of a filter alone: no language has to be guessed
             return lexer.lex_plain(text), None
         web = None

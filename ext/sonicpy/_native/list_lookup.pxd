@@ -115,12 +115,16 @@ cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
 
 
 cdef inline void put_postings(Source *source, Py_ssize_t window, Gathered *held) noexcept nogil:
-    """Add the postings of a window, whose blocks were read."""
+    """Add the postings of a window, whose blocks were read, once."""
+    if source.next >= <int64_t> window << WINDOW_BITS:
+        put_all_postings(source, window, held)
+
+
+cdef inline void put_all_postings(Source *source, Py_ssize_t window, Gathered *held) noexcept nogil:
+    """Add the postings of a window, whose blocks were read, even if they were added before."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS, end = first + (1 << WINDOW_BITS)
     cdef const OpenBlock *block
     cdef Py_ssize_t number, place
-    if source.next < <int64_t> first:
-        return
     number = source.top = block_for(source, <uint32_t> (end - 1), source.top)
     source.next = -1
     while number >= 0:

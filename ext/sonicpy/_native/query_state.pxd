@@ -196,6 +196,7 @@ cdef class QueryState:
     cdef double factors[SHARED_WEIGHTS]  # for objects that hold terms of such a weight
     cdef TermRow *held_rows  # of each term
     cdef Kind best_kind  # of the terms
+    cdef double lacking  # the highest factor of an object that holds no word of some term
     cdef uint64_t among[WINDOW_WORDS]  # those of them that may be among the best
     cdef uint64_t among_words  # which words of these are not 0
     cdef Py_ssize_t *by_bound  # the terms that bring objects, those that add least first

@@ -179,7 +179,7 @@ cdef int open_sources(QueryState query) except -1:
     """Make room for a decoded block of each list."""
     cdef Py_ssize_t number
     if query.opened == NULL:
-        query.opened = <OpenBlock *> zeroed(query.source_count, sizeof(OpenBlock))
+        query.opened = <OpenBlock *> resized(NULL, (query.source_count + 1) * sizeof(OpenBlock))
         for number in range(query.source_count):
             query.opened[number].number = -1
             query.sources[number].opened = &query.opened[number]

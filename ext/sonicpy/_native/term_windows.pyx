@@ -30,16 +30,11 @@ from sonicpy._native.windows cimport (
     WINDOW_OBJECTS,
     Gathered,
     Holders,
+    clear,
     gather,
     gather_all,
     list_many,
 )
-
-
-cdef inline void clear(Gathered *gathered) noexcept nogil:
-    gathered.summary = gathered.many = 0
-    memset(gathered.bits, 0, ROW_BYTES)
-    memset(gathered.twice, 0, ROW_BYTES)
 
 
 cdef inline void gather_merged(

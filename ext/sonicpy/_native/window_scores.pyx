@@ -6,13 +6,14 @@ whole windows of objects, newest first (windows.pxd), in the order of the query'
 walk, bit for bit. Before, window_choice.pyx excludes most objects.
 """
 
-from libc.math cimport pow
-from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, pow
+from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
-from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length
+from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_all_postings
 from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.object_scores cimport part_in_slot
@@ -20,6 +21,7 @@ from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN
 from sonicpy._native.query_state cimport (
     LENGTHS,
     SHARED_WEIGHTS,
+    SLACK,
     Limits,
     QueryState,
     Ranked,
@@ -41,11 +43,23 @@ from sonicpy._native.window_choice cimport (
     next_window,
     window_below_needed,
 )
-from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WINDOW_WORDS, highest_bit, tf_of
+from sonicpy._native.windows cimport (
+    ROW_BYTES,
+    WINDOW_BITS,
+    WINDOW_OBJECTS,
+    WINDOW_WORDS,
+    Gathered,
+    clear,
+    gather_all,
+    highest_bit,
+    tf_of,
+)
 
 cdef enum:
     TF_ENDS = 255  # where frequencies that were added up end
     PARTS_WORTH = 512  # objects of a term whose parts are remembered
+    GATHERED_MIN = 6  # chosen objects for which the holders of slots are gathered, at least
+    GATHERED_WORTH = 8  # postings of a term that are gathered for each chosen object, at most
 
 
 cdef int score_windows(QueryState query) except -2:
@@ -73,6 +87,7 @@ cdef int begin_windows(QueryState query) except -1:
         query.spare = <double *> zeroed(LENGTHS, sizeof(double))
     memset(query.shared, 0xFF, sizeof(query.shared))  # NaN
     order_by_bound(query)
+    query.lacking = highest_share_lacking(query)
     for number in range(query.source_count):
         query.sources[number].block = query.sources[number].top = query.sources[number].count - 1
         query.sources[number].next = UINT32_MAX
@@ -104,10 +119,33 @@ cdef int order_by_bound(QueryState query) except -1:
     return 0
 
 
+cdef double highest_share_lacking(QueryState query) noexcept nogil:
+    """Return the highest factor of an object that holds no word of some term that brings objects."""
+    cdef const Term *term
+    cdef Py_ssize_t number, at
+    cdef double most, least = INFINITY, matched = 0.0
+    if query.total <= 0:
+        return 1.0
+    for number in range(query.term_count):
+        term = &query.terms[number]
+        if term.role & R_BRINGS:
+            most = term.weight
+            for at in range(term.first, term.first + term.count):
+                most = max(most, weight_of(term, &query.slots[at]))
+            if most >= least:  # the smallest is left out: so nothing has to be taken away from a sum
+                matched += most
+            else:
+                if least != INFINITY:
+                    matched += least
+                least = most
+    return pow(min(matched / query.total * SLACK, 1.0), query.exponent) * SLACK
+
+
 cdef int score_window(QueryState query, int64_t window) except -2:
     """Score the objects of a window, after all newer windows; -1: blocks are missing."""
     cdef Py_ssize_t number, word, place
-    cdef uint64_t words, left
+    cdef uint64_t words, left, whole
+    cdef bint is_whole
     cdef int found = choose_among(query, window)
     if found <= 0:
         return found
@@ -126,11 +164,30 @@ cdef int score_window(QueryState query, int64_t window) except -2:
         word = highest_bit(words)
         words &= ~(<uint64_t> 1 << word)
         left = query.among[word]
+        whole = holders_of_all(query, window, word)
         while left:
             place = word << 6 | highest_bit(left)
             left &= ~(<uint64_t> 1 << (place & 63))
-            collect_scored(query, query.scores[place], window, <uint32_t> place)
+            is_whole = whole >> (place & 63) & 1
+            if is_wanted(
+                query, FULL if is_whole and query.full_first else query.best_kind,
+                query.scores[place] * (1.0 if is_whole else query.lacking),
+                <uint32_t> (window << WINDOW_BITS | place),
+            ):
+                collect_scored(query, query.scores[place], window, <uint32_t> place)
     return 0
+
+
+cdef inline uint64_t holders_of_all(QueryState query, int64_t window, Py_ssize_t word) noexcept nogil:
+    """Return which of 64 objects of a window hold all terms that bring objects: each term in some slot."""
+    cdef Py_ssize_t number
+    cdef uint64_t whole = UINT64_MAX
+    for number in range(query.term_count):
+        if query.terms[number].role & R_BRINGS:
+            if query.held_rows[number].window != window:
+                return 0
+            whole &= query.held_rows[number].bits[word]
+    return whole
 
 
 cdef int add_term(QueryState query, Py_ssize_t number, int64_t window) except -2:
@@ -232,32 +289,141 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
     """Add the parts of a term with several slots: each chosen object gets that of the first slot it holds."""
     cdef const Term *term = &query.terms[number]
     cdef TermRow *row = &query.held_rows[number]
-    cdef uint64_t words = query.among_words, left
+    cdef uint64_t chosen[WINDOW_WORDS]
+    cdef uint64_t words = query.among_words & row_words(row), some = 0
+    cdef Py_ssize_t word, count = 0
+    if row.slots == NULL:
+        row.slots = <uint16_t *> resized(NULL, WINDOW_OBJECTS * sizeof(uint16_t))
+    while words:
+        word = lowest_bit(words)
+        words &= words - 1
+        chosen[word] = row.bits[word] & query.among[word]
+        some |= <uint64_t> (chosen[word] != 0) << word
+        count += count_bits(chosen[word])
+    if count < GATHERED_MIN or count * GATHERED_WORTH < <Py_ssize_t> term.df // ((query.packed.count >> WINDOW_BITS) + 1):
+        return look_slots_up(query, number, first, chosen, some)
+    return gather_slots(query, number, first, chosen, some)
+
+
+cdef inline uint64_t row_words(const TermRow *row) noexcept nogil:
+    """Return which words of the bits of a row may not be 0."""
+    return row.words if row.bits == row.own else UINT64_MAX
+
+
+cdef int look_slots_up(
+    QueryState query, Py_ssize_t number, uint32_t first, const uint64_t *chosen, uint64_t words
+) except -2:
+    """Add the parts of a term with several slots to chosen objects, and look each of these up."""
+    cdef const Term *term = &query.terms[number]
+    cdef uint64_t left
     cdef Py_ssize_t word, at
     cdef uint32_t place
     cdef double part = 0.0
     cdef int held
-    if row.slots == NULL:
-        row.slots = <uint16_t *> resized(NULL, WINDOW_OBJECTS * sizeof(uint16_t))
     while words:
         word = highest_bit(words)
         words &= ~(<uint64_t> 1 << word)
-        left = row.bits[word] & query.among[word]
+        left = chosen[word]
         while left:
             place = <uint32_t> (word << 6 | highest_bit(left))
             left &= ~(<uint64_t> 1 << (place & 63))
             for at in range(term.count):
-                held = part_in_slot(query, 
-                    &query.slots[term.first + at], first | place,
-                    query.norms[packed_length(&query.packed, first | place)], &part
+                held = part_in_slot(
+                    query, &query.slots[term.first + at], first | place,
+                    query.norms[packed_length(&query.packed, first | place)], &part,
                 )
                 if held < 0:
                     return -1
                 if held:
                     query.scores[place] += part
-                    row.slots[place] = <uint16_t> at
+                    query.held_rows[number].slots[place] = <uint16_t> at
                     break
     return 0
+
+
+cdef int gather_slots(QueryState query, Py_ssize_t number, uint32_t first, uint64_t *chosen, uint64_t words) except -2:
+    """Add the parts of a term with several slots to chosen objects, and gather the holders of each slot.
+
+    Args:
+        chosen: becomes those that hold no word of the term.
+        words: which of these are not 0.
+    """
+    cdef const Term *term = &query.terms[number]
+    cdef const Slot *slot
+    cdef Gathered held, typed
+    cdef uint64_t here, left
+    cdef Py_ssize_t at, word
+    cdef uint32_t place
+    cdef bint has_typed
+    for at in range(term.count):
+        slot = &query.slots[term.first + at]
+        has_typed = slot.count > 1 and slot.exact_weight != 0.0
+        if gather_slot(query, slot, first, &held, &typed, has_typed) < 0:
+            return -1
+        here = held.summary & words
+        while here:
+            word = highest_bit(here)
+            here &= ~(<uint64_t> 1 << word)
+            left = held.bits[word] & chosen[word]
+            chosen[word] &= ~left
+            while left:  # newest first, as objects are looked up
+                place = <uint32_t> (word << 6 | highest_bit(left))
+                left &= ~(<uint64_t> 1 << (place & 63))
+                query.held_rows[number].slots[place] = <uint16_t> at
+                if add_gathered(query, slot, first | place, &held, &typed if has_typed else &held) < 0:
+                    return -1
+    return 0
+
+
+cdef inline int add_gathered(
+    QueryState query, const Slot *slot, uint32_t iid, const Gathered *held, const Gathered *typed
+) except -2:
+    """Add the part of a slot for an object that holds a word of it."""
+    cdef uint32_t tf = gathered_tf(held, iid)
+    cdef double norm = query.norms[packed_length(&query.packed, iid)], part = 0.0
+    if tf < TF_ENDS:
+        part = part_of_slot(slot, tf, gathered_tf(typed, iid), norm, query.k1)
+    elif part_in_slot(query, slot, iid, norm, &part) < 0:
+        return -1
+    query.scores[iid & (WINDOW_OBJECTS - 1)] += part
+    return 0
+
+
+cdef inline uint32_t gathered_tf(const Gathered *held, uint32_t iid) noexcept nogil:
+    """Return how often an object of the window holds what was gathered."""
+    cdef Py_ssize_t place = iid & (WINDOW_OBJECTS - 1)
+    if held.twice[place >> 6] >> (place & 63) & 1:
+        return held.tfs[place]
+    return held.bits[place >> 6] >> (place & 63) & 1
+
+
+cdef int gather_slot(
+    QueryState query, const Slot *slot, uint32_t first, Gathered *held, Gathered *typed, bint has_typed
+) except -2:
+    """Gather the holders of a slot in the window that begins with object `first`, and those of the typed word if that is
+    asked for; -1: blocks are missing."""
+    cdef Py_ssize_t number
+    clear(held)
+    if has_typed:
+        clear(typed)
+    for number in range(slot.count):
+        if not gather_source(&query.sources[slot.first + number], first, held):
+            return -1
+        if has_typed and number == 0:
+            gather_source(&query.sources[slot.first], first, typed)
+    return 0
+
+
+cdef inline bint gather_source(Source *source, uint32_t first, Gathered *held) noexcept nogil:
+    """Gather the holders of a word; False: blocks are missing."""
+    cdef Py_ssize_t window = first >> WINDOW_BITS
+    if has_window(source, window):
+        gather_all(held, source.windows[window], first)
+    elif is_read(source, window):
+        put_all_postings(source, window, held)
+    else:
+        return False
+    return True
 
 
 cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
@@ -278,8 +444,6 @@ cdef inline void collect_scored(QueryState query, double score, int64_t window, 
     cdef Kind kind = CORRECTED
     cdef const Term *term
     cdef const Slot *slot
-    if not query.full_first and not is_wanted(query, query.best_kind, score, iid):
-        return
     for number in range(query.term_count):
         term = &query.terms[number]
         if not term.role & R_BRINGS or query.held_rows[number].window != window:

@@ -4,6 +4,7 @@ So the common objects of two words, and those short enough for a good score, are
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from sonicpy._native.bits cimport lowest_bit
 
@@ -44,6 +45,12 @@ cdef struct Gathered:  # the holders of one window while they are put together; 
     uint64_t many  # which words of `twice` are not 0
     uint64_t twice[WINDOW_WORDS]  # who holds it more than once
     uint8_t tfs[WINDOW_OBJECTS]  # how often each of these holds it
+
+
+cdef inline void clear(Gathered *held) noexcept nogil:
+    held.summary = held.many = 0
+    memset(held.bits, 0, ROW_BYTES)
+    memset(held.twice, 0, ROW_BYTES)
 
 
 cdef inline void gather(Gathered *held, uint32_t iid, uint8_t tf) noexcept nogil:

@@ -6,6 +6,7 @@ otherwise everything comes from the graph file.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from sonicpy._native.nearest import held_beginnings, most_frequent
@@ -15,10 +16,11 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.word_source import SortedWords, WordSource, words_in
 from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_walks import find_words
-from sonicpy.graph.graph_pool import GraphPool
+from sonicpy.graph.graph_pool import GraphPool, OpenGraph
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.accents import fold, folding
+from sonicpy.index.search.accents import folding
+from sonicpy.index.search.begun_words import BEGUN_MAX, begun_in, folded
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.known_synonyms import UNREAD, KnownSynonyms, SynonymLookup
@@ -39,10 +41,10 @@ FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 JOINED_WORDS_MAX = 50_000
 """Words in these lists, at most; about 80 bytes each."""
-BEGUN_MAX = 20_000
-"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 HOLDING_EXAMINED = 4_000
 """Words that hold some letters, of a graph or of the pending words, whose frequencies are compared, at most."""
+BEGUN_KEPT = 64
+"""Words that begin so, at most, that are cached: about 80 bytes each, for at most FAMILIES_MAX typed words."""
 NO_FAMILY = Family((), ())
 Mark = tuple[PendingWords | None, int]
 """The pending words of a bucket, and how many were known at a moment; None: there were none."""
@@ -84,6 +86,8 @@ class Lexicons:
         """By bucket, typed word and how it leads to others: the moment, its other words, and the pending words then."""
         self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
         """By the same, the words that have the typed one as a part."""
+        self.begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
+        """By bucket and typed word, the words that begin so, if they are few."""
         self.joined_words = 0
         """How many they are, at most."""
         self.places = WordPlaces()
@@ -95,6 +99,7 @@ class Lexicons:
         scope = (collection, bucket)
         lexicon = view.cache.get(scope)
         if isinstance(lexicon, Lexicon):
+            lexicon.note_use()
             return lexicon
         state = view.bucket(collection, bucket)
         if state is None:
@@ -156,6 +161,8 @@ class Lexicon(Statistics):
         self._view = view
         self._known_moment: tuple[int, ...] | None = None
         self._known_pending: PendingWords | None = None
+        self._opened: OpenGraph | None = None
+        self._languages: tuple[str, ...] | None = None
 
     @property
     def _pending(self) -> PendingWords:
@@ -181,11 +188,21 @@ class Lexicon(Statistics):
     def _is_too_long(self, word: bytes) -> bool:
         return is_too_long(self.reader, word)
 
+    def note_use(self) -> None:
+        """Note that a query begins: the pool closes unused graphs."""
+        if self._opened is not None:
+            self._opened.used_s = monotonic()
+
     @property
     def _graph(self) -> WordGraph | None:
-        """The graph, from the pool at each use, because the pool closes unused graphs."""
-        state = self.reader.state
-        return self._lexicons.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
+        """The graph, as long as the pool has it open."""
+        opened = self._opened
+        graph = None if opened is None else opened.graph
+        if graph is None and self.reader.state.lexicon_version:
+            state = self.reader.state
+            opened = self._opened = self._lexicons.pool.opened(state.bucket, state.lexicon_version)
+            graph = None if opened is None else opened.graph
+        return graph
 
     @property
     def objects(self) -> int:
@@ -274,7 +291,7 @@ class Lexicon(Statistics):
         """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
         if not matching.languages:
             matching = self.resolved(matching)
-        families, moment = self._lexicons.families, self._moment
+        families, moment = self._lexicons.families, self._known_moment or self._moment
         key = (self.reader.state.bucket, word, matching)
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
@@ -324,7 +341,12 @@ class Lexicon(Statistics):
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
-        return matching.languages or self._lexicons.languages.of(self.reader)
+        if matching.languages:
+            return matching.languages
+        found = self._languages
+        if found is None:
+            found = self._languages = self._lexicons.languages.of(self.reader)
+        return found
 
     def resolved(self, matching: Matching) -> Matching:
         """Return how the words of a query lead to families in this bucket."""
@@ -349,7 +371,8 @@ class Lexicon(Statistics):
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
         if matching is not None and not matching.languages:
             matching = self.resolved(matching)
-        known, moment, key = self._lexicons.joined, self._moment, (self.reader.state.bucket, word, matching)
+        known, moment = self._lexicons.joined, self._known_moment or self._moment
+        key = (self.reader.state.bucket, word, matching)
         cached = known.get(key)
         if cached is not None and cached[0] == moment:
             return list(cached[1])
@@ -388,10 +411,29 @@ class Lexicon(Statistics):
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
-        found = self._begun(word, distance)
-        words = list(found)
-        held = held_beginnings(words, self.rows(words), found if distance else None, live=self.live)
+        found = self._begun(word, distance) if distance else None
+        words = self._known_begun(word) if found is None else list(found)
+        held = held_beginnings(words, self.rows(words), found, live=self.live)
         return most_frequent(held, BEGINNINGS_MAX)
+
+    def _known_begun(self, word: bytes) -> list[bytes]:
+        """Return the words that begin so, perhaps some that are gone."""
+        known, moment, key = self._lexicons.begun, self._moment, (self.reader.state.bucket, word)
+        cached = known.get(key)
+        if cached is not None and cached[0] == moment:
+            return list(cached[1])
+        mark, new = self._mark, None
+        if cached is not None and self._only_grew(self._graph, cached[0], moment):
+            new = self._new_sources(cached[2], mark) if self.live else []
+        if new is None or cached is None:
+            found = list(self._begun(word, 0))
+        else:
+            found = list(dict.fromkeys((*cached[1], *begun_in(new, word)))) if new else list(cached[1])
+        if len(found) <= BEGUN_KEPT:
+            if len(known) >= FAMILIES_MAX:
+                known.clear()
+            known[key] = moment, tuple(found), mark
+        return found
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
@@ -402,9 +444,9 @@ class Lexicon(Statistics):
         sources = self._part_sources(self._graph)
         if not sources:
             return []
-        beginning = _folded(word)
+        beginning = folded(word)
         found = find_words(sources, [beginning], folding(""), begins=True, most=BEGUN_MAX)
-        return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(beginning)])
+        return self.held([each for each in nearest_parts(found) if not folded(each).startswith(beginning)])
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that hold some letters; see `Statistics`."""
@@ -431,11 +473,7 @@ class Lexicon(Statistics):
         sources = self._sources(graph, is_live=self.live, has_stand_in=distance == 0)
         if not besides:
             sources += self._part_sources(graph)
-        return nearest_parts(
-            find_words(
-                sources, [_folded(word)], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX
-            )
-        )
+        return begun_in(sources, word, distance, besides)
 
     def _sources(
         self, graph: WordGraph | None, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True
@@ -459,7 +497,3 @@ class Lexicon(Statistics):
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
             found.append(SortedWords([each for each in begun if self._is_too_long(each)]))
         return found
-
-
-def _folded(word: bytes) -> bytes:
-    return word if word.isascii() else fold(word.decode(), "").encode()

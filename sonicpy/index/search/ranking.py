@@ -66,8 +66,12 @@ def fielded(planner: Planner) -> Planner:
         matching: Matching | None,
         fills: Fills = never,
     ) -> Plan:
-        made = with_fields(planner(statistics, terms, search, matching, fills), terms)
-        if (demands := demands_of(terms)) is not None and demands.phrases:
+        made = planner(statistics, terms, search, matching, fills)
+        demands = demands_of(terms)
+        if demands is None:
+            return made
+        made = with_fields(made, terms)
+        if demands.phrases:
             from sonicpy.index.search.phrases import with_phrases  # noqa: PLC0415  loaded when it is needed
 
             return with_phrases(made, terms, statistics, matching)

@@ -4,6 +4,7 @@ In short queries, objects with all words come before those with some; words as t
 corrections.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy._native.clauses import require_held
@@ -23,7 +24,7 @@ from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, fa
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
-from sonicpy.index.search.planners.stand_ins import note_holders, stand_ins, with_stand_ins
+from sonicpy.index.search.planners.stand_ins import StandIn, note_holders, stand_ins, with_stand_ins
 from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
@@ -63,21 +64,23 @@ def plan_bm25(
     write_together(clauses, together, families.besides, objects)
     pieces = find_pieces(statistics, clauses, terms)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
-    add_doubtful(clauses, families.doubtful, objects)
+    if families.doubtful:
+        add_doubtful(clauses, families.doubtful, objects)
     others = stand_ins(statistics, terms, matching)
-    note_holders(clauses, others)
+    if others:
+        note_holders(clauses, others)
     last = last_of(clauses, terms)
     for clause in clauses:
         if clause.is_expandable and clause is not last:
             expand(statistics, clause, clause.holders, search)
-    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, objects)
-    plan = _plan(statistics, [*apart, *begun], size, enough)
-    if fills(plan):
-        return plan
+    if fills is not never:
+        apart = _apart(statistics, clauses, pieces, last, others)
+        plan = _plan(statistics, [*apart, *begun], size, enough)
+        if fills(plan):
+            return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search)
-    apart = with_stand_ins(write_apart(statistics, clauses, pieces, last), others, objects)
-    clauses = [*apart, *begun]
+    clauses = [*_apart(statistics, clauses, pieces, last, others), *begun]
     require_held(clauses)
     let_stop_words_search(clauses)
     if demands is None:
@@ -86,6 +89,19 @@ def plan_bm25(
 
     clauses = Demanded(statistics, terms, demands, search, matching).clauses(clauses, last)
     return _plan(statistics, clauses, size, enough, any_first=demands.match == "any")
+
+
+def _apart(
+    statistics: Statistics,
+    clauses: list[Clause],
+    pieces: dict[int, list[bytes]],
+    last: Clause | None,
+    others: Sequence[StandIn],
+) -> list[Clause]:
+    """Return the clauses with pieces of words and with substitutes, which most queries lack."""
+    if not pieces and not others:
+        return clauses
+    return with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
 
 
 def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int, *, any_first: bool = False) -> Plan:

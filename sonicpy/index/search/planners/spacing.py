@@ -47,8 +47,9 @@ def other_spellings(terms: Terms) -> list[bytes]:
 def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence."""
     places = neighbours.words_together(terms)
-    for word in terms.words:
-        places.pop(word, None)
+    if not places.keys().isdisjoint(terms.words):
+        for word in terms.words:
+            places.pop(word, None)
     return places
 
 
