@@ -299,6 +299,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         MATCH,
         FUZZY,
         FIELDS,
+        PHRASE,
     ),
     "COUNT": (BUCKETS,),
     "COUNTB": (BUCKETS,),

@@ -120,7 +120,8 @@ class FacetSearch(NamedTuple):
     """A question for facets: counts over all objects that answer a search.
 
     Attributes:
-        collection, bucket, text, lang, stem, complete, filter, buckets, syntax, match, fuzzy, fields: as in Search.
+        collection, bucket, text, lang, stem, complete, filter, buckets, syntax, match, fuzzy, fields,
+            phrase: as in Search.
         limit: the number of tags of a facet, at most.
         of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
         ranges: the values that are counted, with the bounds of their ranges. None: no values.
@@ -143,6 +144,7 @@ class FacetSearch(NamedTuple):
     match: str = "auto"
     fuzzy: str = "auto"
     fields: str | None = None
+    phrase: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -201,6 +203,7 @@ class FacetOptions(TypedDict, total=False):
     match: str
     fuzzy: int | str
     fields: FieldsLike
+    phrase: str | None
     of: str | None
     ranges: str | None
     apart: bool

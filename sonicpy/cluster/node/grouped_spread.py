@@ -47,7 +47,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     if command.is_by_score:
         check_spread(command, spread.config)
     planned, behind = None, None
-    if command.text.strip():
+    if command.has_words:
         planned = await spread.planned(command)
         if planned is None:
             none = 0 if command.total else None

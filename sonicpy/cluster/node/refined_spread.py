@@ -41,7 +41,7 @@ class RefinedSpread:
     async def query(self, command: Query) -> bytes:
         """Return the reply to a QUERY with an order of its own, or with a filter and no text."""
         plan = None
-        if command.text.strip() or command.phrase is not None:
+        if command.has_words:
             plan = await self._plan_of(command)
             if plan is None:
                 return replies.hits([], 0 if command.total else None, scores=command.scores)
@@ -56,7 +56,7 @@ class RefinedSpread:
     async def facets(self, command: CountFacets) -> bytes:
         """Return the reply to FACETS."""
         plan = None
-        if command.text.strip():
+        if command.search.has_words:
             plan = await self._plan_of(command.search)
             if plan is None:
                 return replies.result(no_facets(facets_of(command.of, command.ranges)).to_json())
