@@ -51,17 +51,15 @@ class Example(NamedTuple):
     """A value of an option, and a text whose answer it changes.
 
     Attributes:
-        beside: other options that are given with and without it.
         value: another one than the default.
         text: is asked about the objects of TEXTS.
-        beside: other options that it needs.
+        beside: other options, which are given with and without it.
         is_shown: EXPLAIN has the option, too; otherwise it chooses what to show of an answer.
     """
 
     value: Any
     text: str = "engines boat"
     is_shown: bool = True
-    beside: dict[str, Any] = {}  # noqa: RUF012 - never changed
     beside: Mapping[str, Any] = MappingProxyType({})
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import asdict
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from sonicpy.api.missing import joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
@@ -42,13 +42,6 @@ bucket belongs to the source from then on (with --prefix: its objects whose name
 the column {" or ".join(OBJECT_COLUMNS)}, unless --id names another. Exit status: 0 in step, 1 it failed or --check
 found differences, 2 wrong arguments, 3 some rows were refused."""
 EXAMPLE = "example: sonicpy mirror 'sqlite:///shop.db?table=products' --collection shop --text title,body"
-
-
-class RowSource(Protocol):
-    """Rows that can be read again and again."""
-
-    def count(self, since: Any) -> int | None: ...
-    def rows(self, since: Any) -> Iterator[Mapping[str, Any]]: ...
 
 
 def add_verbs(verbs: Verbs) -> None:

@@ -13,6 +13,7 @@ import sonicpy
 from sonicpy.channel.commands import CountFacets, Query
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.cluster.registry.registry import Layout
 from sonicpy.config import Config
 from sonicpy.index.recorder import Recorder
@@ -103,3 +104,31 @@ def test_named_texts_in_parts(tmp_path: Path) -> None:
                 found = spread.execute(Query(*asked("QUERY", *SCOPE, f"{name}:{word}", asked_of)))
                 names = asyncio.run(found).decode().splitlines()[1].split()[3:]
                 assert sorted(names) == sorted(one for one, texts, *_ in things if word in texts[name].split())
+
+
+@pytest.mark.parametrize("text", ["engine", ""])
+def test_facets_of_a_phrase_count_its_answer(tmp_path: Path, text: str) -> None:
+    texts = {"a": "the big engine", "b": "engine big", "c": "a big engine and a boat", "d": "big boat engine"}
+    ordered = Config.model_validate({"store": {"order": True}})
+    with ExitStack() as opened:
+        whole, *parts = (opened.enter_context(Part(tmp_path / name, ordered)) for name in ("whole", "part0", "part1"))
+        for oid, words in texts.items():
+            for each in (whole, parts[part_of(oid, len(parts))]):
+                each.push("c", "b", oid, words, lang="eng", tags=[f"name:{oid}"])
+        wanted = {"name:": {"name:a": 1, "name:c": 1}}
+        asked_for: Any = {"phrase": "big engine", "of": "name:*"}
+        assert sorted(whole.query("c", "b", text, phrase="big engine")) == ["a", "c"]
+        for bucket in ("b", ["b", "absent"]):
+            counted = whole.facets("c", bucket, text, **asked_for)
+            beside = whole.query("c", bucket, text, phrase="big engine", facets=["name:*"]).facets
+            assert counted.total == 2 and counted.tags == wanted
+            assert beside is not None and beside.total == 2 and beside.tags == wanted
+        recorder = Recorder(ordered)
+        places = Places(Layout(len(parts), 1, ("n1",), spread=(("c", len(parts)),)))
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        reply = asyncio.run(spread.execute(CountFacets(*facets_asked("c", "b", text, asked_for))))
+        found = json.loads(reply[reply.index(b"{") :])
+        assert found["total"] == 2 and found["tags"] == wanted
+        options = {"phrase": "big engine", "group": "none:*"}
+        event = asyncio.run(spread.execute(Query(*asked("QUERY", "c", "b", text, options)))).decode().splitlines()[1]
+        assert sorted(item[0] for item in event.split()[3:]) == ["a", "c"]
