@@ -1,7 +1,7 @@
 """The terms of named texts, packed as a record holds them; `sonicpy.store.rows.named_words` has their form.
 
 Terms rise in their bytes, as records need them. A name has only bytes that are larger than 0x01: so the terms of one
-name stand together, in the order of the names, and each name's text as a whole before its words.
+name are neighbours, in the order of the names, and each name's text as a whole before its words.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
