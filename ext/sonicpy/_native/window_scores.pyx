@@ -390,7 +390,7 @@ cdef inline int add_gathered(
 
 
 cdef inline uint32_t gathered_tf(const Gathered *held, uint32_t iid) noexcept nogil:
-    """Return how often an object of the window holds what was gathered."""
+    """Return how often an object of the window holds the gathered words."""
     cdef Py_ssize_t place = iid & (WINDOW_OBJECTS - 1)
     if held.twice[place >> 6] >> (place & 63) & 1:
         return held.tfs[place]

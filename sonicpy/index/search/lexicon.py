@@ -4,9 +4,9 @@ In live mode, words come from the sorted table of words, and corrections from th
 otherwise everything comes from the graph file.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from sonicpy._native.nearest import held_beginnings, most_frequent
@@ -191,7 +191,7 @@ class Lexicon(Statistics):
     def note_use(self) -> None:
         """Note that a query begins: the pool closes unused graphs."""
         if self._opened is not None:
-            self._opened.used_s = monotonic()
+            self._opened.used_s = time.monotonic()
 
     @property
     def _graph(self) -> WordGraph | None:
