@@ -136,6 +136,7 @@ def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
         assert found == {word.decode()[::-1].encode() if turned else word for word in words}
 
 
+@pytest.mark.full
 def test_a_target_far_away_takes_four_bytes() -> None:
     """A node that two beginnings share, with more than a megabyte of other nodes between its parents."""
     dice = random.Random(5)

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from sonicpy._native import find
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.plan import BRINGS
@@ -24,6 +26,7 @@ class Meanwhile:
         self.keys = find.run(self._query)
 
 
+@pytest.mark.full
 def test_another_query_asks_for_the_same_blocks_while_one_asks() -> None:
     chance = random.Random(1)
     lengths = bytes(chance.choices(range(1, 60), k=OBJECTS))

@@ -373,7 +373,8 @@ def test_a_family_of_rare_words_is_put_together_once() -> None:
     assert made[0] + made[1] > 0 and made[2] == 0
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 8))])
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1, 8))
 def test_blocks_of_common_words_go_when_their_windows_are_made_in_a_bucket_of_a_million(seed: int) -> None:
     """Walks, counts, explanations and questions that read everything find the same without them."""
     chance = random.Random(seed)
