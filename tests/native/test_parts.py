@@ -33,6 +33,7 @@ from tests.reference import parts as twin
         ("d\u2019états", "états"),
         ("o'brien", "brien"),
         ("o'neil's", "neil's"),
+        ("x_l'an", "l'an"),
         ("الكتاب", "كتاب"),
         ("img_20240131.jpg", "img 20240131 jpg 20240131.jpg"),
         ("v14.2.1", "14.2.1"),

@@ -128,6 +128,7 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
                 pass  # the number goes on
             elif last == LETTER and is_apostrophe(point) and ends_in_clitic(word, size, at + width):
                 tokens[count - 1].end = size
+                tokens[count - 1].letters += 1  # at least
                 return count
             else:
                 joint = HUMP if point == JOINT and last != SIGN else AFTER_SIGN if point != JOINT else joint
