@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection, wait
+from multiprocessing.util import is_exiting
 from types import ModuleType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -326,7 +327,7 @@ class Worker:
             has_ended = _is_noted(process)
             with self._lock:
                 self._process = None
-                if has_ended:
+                if has_ended and not is_exiting():  # at its exit, multiprocessing joins what it has not seen closed
                     process.close()
 
 
