@@ -52,7 +52,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
 
 
 def test_every_name_has_a_fixture() -> None:
-    """Whoever adds a name adds what uses it to `USED`, and makes its fixture: `python -m tests.fixtures.make`."""
+    """A new name needs a row in `USED` and a fixture, which `python -m tests.fixtures.make` makes."""
     assert uses.KNOWN.keys() - ALWAYS == USED.keys() | {uses.FIELD_RECORDS}, "the last one is of entries: entries2"
     assert {path.name.removesuffix(".tar.xz") for path in make.USED_FOLDER.iterdir()} == USED.keys()
 

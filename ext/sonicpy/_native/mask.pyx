@@ -224,20 +224,11 @@ cdef class AllOf(Mask):
 
     cdef int keep_few(self, Py_ssize_t window, uint64_t *bits, Py_ssize_t first) except -1:
         """Drop the objects that are not in all masks from a place on, one by one; return whether some are left."""
-        cdef Py_ssize_t word, number
-        cdef uint64_t left, some = 0
-        cdef uint32_t iid
-        for word in range(WINDOW_WORDS):
-            left = bits[word]
-            while left:
-                iid = <uint32_t> (window << WINDOW_BITS | word << 6 | lowest_bit(left))
-                left &= left - 1
-                for number in range(first, len(self.masks)):
-                    if not (<Mask> self.masks[number]).holds(iid):
-                        bits[word] &= ~(<uint64_t> 1 << (iid & 63))
-                        break
-            some |= bits[word]
-        return some != 0
+        cdef Py_ssize_t number
+        for number in range(first, len(self.masks)):
+            if not keep_held(<Mask> self.masks[number], window, bits):
+                return False
+        return True
 
     cdef bint holds(self, uint32_t iid) except -1:
         cdef Mask each

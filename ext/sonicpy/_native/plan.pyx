@@ -322,15 +322,6 @@ def plan_terms(
     return clauses
 
 
-def are_expandable(list clauses not None) -> bool:
-    """Return whether a term of these clauses may be expanded."""
-    cdef Clause one
-    for one in clauses:
-        if one.is_expandable:
-            return True
-    return False
-
-
 def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
     """Add the expansions of a term to its clause.
 
