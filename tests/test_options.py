@@ -96,21 +96,10 @@ def test_compat_mode_has_the_options_of_sonic() -> None:
 
 
 def test_pages_tell_every_option() -> None:
-    arguments = (DOCS / "reference" / "library.md").read_text("utf-8").partition("## Options")[2].partition("\n## ")[0]
-    assert arguments.strip().endswith(table_of_options().strip())
     protocol = (DOCS / "protocol.md").read_text("utf-8")
     for verb, options in OPTIONS.items():
         for option in options:
             assert f"{option.key}(" in protocol, f"{verb} {option.key}"
-
-
-def table_of_options() -> str:
-    """Return the table of the options of `query` and `explain` as the reference shows it."""
-    rows = [
-        f"| `{name}` | `{option.default!r}` | `{option.usage}` | {option.sentence} |"
-        for name, option in ARGUMENTS["QUERY"].items()
-    ]
-    return "\n".join(["| option | default | on the wire | what it does |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def test_every_value_is_checked() -> None:
@@ -136,7 +125,3 @@ def test_a_new_option_needs_a_row_and_a_field(monkeypatch: pytest.MonkeyPatch) -
     assert line == ' LIMIT(3) FOLD("a b")'
     found = read_meta(line.encode(), 1, {option.key: option for option in OPTIONS["QUERY"]}, Languages(frozenset()))
     assert found == {"limit": 3, "fold": "a b"}
-
-
-if __name__ == "__main__":
-    print(table_of_options(), end="")
