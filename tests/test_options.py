@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from sonicpy.client.aio.bucket import AsyncBucket, AsyncSearchable
 from sonicpy.client.lines import meta
 from sonicpy.option_kinds import Languages, Name
 from sonicpy.options import ARGUMENTS, OPTIONS, Option, checked
-from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
+from sonicpy.search import ExplainOptions, FacetSearch, QueryOptions, Search, asked
 from tests.docs.pages import DOCS
 
 METHODS = {
@@ -109,6 +110,13 @@ def test_every_value_is_checked() -> None:
             with pytest.raises(sonicpy.InvalidArgument, match=f"^{name} "):
                 checked(verb, {name: object()})
             assert checked(verb, {})[name] == option.default
+
+
+@pytest.mark.parametrize("owner", [Search, FacetSearch])
+def test_a_search_explains_its_fields(owner: type[Search | FacetSearch]) -> None:
+    told = (owner.__doc__ or "").partition("Attributes:")[2]
+    lists = re.findall(r"^ +([\w,\s]+?): ", told, re.MULTILINE)
+    assert set(owner._fields) == {name for names in lists for name in re.split(r",\s+", names.strip())}
 
 
 @pytest.mark.parametrize("verb", ["QUERY", "EXPLAIN", "FACETS", "SUGGEST"])

@@ -255,6 +255,14 @@ def test_explain_knows_what_decides_an_answer(index: sonicpy.Index, name: str) -
         assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
 
 
+ORDERING = {"vector", "meaning", "depth", "group"}
+"""Options of EXPLAIN that choose among the objects that answer, or order them: FACETS does without them."""
+
+
+def test_facets_take_what_decides_an_answer() -> None:
+    assert ARGUMENTS["EXPLAIN"].keys() - ARGUMENTS["FACETS"].keys() == ORDERING
+
+
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"limit", "group"}))
 def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
     """An option by which other objects answer is an option of FACETS, too: `limit` counts tags there, and facets count
