@@ -125,6 +125,8 @@ def test_links_to_headings_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)\s]*#[^)]+)\)", page.read_text(encoding="utf-8")):
             name, _, anchor = target.partition("#")
+            if name and not name.endswith(".md"):
+                continue  # "#only-dark" of a picture
             found = headings(page.parent / name if name else page)
             assert anchor in found, f"{name_of(page)} links to {target}"
 
