@@ -28,7 +28,7 @@ def named_word(name: bytes, word: bytes) -> bytes:
 
 
 def whole_word(words: Iterable[bytes]) -> bytes | None:
-    """Return the word that represents all of some words; None: there are none, or too many."""
+    """Return the word that represents a whole text of these words; None: there are none, or too many."""
     distinct = list(dict.fromkeys(words))
     return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
 
