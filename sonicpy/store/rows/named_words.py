@@ -60,7 +60,7 @@ def split_name(term: bytes) -> tuple[bytes, bytes]:
 
 
 def pack_names(names: Iterable[bytes]) -> bytes:
-    """Return the fact."""
+    """Return the fact with the names of texts, a NUL between two."""
     return b"\0".join(names)
 
 
