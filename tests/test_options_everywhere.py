@@ -234,20 +234,45 @@ def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) ->
             assert found[1:] == expected[1:] or way == "cache of answers", (way, given)
 
 
+@pytest.fixture(scope="module")
+def index() -> Iterator[sonicpy.Index]:
+    with sonicpy.open(":memory:", config=ORDERED) as opened:
+        for oid, words in TEXTS.items():
+            opened.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
+        yield opened
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_explain_knows_what_decides_an_answer(name: str) -> None:
+def test_explain_knows_what_decides_an_answer(index: sonicpy.Index, name: str) -> None:
     value, text, is_shown, beside = EXAMPLES[name]
     assert (name in ARGUMENTS["EXPLAIN"]) == is_shown
     search = asked("QUERY", C, B, text, {name: value})
     assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
     if not is_shown:
         return
-    with sonicpy.open(":memory:", config=ORDERED) as index:
-        for oid, words in TEXTS.items():
-            index.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
-        for options in (dict(beside), {**beside, name: value}):
-            explained = index.explain(C, B, text, **options)
-            assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
+    for options in (dict(beside), {**beside, name: value}):
+        explained = index.explain(C, B, text, **options)
+        assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
+
+
+ORDERING = {"vector", "meaning", "depth", "group"}
+"""Options of EXPLAIN that choose among the objects that answer, or order them: FACETS does without them."""
+
+
+def test_facets_take_what_decides_an_answer() -> None:
+    assert ARGUMENTS["EXPLAIN"].keys() - ARGUMENTS["FACETS"].keys() == ORDERING
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"limit", "group"}))
+def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
+    """An option by which other objects answer is an option of FACETS, too: `limit` counts tags there, and facets count
+    the objects of groups."""
+    value, text, _, beside = EXAMPLES[name]
+    plain, wanted = (index.query(C, B, text, **{**given, "total": True}) for given in (beside, {**beside, name: value}))
+    if name in ARGUMENTS["FACETS"]:
+        assert index.facets(C, B, text, **{name: value}).total == wanted.total
+    else:
+        assert plain.total == wanted.total, "FACETS has to take it"
 
 
 def is_page_alone(search: Search) -> bool:

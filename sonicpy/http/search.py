@@ -355,7 +355,7 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
 async def suggested(
     backend: Backend, collection: str, bucket: AnyBucket, texts: list[str], limit: int, filter: str | None = None
 ) -> list[str]:
-    """Return words that complete or correct the last word of the first text that is answered; none if none is.
+    """Return words that complete or correct the last word of the first of these texts that the backend answers.
 
     A text of several words is refused where words are suggested in the order of the alphabet, and by older servers.
     """

@@ -218,8 +218,8 @@ class Answers(TextReader):
         """Return words of the bucket that complete or correct `word`.
 
         Args:
-            word: a word, or the beginning of one. Words may come before it, with blanks between: then those come first
-                that most objects hold together with them, and those that no object does are left out, if they can be.
+            word: a word, or the beginning of one. Words may come before it, with blanks between: then suggestions
+                that most objects hold together with these come first; others are left out, unless all are such.
             limit: maximum of words.
             filter: only words that some object holds whose tags and values meet these conditions: those of most such
                 objects first.

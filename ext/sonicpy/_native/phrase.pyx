@@ -88,7 +88,7 @@ cdef class Phrase(Mask):
         return self.look(iids, bits, None)
 
     def those(self, list iids not None) -> list:
-        """Return those of some objects, by rising IID, that hold the phrase, whether `among` has them or not."""
+        """Return the objects among these, by rising IID, that hold the phrase, whether `among` has them or not."""
         cdef uint64_t bits[WINDOW_WORDS]
         cdef list held = []
         if iids:
@@ -206,7 +206,7 @@ cdef class Phrase(Mask):
 
 
 cdef list first_of_rows(list iids):
-    """Return those of some objects, by rising IID, that are the first of their row of records."""
+    """Return the objects among these, by rising IID, that are the first of their row of records."""
     cdef list found = []
     cdef int64_t before = -1, number
     for iid in iids:

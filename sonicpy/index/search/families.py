@@ -116,7 +116,7 @@ def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
 def joined_with(
     sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Matching | None
 ) -> set[bytes]:
-    """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
+    """Return the joined words of which a part is `word` or one of its family; some may be in no object.
 
     Args:
         sources: of aliases: see _native/parts.pyx.

@@ -126,7 +126,7 @@ class Lexicons:
         return words
 
     def stand_in(self, reader: CachedReader) -> SortedWords:
-        """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
+        """Return the words of a bucket from the store, perhaps with some that are gone: the graph cannot be read."""
         state = reader.state
         moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
@@ -219,7 +219,7 @@ class Lexicon(Statistics):
         return self.reader.words(words)
 
     def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
-        """Return those of some words that objects may hold: a word is in the graph, or pending."""
+        """Return the words that objects may hold, because they are in the graph or pending."""
         graph = self._graph
         if not words or not self.live or (graph is None and self.reader.state.lexicon_version):
             return list(words)
@@ -288,7 +288,7 @@ class Lexicon(Statistics):
         return found
 
     def family(self, word: bytes, matching: Matching) -> Family:
-        """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
+        """Return the other words that a word finds, at most FAMILY_MAX of either kind; some may be in no object."""
         if not matching.languages:
             matching = self.resolved(matching)
         families, moment = self._lexicons.families, self._known_moment or self._moment
@@ -368,7 +368,7 @@ class Lexicon(Statistics):
         return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
         if matching is not None and not matching.languages:
             matching = self.resolved(matching)
         known, moment = self._lexicons.joined, self._known_moment or self._moment

@@ -47,7 +47,7 @@ ELIDED = {
 }
 """By algorithm, words that lose their vowel before another one and are written with it."""
 ELIDED_ANYWHERE = ("all'", "d'", "dell'", "l'", "qu'")
-"""The same where several algorithms stem a word: those of names and titles, because each takes a look-up."""
+"""Elided words where several algorithms stem a word: those of names and titles, because each takes a look-up."""
 ELIDES = frozenset("aehiouy")
 """Letters with which a word begins that another one is elided before."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")

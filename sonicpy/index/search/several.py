@@ -165,7 +165,7 @@ class UnitedLexicon(Statistics):
         return Family(nearest_words(word, sorted(words)), nearest_words(word, sorted(doubtful)))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
         return sorted(set().union(*(part.joined(word, matching) for part in self.parts)))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:

@@ -74,7 +74,7 @@ class Statistics(Described):
         ...
 
     def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
-        """Return those of some words that objects may hold; the rows of the others need not be read."""
+        """Return the words that objects may hold; the rows of the others need not be read."""
         return list(words)
 
     def family(self, word: bytes, matching: Matching) -> Family:
@@ -82,7 +82,7 @@ class Statistics(Described):
         ...
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that have a word, or one of its family, as a part; no object may hold some.
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object.
 
         Args:
             matching: how the word leads to its family; None: it has none.
@@ -126,11 +126,11 @@ class Statistics(Described):
         ...
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
+        """Return the words that begin as `word` does only if accents are taken away."""
         ...
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that do not begin as a word does, without accents, but have a part that does."""
+        """Return the words of which a later part begins as `word` does, accents aside, but not the whole word."""
         ...
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:

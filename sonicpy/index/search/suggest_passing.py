@@ -15,7 +15,7 @@ SUGGESTIONS_EXAMINED = 256
 def passing_words(
     readers: Iterable[BucketReader], typed: bytes, words: Sequence[bytes], condition: Condition
 ) -> list[bytes]:
-    """Return those of some words that objects hold which meet a condition: first those that begin as typed, those of
+    """Return the words that are held by objects which meet a condition: first those that begin as typed, then those of
     most such objects.
 
     Args:

@@ -36,7 +36,7 @@ class PageRequest(NamedTuple):
 
 
 class MetricsPage(NamedTuple):
-    """An answer."""
+    """An answer to a request for a page of the port."""
 
     status: int
     headers: list[tuple[str, str]]

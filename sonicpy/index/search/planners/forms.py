@@ -45,7 +45,7 @@ def families_of(
 ) -> Families:
     """Return the rows of the terms of a query, and the other words that they find.
 
-    Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
+    Special words, and parts of runs without blanks, have no family, except numbers with another spelling; stop
     words have one if a query holds nothing else.
 
     Args:
