@@ -24,7 +24,7 @@ from sonicpy.server.web.metrics import MetricsServer
 from sonicpy.server.web.metrics_port import MetricsPage
 from tests.processes import HOST, Server, free_port
 from tests.server.test_metrics import get
-from tests.support.patience import until
+from tests.support.patience import WAIT_S, until
 
 HALF = b"GET /healthz HT"
 RESET = struct.pack("ii", 1, 0)
@@ -108,7 +108,7 @@ def test_a_slow_client_is_ended_with_one_line(
     def dawdle(port: int) -> None:
         with contextlib.ExitStack() as stack:
             peers = half_open(stack, port, 3)
-            drips, left = peers[0], time.monotonic() + 20
+            drips, left = peers[0], time.monotonic() + WAIT_S
             with contextlib.suppress(ConnectionError):
                 while time.monotonic() < left:  # a byte now and then does not make it last
                     drips.sendall(b"x")
