@@ -15,6 +15,7 @@ import yaml
 
 import sonicpy
 from tests.docs.pages import DOCS, ROOT
+from tests.support.patience import SLOWNESS
 
 SETTINGS: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 
@@ -40,7 +41,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}: pip install 'sonicpy-search[docs]'")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300 * SLOWNESS, check=False)
     assert done.returncode == 0, done.stderr
     for page in menu(SETTINGS["nav"]):
         name = Path(page).with_suffix("")
