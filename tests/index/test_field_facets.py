@@ -19,7 +19,7 @@ from sonicpy.config import Config
 from sonicpy.index.recorder import Recorder
 from sonicpy.search import asked, facets_asked
 from tests.index.test_spread import Part
-from tests.test_options_everywhere import PartsDesk
+from tests.support.surfaces import PartsDesk
 
 WORDS, TAGS, NAMES = ["alpha", "bravo", "delta"], ["size:s", "size:m", "red"], ["title", "body"]
 SCOPE = ("c", "b")

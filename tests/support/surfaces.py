@@ -71,7 +71,12 @@ def opened_surfaces(folder: Path, opened: contextlib.ExitStack) -> Surfaces:
     url = f"sonic://{server.host}:{server.port}"
     clients = {name: opened.enter_context(connect(url)) for name, connect in WAYS.items()}
     for oid, text in TEXTS.items():
-        fields: dict[str, Any] = {"lang": "eng", "vector": BITS.get(oid), "tags": TAGS.get(oid), "values": VALUES.get(oid)}
+        fields: dict[str, Any] = {
+            "lang": "eng",
+            "vector": BITS.get(oid),
+            "tags": TAGS.get(oid),
+            "values": VALUES.get(oid),
+        }
         for each in (index, parts[part_of(oid, len(parts))], clients["blocking"]):
             each.push(C, B, oid, text, **fields)
         index.push(C, f"x{len(oid) % 2}", oid, text, **fields)

@@ -2,12 +2,13 @@
 
 The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
 the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
-the others, so it moves them neither up nor down. Objects behind the first `depth` keep their places.
+the others, so it moves them neither up nor down. Objects behind the first `depth` keep their places. Groups are those
+of this order.
 """
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
@@ -16,11 +17,11 @@ from sonicpy._native.vectors import likenesses, square_sum
 from sonicpy.api.hits import Hits
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.found_hits import hows_of
-from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
+from sonicpy.index.search.parts import Found, NamedObject, Page, Part, RemotePart, merge
 from sonicpy.index.search.ranking import AnyLexicon, count_whole
-from sonicpy.index.search.refine import best_by_score
+from sonicpy.index.search.refine import Best, best_by_score
+from sonicpy.index.search.several import PlacedObject, SeveralParts, UnitedLexicon, in_buckets
 from sonicpy.search import Search
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -110,25 +111,31 @@ def _likeness(total: int | None, norm: float, mean: float, weight: float) -> Lik
 
 
 class Meant(NamedTuple):
-    """The answer of a bucket by words and meaning.
+    """The answer of a bucket, or of several, by words and meaning.
 
     Attributes:
         part: by words.
-        masks: the objects that pass the filter; None: there is none.
+        masks: the objects of each bucket that pass the filter; None: there is none.
         found: its objects in the new order.
         order: how they came there.
     """
 
     plan: Plan
-    part: Part
+    part: Part | SeveralParts
     masks: Sequence[Mask] | None
-    found: list[Found]
+    found: list[Found] | list[PlacedObject]
     order: Reordered
 
-    def page(self, offset: int, limit: int) -> tuple[list[str], list[float]]:
-        """Return the names of the objects from place `offset` on, at most `limit`, and their scores."""
-        names = self.part.names(self.found[offset : offset + limit])
-        return names, self.order.scores[offset : offset + limit]
+    def hits(self, lexicon: AnyLexicon, terms: Terms, search: Search, whole: int | None) -> Hits:
+        """Return the page of a search as hits; see `hits_of`."""
+        some = slice(search.offset, search.offset + search.limit)
+        found: Any = self.found[some]
+        names, scores = self.part.names(found), self.order.scores[some]
+        buckets = self.part.buckets(found) if isinstance(self.part, SeveralParts) else None
+        if not search.how:
+            return Hits(names, scores, self.part.total, whole, buckets=buckets)
+        hows, corrected = hows_of(lexicon, self.plan, self.part, terms, search, [place for place, _, _ in found])
+        return Hits(names, scores, self.part.total, whole, hows, corrected, buckets)
 
 
 def find_meant(
@@ -141,34 +148,45 @@ def find_meant(
     """Return the objects that answer a search with a vector, in the order of words and meaning.
 
     Raises:
-        InvalidArgument: the bucket has other vectors, see `sums_of`; several are searched; or the ranking has no scores
-            to add to.
+        InvalidArgument: a bucket has other vectors, see `sums_of`; or the ranking has no scores to add to.
     """
     check_ranking(config)
-    if not isinstance(lexicon, Lexicon):
-        raise refused_vector("several buckets are named; allowed is one bucket, or a search without a vector")
     wanted = max(search.depth, search.offset + search.limit)
-    best = best_by_score(lexicon, terms, config, search, matching, wanted)
-    plan, part = best.plan, best.part
-    assert isinstance(part, Part)
-    scores = merge([part], plan, len(part.found), 0, best.most).scores
-    sums = sums_of(lexicon.reader, str(search.vector), [iid for iid, _, _ in part.found[: search.depth]])
-    if isinstance(sums, str):
-        raise refused_vector(sums)
-    order = reordered(scores, sums, search)
-    return Meant(plan, part, best.masks, [part.found[place] for place in order.places], order)
+    return in_new_order(lexicon, best_by_score(lexicon, terms, config, search, matching, wanted), search)
+
+
+def in_new_order(lexicon: AnyLexicon, best: Best, search: Search) -> Meant:
+    """Return the best objects by words in the order of words and meaning.
+
+    Raises:
+        InvalidArgument: a bucket has other vectors, see `sums_of`.
+    """
+    part = best.part
+    assert isinstance(part, Part | SeveralParts)
+    rows: Any = part.found  # of one bucket, or of several
+    scores = Page([], rows, best.plan.ceiling * best.most, None).scores
+    order = reordered(scores, _sums_in(lexicon, search, [place for place, _, _ in rows[: search.depth]]), search)
+    return Meant(best.plan, part, best.masks, [rows[place] for place in order.places], order)
+
+
+def _sums_in(lexicon: AnyLexicon, search: Search, places: Sequence[Any]) -> Sums:
+    """Return the likeness of objects of a bucket, by IID, or of several, by their places."""
+
+    def sums(reader: BucketReader, iids: Sequence[int]) -> Sums:
+        found = sums_of(reader, str(search.vector), iids)
+        if isinstance(found, str):
+            raise refused_vector(found)
+        return found
+
+    if isinstance(lexicon, UnitedLexicon):
+        return in_buckets(places, lambda number, iids: sums(lexicon.parts[number].reader, iids))
+    return sums(lexicon.reader, places)
 
 
 def meant_hits(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return a page of `find_meant` as hits. Raises like it."""
     meant = find_meant(lexicon, terms, config, search, matching)
-    names, scores = meant.page(search.offset, search.limit)
-    whole = count_whole(lexicon, meant.plan, meant.part, config, meant.masks)
-    if not search.how:
-        return Hits(names, scores, meant.part.total, whole)
-    iids = [iid for iid, _, _ in meant.found[search.offset : search.offset + search.limit]]
-    hows, corrected = hows_of(lexicon, meant.plan, meant.part, terms, search, iids)
-    return Hits(names, scores, meant.part.total, whole, hows, corrected)
+    return meant.hits(lexicon, terms, search, count_whole(lexicon, meant.plan, meant.part, config, meant.masks))
 
 
 def check_ranking(config: "Config") -> None:

@@ -280,8 +280,12 @@ class SeveralParts:
     def page(self, offset: int, limit: int) -> tuple[list[str], list[PlacedObject]]:
         """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
         found = self.found[offset : offset + limit]
+        return self.names(found), found
+
+    def names(self, found: Sequence[PlacedObject]) -> list[str]:
+        """Return the names of some objects."""
         places = [place for place, _, _ in found]
-        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids)), found
+        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids))
 
     def buckets(self, found: Sequence[PlacedObject]) -> list[str]:
         """Return the bucket of each of some objects."""
