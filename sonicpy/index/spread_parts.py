@@ -13,8 +13,8 @@ from sonicpy.index.search.faceting import ALL_TAGS, count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.likeness import sums_of
 from sonicpy.index.search.masks import mask_of
-from sonicpy.index.search.meaning import sums_of
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
 from sonicpy.index.search.parts import NamedObject, Part, find_by_plan
 from sonicpy.index.search.plan import of_plain

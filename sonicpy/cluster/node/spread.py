@@ -48,8 +48,9 @@ from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting
 from sonicpy.index.search.how import HowFound, corrected_text
+from sonicpy.index.search.likeness import check_ranking, refused_vector
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.meaning import MeantRows, check_ranking, merge_meant, refused_vector
+from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms, pack_typed
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain

@@ -29,9 +29,10 @@ from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
 from sonicpy.index.search.grouped import best_by_score as best_of_groups
 from sonicpy.index.search.grouped import check_grouped, grouped_by_filter
 from sonicpy.index.search.how import HowFound
+from sonicpy.index.search.likeness import Meant
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.meaning import Meant, find_meant
+from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, named_together, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by

@@ -19,9 +19,7 @@ from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.meaning import Meant, Reordered, in_new_order
-from sonicpy.index.search.meaning import check_ranking as check_scores
-from sonicpy.index.search.parts import Page, Part
+from sonicpy.index.search.parts import Part
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.ranking import AnyLexicon, check_together, find_by, plan_of
 from sonicpy.index.search.refine import (
@@ -43,6 +41,7 @@ from sonicpy.store.views.bucket_reader import window_count
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.index.search.likeness import Meant
 
 FEWEST = 16
 """Objects that are asked for at first, at least."""
@@ -164,7 +163,7 @@ class BestOfGroups(NamedTuple):
     counted: CountedGroups | None
     of_whole: CountedGroups | None
     most: float
-    meant: Meant | None = None
+    meant: "Meant | None" = None
 
     @property
     def whole(self) -> int | None:
@@ -209,7 +208,9 @@ def best_by_plan(
     finder = _finder(lexicon, search, masks or [None] * len(parts_of(lexicon)), find)
     first, meant = list[tuple[Any, At]](), None
     if search.vector is not None:
-        check_scores(config)
+        from sonicpy.index.search.likeness import check_ranking, in_new_order  # noqa: PLC0415  loaded when it is needed
+
+        check_ranking(config)
         parts.append(find_part(search.depth, finder.passing))
         meant = in_new_order(lexicon, Best(plan, parts[0], masks, most), search)
         first = _placed(lexicon, meant.found)
@@ -227,7 +228,7 @@ def best_by_plan(
         of_whole = counted if whole is None else of_whole
     part = parts[0]
     part.found, part.total = [row for row, _, _ in kept[:count]], None if counted is None else counted.total
-    meant = None if meant is None else _meant_groups(meant, part, most)
+    meant = None if meant is None else meant.of_groups(part, most)
     return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most, meant)
 
 
@@ -236,25 +237,6 @@ def _placed(lexicon: AnyLexicon, found: Sequence[Any]) -> list[tuple[Any, At]]:
     if isinstance(lexicon, UnitedLexicon):
         return [(row, row[0]) for row in found]
     return [(row, (0, row[0])) for row in found]
-
-
-def _meant_groups(meant: Meant, part: Part | SeveralParts, most: float) -> Meant:
-    """Return the best objects of groups by words and meaning.
-
-    Args:
-        meant: the first objects of the answer.
-        part: with the best objects of groups.
-    """
-    rows: Any = part.found
-    scores = dict(zip((row[0] for row in meant.found), meant.order.scores, strict=True))
-    likeness = dict(zip((row[0] for row in meant.found), meant.order.likeness, strict=True))
-    by_words = Page([], rows, meant.plan.ceiling * most, None).scores
-    order = Reordered(
-        [],
-        [scores.get(row[0], score) for row, score in zip(rows, by_words, strict=True)],
-        [likeness[row[0]] for row in rows if row[0] in likeness],
-    )
-    return meant._replace(part=part, found=rows, order=order)
 
 
 def _by_score(
