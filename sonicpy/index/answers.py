@@ -115,10 +115,11 @@ class Answers(TextReader):
         check_scope(asked.search)
         facets = facets_of(asked.of, asked.ranges)
         with self._reading(asked.collection, asked.bucket, asked.buckets) as lexicon:
-            terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
+            search = asked.search
+            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
             if lexicon is None:
                 return no_facets(facets)
-            wanted = wanted_of(lexicon, asked.search, terms, self._config, matching)
+            wanted = wanted_of(lexicon, search, terms, self._config, matching)
             condition = condition_of(asked.filter)
             return count_all_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
 
