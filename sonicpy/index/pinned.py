@@ -1,13 +1,13 @@
-"""Answers of one moment: an index whose changes are not seen for as long as an answer takes."""
+"""An index of one moment, for answers that take several tries."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
-from sonicpy.index.answers import Answers
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.several import UnitedLexicon, open_several
+from sonicpy.store.views.view import View
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class PinnedEngine:
     """An engine whose reads show one view; the rest is that of the engine."""
 
-    def __init__(self, engine: "Engine", view: "ReadableView") -> None:
+    def __init__(self, engine: "Engine", view: View) -> None:
         self._engine = engine
-        self._view = view
+        self._view = cast("ReadableView", view)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
@@ -41,22 +41,16 @@ class PinnedEngine:
         return nullcontext(open_several(self._engine.lexicons, self._view, collection, first, elements, most))
 
 
-class PinnedAnswers(Answers):
-    """The methods of an index that answer, of one moment."""
-
-    def __init__(self, index: "Index", view: "ReadableView") -> None:
-        self._engine = PinnedEngine(index.engine, view)  # type: ignore[assignment]
-        self._config = index.config
-        self._kept = AnswerCache()
-        self.questions = index.questions
-
-
 @contextmanager
-def pinned(index: "Index") -> Iterator[PinnedAnswers]:
-    """Return a context manager for the answers of an index with all changes until now.
+def pinned(index: "Index") -> Iterator["Index"]:
+    """Return a context manager for an index of one moment, with all changes until now: only its answers are asked.
 
     Raises:
-        StoreError: they could not be committed, or the store cannot be read.
+        StoreError: the changes could not be committed, or the store cannot be read.
     """
     with index.engine.snapshot_of_now() as view:
-        yield PinnedAnswers(index, cast("ReadableView", view))
+        there = object.__new__(type(index))
+        there.__dict__.update(index.__dict__)
+        there._engine = PinnedEngine(index.engine, view)  # type: ignore[assignment]
+        there._kept = AnswerCache()
+        yield there

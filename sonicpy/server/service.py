@@ -16,12 +16,12 @@ from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
 from sonicpy.server.connections.permits import keys_of
+from sonicpy.server.connections.phrase_turns import may_check
 from sonicpy.server.connections.pump import Pump
 from sonicpy.server.connections.serving import Serving
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.jobs.embedding import Embedding
 from sonicpy.server.jobs.maintenance import Maintenance
-from sonicpy.server.jobs.phrase_turns import may_check
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.jobs.threads import in_thread

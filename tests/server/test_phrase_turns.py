@@ -14,8 +14,8 @@ import pytest
 import sonicpy
 from sonicpy import Index
 from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
-from sonicpy.server.jobs import phrase_turns
-from sonicpy.server.jobs.phrase_turns import PhraseTurns
+from sonicpy.server.connections import phrase_turns
+from sonicpy.server.connections.phrase_turns import PhraseTurns
 from tests.processes import Server, free_port
 
 ORDERED = {"store": {"order": True}}

@@ -18,10 +18,10 @@ from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import Room
 from sonicpy.server.connections.dispatch import CHANGES, REMOVES, Postponed
 from sonicpy.server.connections.passwords import WrongPasswords
+from sonicpy.server.connections.phrase_turns import KINDS, PhraseTurns, keeps_orders, within_a_turn
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.turns import Turns
 from sonicpy.server.jobs.embedding import Embedding, has_embedder
-from sonicpy.server.jobs.phrase_turns import KINDS, PhraseTurns, keeps_orders, within_a_turn
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 

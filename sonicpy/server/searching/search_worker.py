@@ -22,8 +22,8 @@ from sonicpy.index.read_only_index import GraphReplaced, ReadOnlyIndex
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.connections.phrase_turns import may_check
 from sonicpy.server.connections.serving import ServedConnection, Serving, end_connections
-from sonicpy.server.jobs.phrase_turns import may_check
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.process.loop import run_loop, settle_garbage
 from sonicpy.server.process.loop_load import BUSY_SHARE, LoopLoad

@@ -30,7 +30,7 @@ from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
 from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explaining, name_of
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
-from sonicpy.server.jobs.phrase_turns import AT_ONCE, METHODS
+from sonicpy.server.connections.phrase_turns import AT_ONCE, METHODS
 from sonicpy.server.service import BaseService, Service
 from sonicpy.server.watching.figures import VerbFigures
 from sonicpy.server.watching.server_statistics import BOUNDS_S

@@ -27,7 +27,7 @@ AT_ONCE = 3_000
 STEP_S = 0.001
 """A step ends after this time, and the window of 4,096 objects at which it is then."""
 
-Found = TypeVar("Found")
+Told = TypeVar("Told")
 
 
 def keeps_orders(config: "Config") -> bool:
@@ -61,7 +61,7 @@ class PhraseTurns:
     def __init__(self) -> None:
         self._one = asyncio.Lock()
 
-    async def answer(self, index: "Index", ask: Callable[[Any], Found]) -> Found:
+    async def answer(self, index: "Index", ask: Callable[[Any], Told]) -> Told:
         """Return what `ask` returns of an index.
 
         Args:
