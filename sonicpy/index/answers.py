@@ -432,17 +432,20 @@ class Answers(TextReader):
     ) -> list[str]:
         """Return suggestions that objects hold which meet a condition."""
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
-        from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_together, passing_words  # noqa: PLC0415  loaded when it is needed
 
         check_names(collection, bucket)
         check_ranking(self._config)
         limit = number_of("limit", limit)
         with self._reading(collection, bucket, buckets) as lexicon:
-            term = self._typed(word, self._lexer(lexicon)).word
+            typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return []
-            found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
             readers = [part.reader for part in parts_of(lexicon)]
+            if typed.before and (found := passing_together(lexicon, readers, typed, limit, condition)):
+                return list(map(bytes.decode, found))
+            term = typed.word
+            found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
             return [each.decode() for each in passing_words(readers, term, found, condition)[:limit]]
 
     def _lexer(self, lexicon: Lexicon | UnitedLexicon | None) -> Lexer:

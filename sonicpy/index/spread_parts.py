@@ -111,6 +111,16 @@ class SpreadParts(Answers):
                 return [0] * len(words)
             return count_passing(lexicon.reader, [word.encode() for word in words], parse(filter))
 
+    def spread_passing_together(
+        self, collection: str, bucket: str, groups: list[list[str]], words: list[str], filter: str
+    ) -> list[int]:
+        """Return the counts of `spread_together` among the objects that pass a filter."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [0] * len(words)
+            before = [[word.encode() for word in group] for group in groups]
+            return count_passing(lexicon.reader, [word.encode() for word in words], parse(filter), before)
+
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
         """Return words of this part in byte order. Raises as `words`."""
         return self.words(collection, bucket, limit=limit, prefix=prefix, after=after)

@@ -135,7 +135,7 @@ def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
 @pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])
 def test_suggestions_of_parts_lead_to_something(filter: str, both: Both) -> None:
     one, spread, things = both
-    for typed in ("a", "b", "bravo", "bravi", "del", "zzz"):
+    for typed in ("a", "b", "bravo", "bravi", "del", "zzz", "alpha b", "alpha bravo d", "alpha bravi", "zzz a"):
         expected = one.suggest(*SCOPE, typed, filter=filter, limit=9)
         command = Suggest(*SCOPE, typed, 9, filter)
         reply = asyncio.run(spread.execute(command)).decode().splitlines()[1]
