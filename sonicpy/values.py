@@ -21,7 +21,7 @@ NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter
 _PAIR: Final = r"[^\s\"(),=]+=[^\s\"(),=]*"
 _PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
-DEGREES: Final = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{1,30})?\Z")
+DEGREES: Final = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,3}(\.[0-9]{1,30})?\Z")
 DEGREE: Final = 10**7
 """Units of a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE

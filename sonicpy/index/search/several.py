@@ -10,6 +10,7 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
+from sonicpy._native.bucket_cache import words_of_all
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.mask import Mask
 from sonicpy._native.nearest import most_frequent
@@ -117,6 +118,8 @@ class UnitedLexicon(Statistics):
         self.live = parts[0].live
         self._lexicons = lexicons
         self._rows: dict[bytes, TermInfo | None] = {}
+        self._holders: dict[bytes, list[int]] = {}  # by the same words, the places of the buckets
+        self._readers = [part.reader for part in parts]
         self._families: dict[tuple[bytes, Matching], Family] = {}
 
     @cached_property
@@ -141,12 +144,19 @@ class UnitedLexicon(Statistics):
         missing = [word for word in words if word not in known]
         if len(known) + len(missing) > CACHED_MAX:
             known.clear()
+            self._holders.clear()
             missing = words
         if missing:
-            columns = [part.reader.words(missing) for part in self.parts]
+            columns = words_of_all(self._readers, missing, letters=counts_letters(self.reader.rules))
             for word, rows in zip(missing, zip(*columns, strict=True), strict=True):
                 known[word] = self._summed(word, rows)
+                self._holders[word] = [place for place, row in enumerate(rows) if row is not None]
         return [known[word] for word in words]
+
+    def holders(self, words: list[bytes]) -> list[int]:
+        """Return the places of the buckets that hold one of some words."""
+        self.rows(words)
+        return sorted(set().union(*(self._holders[word] for word in words)))
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family, at most FAMILY_MAX of either kind."""
@@ -280,8 +290,12 @@ class SeveralParts:
     def page(self, offset: int, limit: int) -> tuple[list[str], list[PlacedObject]]:
         """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
         found = self.found[offset : offset + limit]
+        return self.names(found), found
+
+    def names(self, found: Sequence[PlacedObject]) -> list[str]:
+        """Return the names of some objects."""
         places = [place for place, _, _ in found]
-        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids)), found
+        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids))
 
     def buckets(self, found: Sequence[PlacedObject]) -> list[str]:
         """Return the bucket of each of some objects."""
@@ -344,9 +358,12 @@ def find_in_several(
     words = plan.words()
     has_named = any(map(is_named, words))
     finds_strangers = any(clause.role & FORBIDDEN and clause.role & BRINGS for clause in plan.clauses)
-    for place, lexicon in enumerate(united.parts):
-        reader = lexicon.reader.with_texts if has_named else lexicon.reader
-        if not finds_strangers and not any(reader.words(words)):
+    holders: Iterable[int] = range(len(united.parts))
+    if not (has_named or finds_strangers):
+        holders = united.holders(words)
+    for place in holders:
+        lexicon = united.parts[place]
+        if has_named and not finds_strangers and not any(lexicon.reader.with_texts.words(words)):
             continue
         floor = (best[wanted - 1][1], best[wanted - 1][2]) if 0 < wanted <= len(best) else None
         mask = None if masks is None else masks[place]
