@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import Verbs, collection_name
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 from sonicpy.errors import ConfigError
@@ -40,6 +41,8 @@ def synonyms(arguments: argparse.Namespace) -> int:
     with open_target(arguments, Purpose.CREATE if changes else Purpose.READ) as index:
         if not changes:
             rules = index.synonyms(arguments.collection)
+            if not rules:
+                remark_absent(index, arguments.collection, None)
             for line in [json.dumps(rules, ensure_ascii=False)] if arguments.json else rules:
                 print(line)
             return 0
