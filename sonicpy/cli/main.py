@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from sonicpy.cli.parser import parse
 from sonicpy.cli.passwords import remark_visible
-from sonicpy.errors import CommandError, ConfigError, InvalidArgument, SonicError, sentence_of
+from sonicpy.errors import CommandError, ConfigError, SonicError, sentence_of
 
 FAILED = 1
 WRONG_SETTINGS = 2
@@ -50,8 +50,8 @@ def main(argv: list[str] | None = None) -> int:
     except ConfigError as error:
         return _fail(error, WRONG_SETTINGS)
     except CommandError as error:
-        is_wrong = isinstance(error, InvalidArgument) or error.code.startswith(INVALID)
-        return _fail(f"{sentence_of(error)}{REMARKS.get(error.code, '')}", WRONG_SETTINGS if is_wrong else FAILED)
+        status = WRONG_SETTINGS if error.code.startswith(INVALID) else FAILED
+        return _fail(f"{sentence_of(error)}{REMARKS.get(error.code, '')}", status)
     except SonicError as error:
         return _fail(error, FAILED)
     except BrokenPipeError:

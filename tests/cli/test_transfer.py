@@ -333,7 +333,7 @@ def test_there_and_back_again(run: Run) -> None:
         assert second.words("c", "b") == first.words("c", "b")
         assert second.verify() == []
     assert {json.loads(line)["collection"] for line in run("export", "e", "--data", "d").splitlines()[1:]} == {"e"}
-    assert run("export", "c", "nobody", "--data", "d") == ""
+    assert run("export", "c", "nobody", "--data", "d", said="has no bucket 'nobody'") == ""
     run("export", "--data", "d", "-o", "no/where", status=1, said="cannot write no/where: No such file")
 
 
@@ -504,7 +504,7 @@ def test_the_verb_of_synonyms(run: Run) -> None:
     assert run("synonyms", "c", "--data", "d") == "tv => television\nny, new york\n"
     assert run("synonyms", "c", "--data", "d", "--json") == '["tv => television", "ny, new york"]\n'
     assert run("synonyms", "c", "--set", "rules.txt", "--data", "d") == "1 rules\n"
-    run("synonyms", "c", "alone", "--data", "d", status=1, said="one word alone")
+    run("synonyms", "c", "alone", "--data", "d", status=2, said="one word alone")
     run("synonyms", "c", "a, b", "--clear", "--data", "d", status=2, said="allowed is one of them")
     run("synonyms", "c", "--set", "missing", "--data", "d", status=2, said="cannot be read")
     run("synonyms", "c", "--set", "a, b", "--data", "d", status=2, said="a rule stands alone: sonicpy synonyms COLLECT")

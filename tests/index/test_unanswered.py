@@ -36,7 +36,8 @@ def test_queries_that_found_nothing() -> None:
         index.query("c", ["b", "other"], "giraffe someone@example.org www.example.org")
         found = index.stats("c", "b")["unanswered"]
         assert found == {
-            "queries": {"zebra hippo": 6, "hippo zebra": 1}, "words": {"hippo": 7, "zebra": 7},
+            "queries": {"zebra hippo": 6, "hippo zebra": 1},
+            "words": {"hippo": 7, "zebra": 7},
         }
         assert index.stats("c", "other")["unanswered"]["queries"] == {"zebra": 1}
         assert list(index.stats("c")["unanswered"]["queries"]) == ["zebra hippo", "giraffe", "hippo zebra", "zebra"]
