@@ -49,7 +49,7 @@ def synonyms(arguments: argparse.Namespace) -> int:
         given = arguments.rules if file is None else list(rule_lines(_lines(file)))
         is_added = bool(arguments.rules) or arguments.add is not None
         count = index.set_synonyms(arguments.collection, given, add=is_added)
-    print(json.dumps(count) if arguments.json else f"{count} rules")
+    print(json.dumps(count) if arguments.json else f"{count} rule{'' if count == 1 else 's'}")
     return 0
 
 

@@ -191,7 +191,7 @@ def test_the_verbs_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(secret) >= len("web.") + 160 / 6
     for scope, said in (
         ("messages", "there is a key web already"),
-        ("mess ages/*", "collection is 'mess ages'; allowed"),
+        ("a b/*", "collection is 'a b'; allowed"),
     ):
         assert main(["keys", "add", "web", "--bucket", scope, *folder]) == 2
         assert said in capsys.readouterr().err

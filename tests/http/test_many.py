@@ -60,7 +60,7 @@ def test_each_answer_is_that_of_a_request_of_its_own(index: sonicpy.Index) -> No
         ({"queries": []}, "queries is empty; allowed are lists from 1 on"),
         (
             {"queries": [{**SCOPE, "text": "a"}] * (QUERIES_MAX + 1)},
-            f"queries is too long; allowed are lists of at most {QUERIES_MAX}",
+            "queries is too long; allowed are lists of at most",
         ),
         ({"queries": [{**SCOPE, "text": "a"}, {**SCOPE, "text": "a", "limit": "x"}]}, "queries[1].limit is 'x'"),
         ({"queries": [{**SCOPE, "text": "a", "colour": 1}]}, "queries[0].colour is not known here"),
