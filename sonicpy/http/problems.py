@@ -158,6 +158,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
     sentence = SENTENCES.get(kind, "{where}: {msg}")
     given = _shown(error["input"])[:GIVEN_MAX]
     context = {"choices": "", **error.get("ctx", {})}
+    if kind == "json_invalid":
+        context["error"] = context["error"].removesuffix(" starting at")
     if kind == "string_pattern_mismatch":
         words = CHOICES.match(context["pattern"])
         context["choices"] = words[1].replace("|", ", ") if words else "texts without the character NUL"
