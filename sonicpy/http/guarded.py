@@ -10,7 +10,7 @@ from sonicpy.access.scopes import EVERYTHING, KeyScope
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.bucket_names import AnyBucket
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, sentence_of
 from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
@@ -105,7 +105,7 @@ class GuardedBackend:
             try:
                 grant.check("upsert" if upsert else "push", _named(row))
             except NotPermitted as error:
-                refused.append((place, str(error)))
+                refused.append((place, sentence_of(error)))
             else:
                 places.append(place)
         found = await self._backend.push_rows([rows[place] for place in places], upsert=upsert)

@@ -389,7 +389,8 @@ class Answers(TextReader):
             terms = self._lexer(lexicon).lex_plain(text)
             words = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART]
             unknown = [word for word, row in zip(words, lexicon.rows(words), strict=True) if row is None]
-        self.questions.note(search.collection, search.bucket, map(bytes.decode, words), map(bytes.decode, unknown))
+        bucket = "" if search.buckets else search.bucket  # of several: seen by those who see the whole collection
+        self.questions.note(search.collection, bucket, map(bytes.decode, words), map(bytes.decode, unknown))
 
     def _reading(
         self, collection: str, bucket: str, buckets: tuple[str, ...]

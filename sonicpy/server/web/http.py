@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sonicpy.config import HttpConfig
-from sonicpy.errors import CommandError, ConfigError, ShuttingDown
+from sonicpy.errors import CommandError, ConfigError, ShuttingDown, sentence_of
 from sonicpy.http import app
 from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of, tagging_of
 from sonicpy.http.over_channel import ChannelBackend
@@ -204,7 +204,7 @@ class ServerBackend:
                         change(*rows[place][:6], **tagging_of(rows[place]))
                     place += 1
             except CommandError as error:
-                refused.append((place, str(error)))
+                refused.append((place, sentence_of(error)))
                 place += 1
             await self._seal()
             await self._next_turn()

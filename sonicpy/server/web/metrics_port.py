@@ -93,6 +93,8 @@ class MetricsHandler(BaseHTTPRequestHandler):
     """One request."""
 
     server: MetricsPort
+    error_content_type = "text/plain; charset=utf-8"
+    error_message_format = "%(message)s\n"
 
     def setup(self) -> None:
         """Read from the connection within REQUEST_S."""
