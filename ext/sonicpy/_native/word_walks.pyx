@@ -85,6 +85,7 @@ cdef struct Walk:
     const uint8_t *besides  # words that begin with these bytes are left out; NULL: none are
     int besides_size
     bint begins  # words that begin as the pattern does, too
+    bint leading  # words that the pattern begins with, each with the number of its letters there
     int64_t budget  # letters that may still be looked at; below zero the walk ends
     int64_t wanted  # words that may still be collected
     bint failed  # there was no memory
@@ -305,6 +306,12 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
     """Collect words that end or go on with a letter, if they are near enough, and go on if more can be."""
     cdef int found = accepted(self, state)
     self.word[depth] = child.label
+    if self.leading:
+        if child.ends_word and state.row[0]:
+            add(self, depth + 1, lowest_bit(state.row[0]))
+        if child.goes_on and state.row[0]:
+            visit(self, child.spot, state, depth + 1, best)
+        return
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
         return
     if self.begins:
@@ -422,7 +429,7 @@ def find_words(
 
 cdef dict walk_all(
     list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
-    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem,
+    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem, bint leading=False,
 ):
     """Return the result of `find_words` with these arguments."""
     cdef Pattern read
@@ -440,6 +447,7 @@ cdef dict walk_all(
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
     walk.distance, walk.begins, walk.swaps, walk.spelled, walk.joined = distance, begins, swaps, spelled, joined
+    walk.leading = leading
     if besides:
         walk.besides, walk.besides_size = <const uint8_t *> besides, <int> len(besides)
     try:

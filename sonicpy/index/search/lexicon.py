@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from sonicpy._native.leading_words import leading_words
 from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
@@ -447,6 +448,11 @@ class Lexicon(Statistics):
         beginning = folded(word)
         found = find_words(sources, [beginning], folding(""), begins=True, most=BEGUN_MAX)
         return self.held([each for each in nearest_parts(found) if not folded(each).startswith(beginning)])
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that some letters begin with; see `Statistics`."""
+        found = leading_words(self._sources(self._graph, is_live=self.live), letters, folding(""))
+        return [(word, row, found[word]) for word, row in self.held(sorted(found))] if found else []
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that hold some letters; see `Statistics`."""

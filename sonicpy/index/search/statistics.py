@@ -133,6 +133,11 @@ class Statistics(Described):
         """Return the words that do not begin as a word does, without accents, but have a part that does."""
         ...
 
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that some letters without accents begin with, each with its row and how many of the letters
+        it is."""
+        ...
+
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that hold some letters, with their rows; of many, the HOLDING_MAX that most objects hold."""
         ...
@@ -187,6 +192,7 @@ class SummedStatistics(Statistics):
         self._begun = _distances(sketches, "begun")
         self._holding = _united(sketches, "holding")
         self._rows = _counted(sketches)
+        self._plain: list[tuple[bytes, bytes]] | None = None
         self._synonyms = _matched(sketches)
 
     @property
@@ -248,6 +254,13 @@ class SummedStatistics(Statistics):
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to have a part that begins so."""
         return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words of the sketches that some letters begin with."""
+        if self._plain is None:
+            self._plain = [(word, fold(word.decode(), "").encode()) for word in self._rows]
+        sizes = {word: len(plain.decode()) for word, plain in self._plain if plain and letters.startswith(plain)}
+        return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of the query that the sketches are of."""
