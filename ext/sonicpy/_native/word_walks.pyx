@@ -306,12 +306,6 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
     """Collect words that end or go on with a letter, if they are near enough, and go on if more can be."""
     cdef int found = accepted(self, state)
     self.word[depth] = child.label
-    if self.leading:
-        if child.ends_word and state.row[0]:
-            add(self, depth + 1, lowest_bit(state.row[0]))
-        if child.goes_on and state.row[0]:
-            visit(self, child.spot, state, depth + 1, best)
-        return
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
         return
     if self.begins:
@@ -321,8 +315,8 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
                 collect(self, child, depth, best)
                 return
             found = best
-    if child.ends_word and found <= self.distance:
-        add(self, depth + 1, found)
+    if child.ends_word and (found <= self.distance or (self.leading and state.row[0])):
+        add(self, depth + 1, lowest_bit(state.row[0]) if self.leading else found)
     if child.goes_on and leads_on(state, min(self.distance, best - 1)):
         visit(self, child.spot, state, depth + 1, best)
 

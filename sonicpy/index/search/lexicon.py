@@ -144,11 +144,6 @@ def is_too_long(reader: CachedReader, word: bytes) -> bool:
     return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
 
 
-def only_grew(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-    """Return whether nothing happened between two moments of a bucket but that words became pending."""
-    return before[0] == now[0] and before[3] == now[3]
-
-
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
 
@@ -326,10 +321,10 @@ class Lexicon(Statistics):
         return self._pending, self._pending.taken
 
     def _only_grew(self, graph: WordGraph | None, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-        """Return whether all that was known at a moment is still right, and pending words alone may add to it."""
+        """Return whether all that was known at a moment is still right: nothing happened but that words became pending."""
         if graph is None and self.reader.state.lexicon_version:  # what stands in for it is made anew
             return False
-        return only_grew(before, now)
+        return before[0] == now[0] and before[3] == now[3]
 
     def _new_sources(self, before: Mark, now: Mark) -> list[WordSource] | None:
         """Return the words that became pending between two marks, and their aliases; []: none; None: look at all."""

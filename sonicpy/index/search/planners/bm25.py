@@ -62,7 +62,7 @@ def plan_bm25(
     clauses = plan_terms(terms, families.rows, objects, enough, EXPANDED_WORDS, families.words or None)
     size = content_size(clauses, terms.flags)
     write_together(clauses, together, families.besides, objects)
-    pieces = find_pieces(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms, folds=matching is not None)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
     if families.doubtful:
         add_doubtful(clauses, families.doubtful, objects)

@@ -83,30 +83,35 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> dict[int, list[Piece]]:
+def find_pieces(
+    statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool
+) -> dict[int, list[Piece]]:
     """Return the pieces of the terms that objects hold apart, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
-    words that objects hold, with accents or without.
+    words that objects hold.
+
+    Args:
+        folds: words of objects that have accents are such words, too.
     """
     if len(terms) > TERMS_MAX + terms.flags.count(PART):
         return {}
     found: dict[int, list[Piece]] = {}
     for clause in cuttable_clauses(clauses, terms):
-        pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0)
+        pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0, folds=folds)
         if pieces:
             found[clause.term] = pieces
     return found
 
 
-def _pieces(statistics: Statistics, word: bytes, *, is_held: bool) -> list[Piece]:
+def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) -> list[Piece]:
     for pieces in () if word.isalpha() else (tokens_of(word), groups_of(word)):
         if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return [(piece,) for piece in pieces]
-    return [] if is_held else _cut(statistics, word)
+    return [] if is_held else _cut(statistics, word, folds=folds)
 
 
-def _cut(statistics: Statistics, word: bytes) -> list[Piece]:
+def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
     """Return the fewest pieces that a word consists of; of several ways, that whose shortest piece is the longest."""
     text = folded(word).decode()
     if not _may_be_cut(text):
@@ -116,7 +121,7 @@ def _cut(statistics: Statistics, word: bytes) -> list[Piece]:
     for _ in range(most):
         further: dict[str, tuple[int, list[Piece]]] = {}
         for rest, (shortest, pieces) in ways.items():
-            for size, piece in _first_pieces(statistics, text, rest):
+            for size, piece in _first_pieces(statistics, text, rest, None if folds else word.decode()):
                 least, behind = min(shortest, size), rest[size:]
                 if behind not in further or further[behind][0] < least:
                     further[behind] = least, [*pieces, piece]
@@ -126,11 +131,17 @@ def _cut(statistics: Statistics, word: bytes) -> list[Piece]:
     return []
 
 
-def _first_pieces(statistics: Statistics, text: str, rest: str) -> Iterator[tuple[int, Piece]]:
-    """Yield the pieces that the rest of a word may begin with, each with the number of its letters."""
+def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | None) -> Iterator[tuple[int, Piece]]:
+    """Yield the pieces that the rest of a word may begin with, each with the number of its letters.
+
+    Args:
+        typed: the word as typed; None: pieces may differ from it in accents.
+    """
+    start = len(text) - len(rest)
     by_size: dict[int, HeldWords] = {}
     for word, row, size in statistics.leading(rest.encode()):
-        if _may_follow(text, size, len(rest) - size):
+        is_same = typed is None or word == typed[start : start + size].encode()
+        if is_same and _may_follow(text, size, len(rest) - size):
             by_size.setdefault(size, []).append((word, row))
     for size, words in by_size.items():
         words.sort(key=lambda each: (-each[1].df, each[0]))
@@ -143,6 +154,8 @@ def _may_follow(text: str, size: int, behind: int) -> bool:
 
     One digit is a number, and one letter is a piece beside digits, and at the end of a word of Hangul.
     """
+    if size == len(text):
+        return False
     least = 1 if not text.isalpha() else PIECE_LETTERS_MIN
     if is_hangul(text):
         return size >= least or not behind
