@@ -12,6 +12,7 @@ from sonicpy._native.clauses import add_completions, bringing_clause
 from sonicpy._native.plan import Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
+from sonicpy.index.search.accents import fold
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
@@ -86,14 +87,17 @@ def _add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
-    most = edits_of_beginning(len(word.decode()))
-    if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
+    most, is_held = edits_of_beginning(len(word.decode())), clause.holders > 0
+    if is_held:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)
     whole = list(corrections(statistics, word, search.query_alternates_try, taken))
     add_expansions(clause, whole, statistics.objects)
     weight = min([clause.weight, *(_idf_of([(each.word, each.row)], statistics.objects) for each in whole)])
     taken.update(each for slot in clause.slots for each in slot.words)
     likeliest = likeliest_beginnings(statistics, word, most, taken)
+    if is_held:  # of a whole word, the last letter is seldom wrong: `tests` is no beginning of testament
+        almost = fold(word.decode(), "")[:-1]
+        likeliest = [each for each in likeliest if not fold(each[0].decode(), "").startswith(almost)]
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
         clause.slots.extend(_misspelt(held, edits, weight, statistics.objects))
