@@ -31,6 +31,9 @@ COMPLETION_SHARES = (0.9, 0.8, 0.7)
 them as a completion, comes before those that lack a word."""
 ADDRESSES_MAX = 2_000
 """Addresses that begin with the typed numbers, at most."""
+WHOLE_LETTERS_MAX = 6
+"""The last letter of a word is taken for right, if an object holds the word, and it has this number of letters or fewer: many
+words begin almost as a short one."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -87,16 +90,16 @@ def _add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
-    most, is_held = edits_of_beginning(len(word.decode())), clause.holders > 0
-    if is_held:  # a word that is held has seldom two errors, and looking for them takes long
+    most = edits_of_beginning(len(word.decode()))
+    if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)
     whole = list(corrections(statistics, word, search.query_alternates_try, taken))
     add_expansions(clause, whole, statistics.objects)
     weight = min([clause.weight, *(_idf_of([(each.word, each.row)], statistics.objects) for each in whole)])
     taken.update(each for slot in clause.slots for each in slot.words)
     likeliest = likeliest_beginnings(statistics, word, most, taken)
-    if is_held:  # of a whole word, the last letter is seldom wrong: `tests` is no beginning of testament
-        almost = fold(word.decode(), "")[:-1]
+    almost = fold(word.decode(), "")[:-1]
+    if len(almost) < WHOLE_LETTERS_MAX and statistics.held([word]):  # `tests` is no beginning of testament
         likeliest = [each for each in likeliest if not fold(each[0].decode(), "").startswith(almost)]
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
