@@ -451,3 +451,13 @@ def test_families_and_joined_words_beside_a_graph_are_those_of_an_index_that_has
             fresh._engine.lexicons.joined.clear()
             for text in asked:
                 assert kept.query("c", "b", text, lang="eng").pairs() == fresh.query("c", "b", text, lang="eng").pairs()
+
+
+def test_a_short_form_of_an_unknown_word_is_as_likely_chance(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        for number, text in enumerate(["se la vie", "I was seeing it", "the man goes home", "homme"]):
+            index.push(C, B, str(number), text, "eng")
+        assert {hit.how for hit in index.explain(C, B, "seing ", lang="eng").hits} <= {"completion", "correction"}
+        assert index.query(C, B, "l'homme ").objects == ["3"]
+        index.push(C, B, "seing", "seing", "eng")
+        assert index.query(C, B, "seing ", lang="eng").scores[1] > 3, "it is a form of a word that is held"
