@@ -74,6 +74,12 @@ def test_totals_say_how_many_hold_whole_words(index: Index) -> None:
         ("strasen", "straßenbahn"),
         ("lod", "łódź"),
         ("ελλ", "έλληνας"),
+        ("koe", "können"),
+        ("dju", "đundo"),
+        ("ایر", "ايران"),
+        ("जिं", "ज़िंदगी"),
+        ("हिं", "हिन्दी"),
+        ("हिन्", "हिंदी"),
     ],
 )
 def test_accents_are_not_needed(index: Index, typed: str, finds: str) -> None:

@@ -125,10 +125,10 @@ def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
         patterns = [each.encode() for each in _loose_spellings(loosened(text), JOINED_BEFORE[script])]
         return _spelled_among(find_words(sources, patterns, loosening()))
     two = respelled(text) if script == "LATIN" else None
-    elided = _behind_elided(text)
     found = {} if two is None else find_words(sources, [two.encode()], respelling())
-    if elided != text:
-        found |= find_words(sources, [fold(elided, "").encode()], folding(""))
+    elided = [fold(each, "").encode() for each in _elided(text)] if script == "LATIN" else []
+    if elided:
+        found |= find_words(sources, elided, folding(""))
     return _spelled_among(found)
 
 
@@ -151,9 +151,14 @@ def _loose_spellings(word: str, particles: tuple[str, ...]) -> Iterator[str]:
             yield word[len(each) :]
 
 
-def _behind_elided(text: str) -> str:
-    """Return a Latin word without an elided one before it, whatever the language."""
-    return _core(text, ELIDED_ANYWHERE) if "'" in text or not text.isascii() else text
+def _elided(text: str) -> Iterator[str]:
+    """Yield a Latin word without an elided one before it, whatever the language, or a short word behind elided ones."""
+    if "'" in text or not text.isascii():
+        behind = _core(text, ELIDED_ANYWHERE)
+        if behind != unmarked(text):
+            yield behind
+    if len(text) < BEHIND_MIN and fold(text[0], "") in ELIDES:
+        yield from (each + text for each in ELIDED_ANYWHERE)
 
 
 def joined_with(

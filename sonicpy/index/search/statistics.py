@@ -12,6 +12,7 @@ from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
+from sonicpy.index.search.begun_words import begins_so
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.synonym_matches import NO_MATCHES, Match, Matches
@@ -249,11 +250,11 @@ class SummedStatistics(Statistics):
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to begin so, but spelled otherwise."""
         begun = [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
-        return [(each, row) for each, row in begun if _is_begun(each, word)]
+        return [(each, row) for each, row in begun if begins_so(each, word)]
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to have a part that begins so."""
-        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not begins_so(each, word)]
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words of the sketches that some letters begin with."""
@@ -269,11 +270,6 @@ class SummedStatistics(Statistics):
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to hold some letters."""
         return most_held(self.held(sorted(self._holding.get(letters, []))))
-
-
-def _is_begun(word: bytes, beginning: bytes) -> bool:
-    """Return whether a word begins so, without accents."""
-    return fold(word.decode(), "").startswith(fold(beginning.decode(), ""))
 
 
 def most_held(found: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
