@@ -23,9 +23,15 @@ def parts_of(word: str) -> list[str]:
             found += [token for token, _ in piece]
     found += [_text(piece) for piece in pieces if len(piece) > 1 or _is_code(piece)]
     found += _runs(word, pieces)
+    found += [token[at:] for piece in pieces for token, _ in piece for at in _tails(token)]
     whole = word.replace(HUMP, "")
     parts = [part for part in found if _is_part(part) and part != whole]
     return list(dict.fromkeys(parts))
+
+
+def _tails(token: str) -> range:
+    """Return where the tails of a token of Hangul begin."""
+    return range(2, len(token) - 1) if re.fullmatch("[\uac00-\ud7a3]{4,}", token) else range(0)
 
 
 def kind(char: str) -> str:

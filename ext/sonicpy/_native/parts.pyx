@@ -9,7 +9,9 @@
     run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
             last piece
 
-Tokens, pieces and runs are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
+    tail    the syllables of a token of Hangul behind two others or more: nouns are often written together there
+
+Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
 not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
 article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
@@ -40,6 +42,9 @@ cdef enum:
     ADDRESS_DIGITS_MAX = 4
     ARTICLES = 6
     NON_JOINER = 0x200C
+    HANGUL_FIRST = 0xAC00
+    HANGUL_LAST = 0xD7A3
+    HANGUL_BYTES = 3  # of a syllable
 
 cdef enum Kind:  # of a character
     SIGN
@@ -223,6 +228,25 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
     for first in range(count - 1, -1, -1):
         if begins_run(word, tokens, count, first) and (tokens[first].joint == AFTER_SIGN or not is_code[first]):
             add_part(word, size, tokens, first, count, parts)
+    for first in range(count):
+        add_tails(word, size, &tokens[first], parts)
+
+
+cdef void add_tails(const uint8_t *word, Py_ssize_t size, const Token *token, Parts *parts) noexcept nogil:
+    """Add what is behind two syllables or more of a token of Hangul, if it has two or more."""
+    cdef Py_ssize_t at, least = HANGUL_BYTES * LETTERS_MIN
+    cdef int width
+    if token.end - token.begin < 2 * least or not 0xEA <= word[token.begin] <= 0xED:
+        return
+    at = token.begin
+    while at < token.end:
+        if not HANGUL_FIRST <= decode(word, at, &width) <= HANGUL_LAST:
+            return
+        at += width
+    at = token.begin + least
+    while at <= token.end - least:
+        add_span(word, size, at, token.end, parts)
+        at += HANGUL_BYTES
 
 
 cdef inline bint begins_run(const uint8_t *word, const Token *tokens, int count, int number) noexcept nogil:
@@ -275,9 +299,16 @@ cdef void add_part(
     for number in range(first, end):
         letters += tokens[number].letters
         digits += tokens[number].digits
-    if parts.count == PARTS_MAX or is_all(word, size, begin, begin + length):
-        return
-    if not (letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits)):
+    if letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits):
+        add_span(word, size, begin, begin + length, parts)
+
+
+cdef void add_span(
+    const uint8_t *word, Py_ssize_t size, Py_ssize_t begin, Py_ssize_t end, Parts *parts
+) noexcept nogil:
+    cdef Py_ssize_t length = end - begin
+    cdef int number
+    if parts.count == PARTS_MAX or is_all(word, size, begin, end):
         return
     for number in range(parts.count):
         if (
