@@ -54,7 +54,10 @@ def real_sentences(each: int) -> list[tuple[str | None, str]]:
 @pytest.mark.parametrize("with_extras", [pytest.param(True, marks=needs_extras), False], ids=["extras", "bare"])
 @pytest.mark.parametrize(
     "chosen",
-    [pytest.param(SETTINGS[name], id=name, marks=[] if name in IN_THE_GATE else [pytest.mark.full]) for name in SETTINGS],
+    [
+        pytest.param(SETTINGS[name], id=name, marks=[] if name in IN_THE_GATE else [pytest.mark.full])
+        for name in SETTINGS
+    ],
 )
 def test_pop_takes_away_what_push_of_the_same_text_stored(
     tmp_path: Path, chosen: dict[str, Any], with_extras: bool

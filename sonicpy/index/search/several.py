@@ -33,7 +33,6 @@ from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages
 from sonicpy.store.rows.named_words import is_named
 
 if TYPE_CHECKING:
-    from sonicpy.store.rows.named_words import is_named
     from sonicpy.store.views.open_cache import ReadableView
 
 Value = TypeVar("Value")
@@ -221,6 +220,11 @@ class UnitedLexicon(Statistics):
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words with a part that begins as a word does; see `Statistics`."""
         return self._of_all(part.inner(word) for part in self.parts)
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that some letters begin with; see `Statistics`."""
+        sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
+        return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of a query, by the synonyms of the collection."""

@@ -83,9 +83,7 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(
-    statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool
-) -> dict[int, list[Piece]]:
+def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool) -> dict[int, list[Piece]]:
     """Return the pieces of the terms that objects hold apart, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
