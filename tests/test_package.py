@@ -25,7 +25,7 @@ CIBUILDWHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cib
 
 WRITTEN_BY_HAND = ["benchmarks/soak/clock.c", "tests/support/disk_recorder.c"]
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(2400)]
 
 
 def run(*command: object, cwd: Path, path: Path | None = None, alone: bool = False) -> str:

@@ -30,6 +30,7 @@ from sonicpy.cluster.operator.recover import Wish, recover  # noqa: E402
 from sonicpy.cluster.operator.setup import add, drain, make  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.cluster.registry.status import status  # noqa: E402
+from sonicpy.cluster.registry.upgrade import upgrade  # noqa: E402
 from tests.cluster.clusters import check, kill, make_again, running, settle  # noqa: E402
 from tests.support.patience import WAIT_S, until
 
@@ -304,10 +305,11 @@ def test_a_folder_goes_in_and_comes_out(cluster: DevCluster, tmp_path: Path) -> 
         asked = [("books", f"b{bucket}", f"word{word}") for bucket in range(5) for word in range(0, 37, 5)]
         hits = [index.query(*one, limit=50) for one in asked]
         hits_of_name = list(index.query("names", "b", "naive 東京"))
+    upgrade(cluster.addresses)
     status_code, output, error = run_here(
         ["cluster", "import", str(tmp_path / "one"), "--cluster", cluster.addresses], tmp_path
     )
-    assert (status_code, error) == (0, "")
+    assert (status_code, error) == (0, ""), error
     count = sum(map(len, wanted.values()))
     assert f"{count} objects imported" in output
     assert transfer.import_folder(cluster.addresses, tmp_path / "saved", Config(), print) == count  # changes nothing
@@ -327,6 +329,7 @@ def test_a_folder_goes_in_and_comes_out(cluster: DevCluster, tmp_path: Path) -> 
     settle(cluster)
     cluster.stop()
     with running(DevCluster(tmp_path / "bigger", partitions=7, copies=2, logs=2)) as bigger:
+        upgrade(bigger.addresses)
         assert transfer.restore(bigger.addresses, tmp_path / "whole", Config(), print) == count
         settle(bigger)
         bigger.stop()

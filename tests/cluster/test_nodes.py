@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy.channel.commands import Query
 from sonicpy.errors import ConfigError
 from tests.cluster.judge import Channel
 from tests.processes import environment
@@ -248,7 +249,7 @@ def refusal_of(monitor: str) -> str:
 def test_nodes_answer_each_other_on_connections_of_their_own(cluster: DevCluster, ports: list[int]) -> None:
     assert talk(ports[0], "ingest", 'PUSH peers b o1 "red apple"') == ["OK"]
     partition = partition_of("peers", "b", cluster.layout.partitions)
-    question = pack_question(partition, Question("Query", ("peers", "b", "apple", 10, 0, None)))
+    question = pack_question(partition, Question("Query", tuple(Query("peers", "b", "apple", 10, 0, None))))
 
     async def ask(node: str) -> bytes:
         connection = await connect(cluster.addresses, "test")
