@@ -47,6 +47,7 @@ if spec is None:
     sys.exit()
 
 sys.stdout = sys.stderr = open(os.devnull, "w")
+threading.excepthook = lambda _: None  # Python aborts a program that ends while a daemon thread writes to a stream
 folder, kind, way, threads, seconds, seed = spec
 noted = os.open(folder + ".noted", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 opened = sonicpy.keyvalue.open(folder) if kind == "keyvalue" else sonicpy.open(folder, read_only=kind == "read_only")

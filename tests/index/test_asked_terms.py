@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sonicpy
-from sonicpy.cluster.node.places import Places
-from sonicpy.cluster.node.spread import Spread
-from sonicpy.cluster.registry.partitions import part_of
-from sonicpy.cluster.registry.registry import Layout
-from sonicpy.config import Config
-from sonicpy.index.recorder import Recorder
-from sonicpy.index.search.web_syntax import MANY_MAX
-from tests.index.test_spread import Part
-from tests.reference.boolean import Item, answering, near, typed
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+import sonicpy  # noqa: E402
+from sonicpy.cluster.node.places import Places  # noqa: E402
+from sonicpy.cluster.node.spread import Spread  # noqa: E402
+from sonicpy.cluster.registry.partitions import part_of  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.config import Config  # noqa: E402
+from sonicpy.index.recorder import Recorder  # noqa: E402
+from sonicpy.index.search.web_syntax import MANY_MAX  # noqa: E402
+from tests.index.test_spread import Part  # noqa: E402
+from tests.reference.boolean import Item, answering, near, typed  # noqa: E402
 from tests.support.surfaces import PartsDesk
-from tests.test_options_everywhere import command, of_reply
+from tests.test_options_everywhere import command, of_reply  # noqa: E402
 
 C, B = "c", "b"
 WORDS = ("alba", "albo", "brid", "brin", "colt", "corm", "dusk", "dune", "fjel", "grok")

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
-import sonicpy
-from sonicpy.channel.commands import CountFacets, Query
-from sonicpy.cluster.node.places import Places
-from sonicpy.cluster.node.spread import Spread
-from sonicpy.cluster.registry.partitions import part_of
-from sonicpy.cluster.registry.registry import Layout
-from sonicpy.config import Config
-from sonicpy.index.recorder import Recorder
-from sonicpy.search import asked, facets_asked
-from tests.index.test_spread import Part
-from tests.support.surfaces import PartsDesk
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+import sonicpy  # noqa: E402
+from sonicpy.channel.commands import CountFacets, Query  # noqa: E402
+from sonicpy.cluster.node.places import Places  # noqa: E402
+from sonicpy.cluster.node.spread import Spread  # noqa: E402
+from sonicpy.cluster.registry.partitions import part_of  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.config import Config  # noqa: E402
+from sonicpy.index.recorder import Recorder  # noqa: E402
+from sonicpy.search import asked, facets_asked  # noqa: E402
+from tests.index.test_spread import Part  # noqa: E402
+from tests.support.surfaces import PartsDesk  # noqa: E402
 
 WORDS, TAGS, NAMES = ["alpha", "bravo", "delta"], ["size:s", "size:m", "red"], ["title", "body"]
 SCOPE = ("c", "b")

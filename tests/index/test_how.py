@@ -136,6 +136,7 @@ def test_the_ranking_of_sonic_does_not_offer_them() -> None:
 
 
 def test_http_says_it_only_where_it_was_asked() -> None:
+    pytest.importorskip("httpx2", reason="needs httpx2")
     testclient = pytest.importorskip("starlette.testclient", reason="needs the extra [http]")
     app = pytest.importorskip("sonicpy.http").app
     with sonicpy.open(":memory:") as opened:

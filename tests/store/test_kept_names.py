@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("rjieba", reason="needs the extra [zh]: the stores were made with it")
+
 import sonicpy
 from sonicpy.config import Config
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
