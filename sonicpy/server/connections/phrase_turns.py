@@ -62,7 +62,7 @@ class PhraseTurns:
         self._one = asyncio.Lock()
 
     async def answer(self, index: "Index", ask: Callable[[Any], Told]) -> Told:
-        """Return what `ask` returns of an index.
+        """Return the result of `ask`, of one moment of an index.
 
         Args:
             ask: takes the methods of the index that answer; it is called again after it came to more objects.
