@@ -20,7 +20,7 @@ from sonicpy.index.search.parts import NamedObject, Part, find_by_plan
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_by_age, place_of, sorted_rows
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
-from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows
+from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows, groups_shown
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 from sonicpy.index.search.suggest_passing import count_passing
 from sonicpy.search import FacetSearch, Search
@@ -155,7 +155,7 @@ class SpreadParts(Answers):
 
     def spread_scored(
         self, search: Sequence[Any], plan: Sequence[Any], wanted: int, highest: int | None
-    ) -> tuple[list[NamedObject], int | None, list[list[int]] | None, list[int | None] | None, str | None]:
+    ) -> tuple[Any, ...]:
         """Return the best objects of this part by score, with each option that scores have.
 
         Args:
@@ -165,13 +165,13 @@ class SpreadParts(Answers):
 
         Returns:
             The objects, the number of all, the numbers of the words of the plan that each holds, the likeness of the
-            first ones to a vector, and the reason why it is refused (None: it is not).
+            first ones to a vector, the groups of each, and the reason why the vector is refused (None: it is not).
         """
         asked = Search(*search)
         likenesses: list[int | None] | None = None
         with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
             if lexicon is None:
-                return [], 0 if asked.total else None, [], [], None
+                return [], 0 if asked.total else None, [], [], [], None
             if asked.boost is None:
                 part = self._found(lexicon, plan, wanted, asked.filter, total=asked.total)
             else:
@@ -180,9 +180,11 @@ class SpreadParts(Answers):
             if asked.vector is not None:
                 sums = sums_of(lexicon.reader, asked.vector, iids[: asked.depth])
                 if isinstance(sums, str):
-                    return [], None, [], [], sums
+                    return [], None, [], [], [], sums
                 likenesses = list(sums)
-            return part.rows(), part.total, part.held(iids, WORDS_SHOWN) if asked.how else None, likenesses, None
+            held = part.held(iids, WORDS_SHOWN) if asked.how else None
+            groups = None if asked.group is None else groups_shown(lexicon.reader, asked.group, iids)
+            return part.rows(), part.total, held, likenesses, groups, None
 
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool

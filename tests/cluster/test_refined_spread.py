@@ -129,9 +129,26 @@ def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
     items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[4:]
     hits = one.query(*SCOPE, "alpha", group="time", how=True, limit=200)
     assert sorted(items) == sorted(f"{hit.object}:{pack_held(hit.how or ())}" for hit in hits)
-    for options in ({"after": "o1"}, {"vector": [1.0] * 64}, {"sort": "newest", "after": "o1", "group": "size:"}):
+    for options in ({"after": "o1"}, {"sort": "newest", "after": "o1", "group": "size:"}):
         with pytest.raises(InvalidArgument):
             grouped(spread, "alpha", **{"group": "time", **options})
+
+
+def check_meant_groups(one: Part, spread: Spread, options: dict[str, Any]) -> None:
+    text = "alpha brav "
+    hits = one.query(*SCOPE, text, total=True, limit=1000, how=True, **options)
+    rows, total = grouped(spread, text, limit=1000, **options)
+    keys = [str(key) for _, key in rows]
+    assert sorted(map(str, hits.groups or ())) == sorted(keys) and total == hits.total
+    if options["depth"] < 1000:  # which of equal objects are the first ones differs
+        return
+    assert {*rows} == {*zip(hits.objects, hits.groups or (), strict=True)}, options
+    command = Query(*asked("QUERY", *SCOPE, text, {**options, "how": True, "limit": 5, "offset": 2}))
+    reply = asyncio.run(spread.execute(command._replace(scores=True))).decode()
+    found = [item.split(":") for item in reply.splitlines()[1].split()[4:]]
+    assert [float(each[1]) for each in found] == pytest.approx((hits.scores or [])[2:7], abs=1e-5)
+    held = {hit.object: pack_held(hit.how or ()) for hit in hits}
+    assert all(each[2] == held[each[0]] for each in found)
 
 
 def test_options_of_scores_go_together(tmp_path: Path) -> None:
@@ -141,7 +158,10 @@ def test_options_of_scores_go_together(tmp_path: Path) -> None:
         for number in range(90):
             text = " ".join(chance.sample(["alpha", "bravo", "delta", "echo"], chance.randint(1, 3)))
             vector = [chance.choice((-1.0, 1.0)) for _ in range(16)] if chance.random() < 0.8 else None
-            values, tags = {"price": number % 23, "time": number * 997 % 101}, ["red"] if number % 2 else ["blue"]
+            values, tags = (
+                {"price": number % 23, "time": number * 997 % 101},
+                [f"size:{number % 4}", "red" if number % 2 else "blue"],
+            )
             for index in (one, parts[part_of(f"o{number}", PARTS)]):
                 index.push(*SCOPE, f"o{number}", text, "none", vector=vector, tags=tags, values=values)
         places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=(("c", PARTS),))), Recorder(Config())
@@ -164,6 +184,10 @@ def test_options_of_scores_go_together(tmp_path: Path) -> None:
                         assert float(score) == pytest.approx(expected[name][0], abs=1e-5), (options, name)
                         assert how == [each for each in expected[name][1:] if each is not None]
                     assert len(items) == len(expected)
+                for group in ("price", "size:", "*", "absent"):
+                    for depth in (0, 20, 1000):
+                        shared = {"boost": boost, "filter": filter, "depth": depth, "vector": vector, "group": group}
+                        check_meant_groups(one, spread, shared)
         with pytest.raises(InvalidArgument, match="it has 32 numbers"):
             asyncio.run(spread.execute(Query(*asked("QUERY", *SCOPE, "alpha", {"vector": [1.0] * 32, "how": True}))))
 

@@ -247,7 +247,7 @@ class Spread:
                 raise refused_vector(refusal)
         most = 1.0 if command.boost is None else parse_boost(command.boost).most
         if command.vector is not None:
-            found = [MeantRows(rows, sums, total) for rows, total, _, sums, _ in answers]
+            found = [MeantRows(rows, sums, total) for rows, total, _, sums, *_ in answers]
             names, scores, total = merge_meant(found, plan, command, most)
         else:
             parts = [RemotePart(rows, total) for rows, total, *_ in answers]
