@@ -85,7 +85,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     )  # fmt: skip
 
 
-class Best(NamedTuple):
+class BestOfGroup(NamedTuple):
     """The best object of a group.
 
     Attributes:
@@ -115,7 +115,7 @@ async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned
     scores = Page([], by_words, planned.plan.ceiling * _most(command), None).scores
     for row, score, key, words in zip(page.rows, scores, page.keys, page.hows or [[]] * len(scores), strict=True):
         if key not in seen if key is not None else row[0] not in names:
-            best.append(Best(row[0], score, key, words))
+            best.append(BestOfGroup(row[0], score, key, words))
     best = best[command.offset : end]
     hows = list(map(planned.how().of, (each.words for each in best))) if command.how else None
     return replies.hits(
@@ -127,7 +127,7 @@ async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned
 
 def _first_groups(
     answers: Sequence[Sequence[Any]], search: Search, planned: Planned
-) -> tuple[list[Best], set[GroupKey], set[str]]:
+) -> tuple[list[BestOfGroup], set[GroupKey], set[str]]:
     """Return the best objects of the groups among the first objects of all parts, these groups, and the objects."""
     for *_, refusal in answers:
         if refusal is not None:
@@ -139,11 +139,11 @@ def _first_groups(
         for rows, _, held, _, groups, _ in answers
         for row, keys, words in zip(rows, groups, held or [()] * len(rows), strict=True)
     }
-    best: list[Best] = []
+    best: list[BestOfGroup] = []
     seen = set[GroupKey]()
     for name, score in zip(names, scores, strict=True):
         keys, words = of_object[name]
-        best += [Best(name, score, key, words) for key in keys or [None] if key is None or key not in seen]
+        best += [BestOfGroup(name, score, key, words) for key in keys or [None] if key is None or key not in seen]
         seen.update(keys)
     return best, seen, set(names)
 
