@@ -71,8 +71,8 @@ def asks(index: sonicpy.Index, things: list[Thing], chance: random.Random, quest
         sort = chance.choice([None, None, "price", "-time", "newest"])
         signs = chance.choice(["", "", f"-{chance.choice(WORDS)}", f"-{chance.choice(WORDS)} {text}"])
         query = Query(
-            "c", "b", signs or chance.choice([text, " "]), 100, 0, None, total=True, whole=True, scores=True, filter=filter,
-            sort=sort, boost=chance.choice([None, "price"]) if sort is None else None,
+            "c", "b", signs or chance.choice([text, " "]), 100, 0, None, total=True, whole=True, scores=True,
+            filter=filter, sort=sort, boost=chance.choice([None, "price"]) if sort is None else None,
             complete=chance.random() < 0.5, how=chance.random() < 0.3, syntax="web" if signs else "plain",
         )  # fmt: skip
         total, whole, *items = ask(kinds, index, query)
