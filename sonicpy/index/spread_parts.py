@@ -20,7 +20,7 @@ from sonicpy.index.search.parts import NamedObject, Part, find_by_plan
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_by_age, place_of, sorted_rows
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
-from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows
+from sonicpy.index.search.spread_groups import NO_ROWS, GroupRows, group_rows, groups_shown
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 from sonicpy.index.search.suggest_passing import count_passing
 from sonicpy.search import FacetSearch, Search
@@ -153,6 +153,39 @@ class SpreadParts(Answers):
                 return [], [], None, sums
             return part.rows(), list(sums), part.total, None
 
+    def spread_scored(
+        self, search: Sequence[Any], plan: Sequence[Any], wanted: int, highest: int | None
+    ) -> tuple[Any, ...]:
+        """Return the best objects of this part by score, with each option that scores have.
+
+        Args:
+            search: the fields of a Search.
+            wanted: number of objects.
+            highest: the highest value of all parts that raises scores; None: that of this part.
+
+        Returns:
+            The objects, the number of all, the numbers of the words of the plan that each holds, the likeness of the
+            first ones to a vector, the groups of each, and the reason why the vector is refused (None: it is not).
+        """
+        asked = Search(*search)
+        likenesses: list[int | None] | None = None
+        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if asked.total else None, [], [], [], None
+            if asked.boost is None:
+                part = self._found(lexicon, plan, wanted, asked.filter, total=asked.total)
+            else:
+                part = self._boosted(lexicon, plan, wanted, asked.filter, asked.boost, highest, total=asked.total)
+            iids = [iid for iid, _, _ in part.found]
+            if asked.vector is not None:
+                sums = sums_of(lexicon.reader, asked.vector, iids[: asked.depth])
+                if isinstance(sums, str):
+                    return [], None, [], [], [], sums
+                likenesses = list(sums)
+            held = part.held(iids, WORDS_SHOWN) if asked.how else None
+            groups = None if asked.group is None else groups_shown(lexicon.reader, asked.group, iids)
+            return part.rows(), part.total, held, likenesses, groups, None
+
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
     ) -> tuple[list[NamedObject], int | None]:
@@ -188,11 +221,11 @@ class SpreadParts(Answers):
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str | None, boost: str
     ) -> tuple[list[NamedObject], int | None]:
         """Return the best objects by score times factor, as `spread_find` does."""
-        return self._boosted((collection, bucket), plan, limit, filter, boost, None, total=total)
+        return self.spread_aged(collection, bucket, plan, limit, total, filter, boost, None)
 
     def _boosted(
         self,
-        scope: tuple[str, str],
+        lexicon: Lexicon,
         plan: Sequence[Any],
         limit: int,
         filter: str | None,
@@ -200,17 +233,12 @@ class SpreadParts(Answers):
         highest: int | None,
         *,
         total: bool,
-    ) -> tuple[list[NamedObject], int | None]:
-        with self._engine.read_words(*scope) as lexicon:
-            if lexicon is None:
-                return [], 0 if total else None
-            window, condition = self._config.store.kv.retain_word_objects, condition_of(filter)
-            mask = None if condition is None else mask_of(lexicon.reader, condition)
-            found = boosted(
-                of_plain(plan), lexicon.reader, window, parse_boost(boost), limit, mask=mask, total=total,
-                highest=highest,
-            )  # fmt: skip
-            return found.rows(), found.total
+    ) -> Part:
+        window, condition = self._config.store.kv.retain_word_objects, condition_of(filter)
+        mask = None if condition is None else mask_of(lexicon.reader, condition)
+        return boosted(
+            of_plain(plan), lexicon.reader, window, parse_boost(boost), limit, mask=mask, total=total, highest=highest
+        )
 
     def spread_highest(self, collection: str, bucket: str, boost: str) -> int | None:
         """Return the highest value of this part that raises scores; None: there is none."""
@@ -229,7 +257,11 @@ class SpreadParts(Answers):
         highest: int | None,
     ) -> tuple[list[NamedObject], int | None]:
         """Return the result of `spread_boosted`, with ages from the highest value of all parts on."""
-        return self._boosted((collection, bucket), plan, limit, filter, boost, highest, total=total)
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if total else None
+            found = self._boosted(lexicon, plan, limit, filter, boost, highest, total=total)
+            return found.rows(), found.total
 
     def spread_sorted(
         self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None

@@ -69,10 +69,11 @@ def asks(index: sonicpy.Index, things: list[Thing], chance: random.Random, quest
         words: set[str] = set().union(*(thing.words for thing in seen))
         text = " ".join(chance.sample([*WORDS, "onlyak", "rivr", "ma", "onl"], chance.randint(1, 2)))
         sort = chance.choice([None, None, "price", "-time", "newest"])
+        signs = chance.choice(["", "", f"-{chance.choice(WORDS)}", f"-{chance.choice(WORDS)} {text}"])
         query = Query(
-            "c", "b", chance.choice([text, " "]), 100, 0, None, total=True, whole=True, scores=True, filter=filter,
-            sort=sort, boost=chance.choice([None, "price"]) if sort is None else None,
-            complete=chance.random() < 0.5, how=chance.random() < 0.3,
+            "c", "b", signs or chance.choice([text, " "]), 100, 0, None, total=True, whole=True, scores=True,
+            filter=filter, sort=sort, boost=chance.choice([None, "price"]) if sort is None else None,
+            complete=chance.random() < 0.5, how=chance.random() < 0.3, syntax="web" if signs else "plain",
         )  # fmt: skip
         total, whole, *items = ask(kinds, index, query)
         items = items[query.how :]

@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import pack_held
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.cluster.registry.registry import Layout
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
@@ -127,9 +129,67 @@ def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
     items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[4:]
     hits = one.query(*SCOPE, "alpha", group="time", how=True, limit=200)
     assert sorted(items) == sorted(f"{hit.object}:{pack_held(hit.how or ())}" for hit in hits)
-    for options in ({"after": "o1"}, {"vector": [1.0] * 64}, {"sort": "newest", "after": "o1", "group": "size:"}):
+    for options in ({"after": "o1"}, {"sort": "newest", "after": "o1", "group": "size:"}):
         with pytest.raises(InvalidArgument):
             grouped(spread, "alpha", **{"group": "time", **options})
+
+
+def check_meant_groups(one: Part, spread: Spread, options: dict[str, Any]) -> None:
+    text = "alpha brav "
+    hits = one.query(*SCOPE, text, total=True, limit=1000, how=True, **options)
+    rows, total = grouped(spread, text, limit=1000, **options)
+    keys = [str(key) for _, key in rows]
+    assert sorted(map(str, hits.groups or ())) == sorted(keys) and total == hits.total
+    if options["depth"] < 1000:  # which of equal objects are the first ones differs
+        return
+    assert {*rows} == {*zip(hits.objects, hits.groups or (), strict=True)}, options
+    command = Query(*asked("QUERY", *SCOPE, text, {**options, "how": True, "limit": 5, "offset": 2}))
+    reply = asyncio.run(spread.execute(command._replace(scores=True))).decode()
+    found = [item.split(":") for item in reply.splitlines()[1].split()[4:]]
+    assert [float(each[1]) for each in found] == pytest.approx((hits.scores or [])[2:7], abs=1e-5)
+    held = {hit.object: pack_held(hit.how or ()) for hit in hits}
+    assert all(each[2] == held[each[0]] for each in found)
+
+
+def test_options_of_scores_go_together(tmp_path: Path) -> None:
+    chance = random.Random(4)
+    with ExitStack() as opened:
+        one, *parts = (opened.enter_context(Part(tmp_path / f"{number}")) for number in range(PARTS + 1))
+        for number in range(90):
+            text = " ".join(chance.sample(["alpha", "bravo", "delta", "echo"], chance.randint(1, 3)))
+            vector = [chance.choice((-1.0, 1.0)) for _ in range(16)] if chance.random() < 0.8 else None
+            values, tags = (
+                {"price": number % 23, "time": number * 997 % 101},
+                [f"size:{number % 4}", "red" if number % 2 else "blue"],
+            )
+            for index in (one, parts[part_of(f"o{number}", PARTS)]):
+                index.push(*SCOPE, f"o{number}", text, "none", vector=vector, tags=tags, values=values)
+        places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=(("c", PARTS),))), Recorder(Config())
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for boost in (None, "price", "time 9s"):
+            for filter in (None, "red"):
+                vector = [chance.randint(-9, 9) for _ in range(16)]
+                for given in ({"vector": vector}, {"vector": vector, "how": True}, {"how": True}):
+                    options: dict[str, Any] = {"boost": boost, "filter": filter, "depth": 1000, "limit": 1000, **given}
+                    hits = one.query(*SCOPE, "alpha brav ", total=True, **options)
+                    expected = {hit.object: (hit.score, pack_held(hit.how or ()) if hit.how else None) for hit in hits}
+                    command = Query(*asked("QUERY", *SCOPE, "alpha brav ", {**options, "total": True}))
+                    reply = asyncio.run(spread.execute(command._replace(scores=True))).decode()
+                    total, *items = reply.splitlines()[1].split()[3:]
+                    assert int(total) == hits.total
+                    if "how" in given:
+                        assert items.pop(0) == ("-" if hits.corrected is None else hits.corrected.replace(" ", "+"))
+                    for item in items:
+                        name, score, *how = item.split(":", 2)
+                        assert float(score) == pytest.approx(expected[name][0], abs=1e-5), (options, name)
+                        assert how == [each for each in expected[name][1:] if each is not None]
+                    assert len(items) == len(expected)
+                for group in ("price", "size:", "*", "absent"):
+                    for depth in (0, 20, 1000):
+                        shared = {"boost": boost, "filter": filter, "depth": depth, "vector": vector, "group": group}
+                        check_meant_groups(one, spread, shared)
+        with pytest.raises(InvalidArgument, match="it has 32 numbers"):
+            asyncio.run(spread.execute(Query(*asked("QUERY", *SCOPE, "alpha", {"vector": [1.0] * 32, "how": True}))))
 
 
 @pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])

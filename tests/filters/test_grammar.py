@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sonicpy import InvalidArgument
 from sonicpy.filters.conditions import All, Among, Condition, HasTag, Not, Range, Within
 from sonicpy.filters.conditions import Any as AnyOf
-from sonicpy.filters.grammar import filter_text, parse
+from sonicpy.filters.grammar import brief, filter_text, parse
 from sonicpy.filters.sorting import Boost, Facet, Sort, facets_texts, parse_boost, parse_of, parse_ranges, parse_sort
 from tests.reference import filters as twin
 from tests.support.examples import examples
@@ -140,6 +140,46 @@ PARTS = st.sampled_from(
 )
 
 
+CLAUSES = [
+    *(
+        "red",
+        "size:xl",
+        "price",
+        "tag",
+        "NOT",
+        "AND",
+        "IN",
+        " ",
+        "  ",
+        "\t",
+        "<",
+        ">=",
+        "!=",
+        "=",
+        "5",
+        "-7",
+        "007",
+        "5.5",
+    ),
+    *(
+        " AND ",
+        " AND ",
+        " OR ",
+        "(",
+        "a-b",
+        "x--5",
+        "é",
+        "_a",
+        "9" * 18,
+        "9" * 19,
+        "price < 5",
+        "time >= -3",
+        "/a",
+        "a:b",
+    ),
+]
+
+
 @given(st.text(max_size=50) | st.lists(PARTS, max_size=60).map(" ".join))
 @settings(max_examples=examples(300), deadline=None)
 def test_any_text_ends_in_conditions_or_a_sentence(text: str) -> None:
@@ -150,6 +190,33 @@ def test_any_text_ends_in_conditions_or_a_sentence(text: str) -> None:
         except InvalidArgument as error:
             assert str(error) and "\n" not in str(error) and str(error).isprintable()
     assert time.process_time() - began < 1
+
+
+@given(st.lists(st.sampled_from(CLAUSES), min_size=1, max_size=9).map(lambda parts: "".join(parts)))
+def test_a_brief_filter_is_read_as_a_long_one(text: str) -> None:
+    found = brief(text)
+    if found is not None:
+        assert found == parse(f"({text})"), "brackets lead through the whole grammar"
+
+
+def test_brief_filters_are_those_of_tags_and_comparisons() -> None:
+    for text in ("red", " red AND size:xl ", "price<5", "price >= -3 AND red AND time != 7", "_a = 007"):
+        assert brief(text) is not None, text
+    for text in (
+        "",
+        "NOT red",
+        "a OR b",
+        "price < 5.5",
+        "tag = x",
+        "HAS price",
+        "a AND",
+        "(a)",
+        '"a"',
+        "é",
+        "9a",
+        "a:b < 5",
+    ):
+        assert brief(text) is None, text
 
 
 @given(st.integers(0, 2**32))

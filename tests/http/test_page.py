@@ -444,3 +444,43 @@ def test_tags_filter_by_a_click(seen: Seen, server: str) -> None:
     page.locator("#filter").fill("size:0 OR size:2")
     page.keyboard.press("Enter")
     page.locator("#took").get_by_text("133 objects").wait_for()
+
+
+def test_only_the_best_of_each_group(seen: Seen, server: str) -> None:
+    page = seen.page
+    page.goto(f"{server}?collection=many&bucket=numbered&text=common")
+    seen.log_in()
+    page.locator("#filters > summary").click()
+    page.locator("#group").fill("size:")
+    page.keyboard.press("Enter")
+    page.locator("#took").get_by_text("3 groups").wait_for()
+    assert sorted(page.locator("#hits .group").all_inner_texts()) == ["size:0", "size:1", "size:2"]
+    assert "group=size%3A" in page.url
+    page.get_by_text("The same request elsewhere").click()
+    page.get_by_role("tab", name="Shell").click()
+    assert "--group 'size:'" in page.locator("#request-shown").inner_text()
+
+
+def test_synonyms_are_changed_on_the_page(seen: Seen, server: str) -> None:
+    page = seen.page
+    page.goto(f"{server}?view=contents&collection=messages")
+    seen.log_in()
+    page.get_by_label("Synonyms").fill("climate, weather\n\ntown => nantes")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("2 saved").wait_for()
+    page.reload()
+    seen.log_in()
+    page.locator("#synonyms").wait_for()
+    assert page.get_by_label("Synonyms").input_value() == "climate, weather\ntown => nantes"
+    page.goto(f"{server}?collection=messages&bucket=default&text=climate")
+    seen.log_in()
+    page.locator("#took").get_by_text("3 objects").wait_for()
+    page.goto(f"{server}?view=contents&collection=messages")
+    seen.log_in()
+    page.get_by_label("Synonyms").fill("one word alone")
+    page.get_by_role("button", name="Save").click()
+    page.locator("#message").get_by_text("one word alone").wait_for()
+    seen.faults[:] = [fault for fault in seen.faults if "422" not in fault and "400" not in fault]
+    page.get_by_label("Synonyms").fill("")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("0 saved").wait_for()

@@ -114,7 +114,15 @@ def test_named_texts_in_parts(tmp_path: Path) -> None:
                 asked_of: Any = {"syntax": "web", "complete": False, "limit": 100}
                 found = spread.execute(Query(*asked("QUERY", *SCOPE, f"{name}:{word}", asked_of)))
                 names = asyncio.run(found).decode().splitlines()[1].split()[3:]
-                assert sorted(names) == sorted(one for one, texts, *_ in things if word in texts[name].split())
+                holding = {one for one, texts, *_ in things if word in texts[name].split()}
+                assert sorted(names) == sorted(holding)
+                refused = WORDS[0] if word != WORDS[0] else WORDS[1]
+                found = spread.execute(Query(*asked("QUERY", *SCOPE, f"-{refused} {name}:{word}", asked_of)))
+                names = asyncio.run(found).decode().splitlines()[1].split()[3:]
+                without = {
+                    one for one, texts, *_ in things if not any(refused in one.split() for one in texts.values())
+                }
+                assert sorted(names) == sorted(holding & without)
 
 
 @pytest.mark.parametrize("text", ["engine", ""])

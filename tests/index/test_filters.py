@@ -3,6 +3,7 @@
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -307,3 +308,31 @@ def test_a_commit_is_seen_by_the_next_query(tmp_path: Path) -> None:
                 for _ in range(2):
                     found = index.query("c", "b", "", filter="NOT red", sort=sort, limit=100, total=True)
                     assert (list(found), found.total) == (expected, len(passing))
+
+
+def test_refused_words_alone_obey_filters_orders_and_facets() -> None:
+    with sonicpy.open(":memory:") as index:
+        with index.batch():
+            for number in range(4_500):  # more than a window
+                word, tags = ("alpha" if number % 3 else "beta"), (["blue"] if number % 7 else ["red"])
+                for bucket in ("b", f"x{number % 2}")[: 2 if number < 900 else 1]:
+                    index.push(
+                        "c", bucket, f"o{number}", word, "none", tags=tags, values={"price": number * 7919 % 4_500}
+                    )
+        passing = [number for number in range(4_500) if number % 3 == 0 and number % 7 == 0]
+        asked: dict[str, Any] = {"syntax": "web", "filter": "red", "total": True, "limit": 20}
+        for text in ("-alpha", "-alpha -gamma"):
+            for buckets, among in (("b", passing), (["x0", "x1"], [number for number in passing if number < 900])):
+                newest = [f"o{number}" for number in reversed(among)]
+                cheapest = [f"o{number}" for number in sorted(among, key=lambda number: number * 7919 % 4_500)]
+                found = index.query("c", buckets, text, **asked)
+                assert set(found) <= set(newest) and found.total == len(among)
+                assert index.query("c", buckets, text, sort="price", **asked) == cheapest[:20]
+                grouped = index.query("c", buckets, text, group="price", **asked)
+                assert set(grouped) <= set(newest) and grouped.total == len(among)
+                counted = index.facets("c", buckets, text, syntax="web", filter="red", of="*")
+                assert counted.to_dict() == {"total": len(among), "tags": {"": {"red": len(among)}}, "ranges": {}}
+                assert index.explain("c", buckets, text, syntax="web", filter="red").total == len(among)
+            newest = [f"o{number}" for number in reversed(passing)]
+            assert index.query("c", "b", text, **asked) == newest[:20]
+        assert index.query("c", "b", "-gamma", syntax="web", filter="red", total=True).total == len(range(0, 4_500, 7))

@@ -8,7 +8,8 @@ import pytest
 
 import sonicpy
 from sonicpy.errors import InvalidArgument
-from sonicpy.index.search.similar import TERMS_MAX
+from sonicpy.index.search.planners.bm25 import SHARE_EXPONENT_MAX, SHARE_STRENGTH
+from sonicpy.index.search.similar import BRINGING_MAX, TERMS_MAX
 
 WORDS = [f"{first}{second}o{third}" for first in "bdfg" for second in "aeiu" for third in "klmnprst"]
 
@@ -41,7 +42,7 @@ def rarest(texts: dict[str, list[str]], name: str) -> list[str]:
 
 
 def test_against_queries(bucket: sonicpy.Bucket, texts: dict[str, list[str]]) -> None:
-    for name in list(texts)[::7]:
+    for name in [name for name, words in texts.items() if len(set(words)) <= BRINGING_MAX][::7]:
         text = " ".join(rarest(texts, name)) + " "
         asked = bucket.query(text, limit=300, lang="none", stem=False).pairs()
         wanted = {one: score % 1 for one, score in asked if one != name and score is not None}
@@ -50,6 +51,32 @@ def test_against_queries(bucket: sonicpy.Bucket, texts: dict[str, list[str]]) ->
         assert found.scores == sorted(found.scores or [], reverse=True)
         for one, score in found.pairs():
             assert score is not None and score % 1 == pytest.approx(wanted[one], rel=1e-9), name
+
+
+def test_words_behind_the_first_only_add_to_the_score() -> None:
+    chance = random.Random(2)
+    texts = {f"o{number}": chance.sample(WORDS, chance.choice((2, 4, 9, 20, 60))) for number in range(150)}
+    held = Counter(word for words in texts.values() for word in words)
+    weights = {word: log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in held.items()}
+    found = sonicpy.open(":memory:", {"search": {"query_alternates_try": 0}}).bucket("c", "b")
+    found.push_many((name, " ".join(words), "none") for name, words in texts.items())
+    checked = 0
+    for name in [name for name, words in texts.items() if len(words) > BRINGING_MAX][::5]:
+        words = rarest(texts, name)
+        first, exponent = words[:BRINGING_MAX], min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / len(words))
+        asked = dict(found.query(" ".join(words) + " ", limit=300, lang="none", stem=False).pairs())
+        like = {one for one in texts if one != name and {*first} & {*texts[one]}}
+        answer = found.similar(name, limit=300)
+        assert {*answer} == like
+        for one, score in answer.pairs():
+            shares = [
+                sum(weights[word] for word in some if word in texts[one]) / sum(weights[word] for word in some)
+                for some in (first, words)
+            ]
+            wanted = (asked[one] or 0.0) % 1 * (shares[0] / shares[1]) ** exponent
+            assert (score or 0.0) % 1 == pytest.approx(wanted, rel=1e-9)
+            checked += 1
+    assert checked > 300
 
 
 def test_pages(bucket: sonicpy.Bucket) -> None:

@@ -126,7 +126,7 @@ def test_with_other_options(server: Server) -> None:
     with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
         for number, bucket in enumerate(("t1", "t2", "t2", "t,3")):
             client.push("tags", bucket, f"o{number}", "amber birches", tags=["even" if number % 2 == 0 else "odd"],
-                        values={"price": 10 - number})  # fmt: skip
+                        values={"price": 10 - number}, vector=[2 * number - 3] * 64)  # fmt: skip
         named = ["t1", "t2", '"t,3"']
         found = client.query("tags", named, "birch amber", filter="odd", how=True, total=True, facets={"price": [0, 8]})
         assert sorted((hit.bucket, hit.object) for hit in found) == [("t,3", "o3"), ("t2", "o1")]
@@ -142,8 +142,10 @@ def test_with_other_options(server: Server) -> None:
         assert client.suggest("tags", named, "amb", filter="odd") == ["amber"]
         explained = client.explain("tags", named, "amber", filter="odd")
         assert (explained.total, explained.unfiltered, len(explained.buckets)) == (2, 4, 3)
-        with pytest.raises(CommandError, match="allowed is one of the two"):
-            client.query("tags", named, "amber", vector=[1.0] * 64)
+        meant = client.query("tags", named, "amber", vector=[1.0] * 64)
+        assert [(hit.bucket, hit.object) for hit in meant] == [("t2", "o2"), ("t,3", "o3"), ("t1", "o0"), ("t2", "o1")]
+        with pytest.raises(CommandError, match="it has 32 numbers, the vectors vector of the bucket 64"):
+            client.query("tags", named, "amber", vector=[1.0] * 32)
     lines = ['QUERY tags t1 "amber" SCORES(1) HOW(1) TOTAL(1) FILTER("odd") BUCKETS(t2,"t,3") LIMIT(1)',
              'FACETS tags t1 "" OF("*") BUCKETS(t2,"t,3")']  # fmt: skip
     hits, facets = (line for line in talk(server, "search", *lines) if line.startswith(("EVENT", "RESULT")))

@@ -7,13 +7,14 @@ bits here: of a window, of a whole bucket, or a single one.
 from libc.stdint cimport uint8_t, uint64_t
 
 from sonicpy._native.list_lookup cimport Source
-from sonicpy._native.plan cimport R_FORBIDDEN, R_REQUIRED
+from sonicpy._native.plan cimport R_FORBIDDEN, R_REQUIRED, Plan
 from sonicpy._native.query_state cimport QueryState, Term
 
 
 cdef list keys_to_count(QueryState query)
 cdef uint64_t count_admitted(QueryState query) except? 0
-cdef list others_of(QueryState query, const uint8_t *lengths, Py_ssize_t objects, uint64_t wanted, uint64_t *total)
+cdef list others_of(QueryState query, uint64_t wanted, uint64_t *total)
+cdef bint refuses_only(Plan plan) except -1
 cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t windows) noexcept nogil
 cdef uint64_t newest_iid(const Source *source) noexcept nogil
 cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL

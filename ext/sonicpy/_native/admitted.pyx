@@ -4,10 +4,11 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.bits cimport count_common
+from sonicpy._native.bits cimport count_common, highest_bit
+from sonicpy._native.bm25 cimport packed_length
 from sonicpy._native.list_lookup cimport Source, stands_in_windows
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED
+from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED, Clause, Plan
 from sonicpy._native.query_state cimport QueryState, Term, end_source, first_source
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
 from sonicpy._native.wanted_blocks cimport ask, keys_asked
@@ -69,10 +70,12 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
     cdef uint64_t *bringing  # who holds a term that brings
     cdef uint64_t *kept  # whom no term refuses
     cdef uint64_t *some
-    cdef bint implied = is_implied(query)
+    cdef bint implied = is_implied(query), brings_others = refuses_only(query.plan)
     for number in range(query.source_count):
         if query.sources[number].count:
             most = max(most, newest_iid(&query.sources[number]))
+    if brings_others:
+        most = max(most, <uint64_t> query.packed.count)
     words = ((most >> WINDOW_BITS) + 1) * WINDOW_WORDS
     bringing = <uint64_t *> zeroed(3 * words, sizeof(uint64_t))
     kept, some = bringing + words, bringing + 2 * words
@@ -90,6 +93,8 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
             kept[word] &= kept_bits(term.role, some[word])
             if term.role & R_BRINGS:
                 bringing[word] |= some[word]
+    if brings_others:
+        mark_all(query, bringing)
     for word in range(words):
         bringing[word] &= kept[word]
     if query.mask is not None:
@@ -142,32 +147,37 @@ cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t w
                 marks[held.iids[place] >> 6] |= <uint64_t> 1 << (held.iids[place] & 63)
 
 
-cdef list others_of(QueryState query, const uint8_t *lengths, Py_ssize_t objects, uint64_t wanted, uint64_t *total):
-    """Return the newest `wanted` of the objects that no forbidden term holds, and set `total` to their number.
-
-    Args:
-        lengths: of the objects; 0: no such object.
-    """
-    cdef Py_ssize_t words, number, iid = objects
-    cdef uint64_t most = <uint64_t> objects
-    cdef uint64_t *refused
+cdef list others_of(QueryState query, uint64_t wanted, uint64_t *total):
+    """Return the newest `wanted` of the objects that answer a query whose clauses are all forbidden, and set `total` to
+    the number of all."""
+    cdef Py_ssize_t words = 0
+    cdef uint64_t *bits = admitted_bits(query, &words)
+    cdef uint64_t left
+    cdef Py_ssize_t word = words
     cdef list found = []
-    for number in range(query.source_count):
-        if query.sources[number].count:
-            most = max(most, newest_iid(&query.sources[number]))
-    words = ((<Py_ssize_t> most >> WINDOW_BITS) + 1) * WINDOW_WORDS
-    refused = <uint64_t *> zeroed(words, sizeof(uint64_t))
-    for number in range(query.term_count):
-        if query.terms[number].role & R_FORBIDDEN:
-            mark(query, &query.terms[number], refused, words // WINDOW_WORDS)
-    total[0] = 0
     try:
-        while iid:
-            iid -= 1
-            if lengths[iid] and not refused[iid >> 6] >> (iid & 63) & 1:
-                total[0] += 1
-                if <uint64_t> len(found) < wanted:
-                    found.append(iid)
+        total[0] = count_common(bits, bits, words)
+        while word and <uint64_t> len(found) < wanted:
+            word -= 1
+            left = bits[word]
+            while left and <uint64_t> len(found) < wanted:
+                found.append(word << 6 | highest_bit(left))
+                left ^= <uint64_t> 1 << highest_bit(left)
     finally:
-        free(refused)
+        free(bits)
     return found
+
+
+cdef bint refuses_only(Plan plan) except -1:
+    """Return whether the clauses of a plan bring the objects that hold none of their words; then all do."""
+    if plan is None or not plan.clauses:
+        return False
+    return (<Clause?> plan.clauses[0]).role & (R_BRINGS | R_FORBIDDEN) == R_BRINGS | R_FORBIDDEN
+
+
+cdef void mark_all(QueryState query, uint64_t *marks) noexcept:
+    """Set the bits of all objects that hold words."""
+    cdef Py_ssize_t number
+    for number in range(<Py_ssize_t> query.packed.count):
+        if packed_length(&query.packed, number):
+            marks[number >> 6] |= <uint64_t> 1 << (number & 63)

@@ -38,6 +38,7 @@ cdef extern from *:
 
 cdef enum:
     COMPARED = 256  # values of a window that are compared one by one in the time of all at once
+    FEW_VALUES = 8  # of a list, each of which is compared with all values of a window at once
 
 cdef int64_t UNITS = 10_000_000  # of a degree
 cdef double METERS_OF_DEGREE = 111_195.0
@@ -175,8 +176,8 @@ cdef class OneOf(OfColumn):
 
     def __init__(self, Py_ssize_t windows, columns not None, values not None):
         cdef Py_ssize_t at
-        self.few = WINDOW_OBJECTS
         self.number = len(values)
+        self.few = COMPARED if self.number <= FEW_VALUES else WINDOW_OBJECTS
         self.values = <int64_t *> zeroed(self.number, sizeof(int64_t))
         for at in range(self.number):
             self.values[at] = values[at]
@@ -210,6 +211,8 @@ cdef class OneOf(OfColumn):
         if self.values[self.number - 1] < column.lowest or self.values[0] > column.highest:
             return 0
         column.decode()
+        if column.narrow != NULL and self.number <= FEW_VALUES:
+            return self.mark_each(column, bits)
         for word in range(WINDOW_WORDS):
             bits[word], left = 0, column.bits[word]
             while left:
@@ -218,6 +221,20 @@ cdef class OneOf(OfColumn):
                 if self.lists(column.at(<int> (word << 6 | place))):
                     bits[word] |= <uint64_t> 1 << place
             some |= bits[word]
+        return some != 0
+
+    cdef int mark_each(self, ColumnWindow column, uint64_t *bits) noexcept nogil:
+        """Write the bits of a window value by value, each compared with all at once."""
+        cdef uint64_t found[WINDOW_WORDS]
+        cdef uint64_t some = 0
+        cdef Py_ssize_t number, word
+        memset(bits, 0, ROW_BYTES)
+        for number in range(self.number):
+            if column.lowest <= self.values[number] <= column.highest:
+                within(column.narrow, <uint32_t> (<uint64_t> self.values[number] - <uint64_t> column.lowest), 0, found)
+                for word in range(WINDOW_WORDS):
+                    bits[word] |= found[word] & column.bits[word]
+                    some |= bits[word]
         return some != 0
 
     cdef bint holds(self, uint32_t iid) except -1:

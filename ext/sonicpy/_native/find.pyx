@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
 from libc.string cimport memchr
 
-from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
+from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of, refuses_only
 from sonicpy._native.bm25 cimport B, K1
 from sonicpy._native.explained cimport parts_of_all
 from sonicpy._native.held_together cimport held_together
@@ -175,27 +175,16 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False, tu
     return found, count_admitted(query)
 
 
-cdef bint refuses_only(Plan plan) except -1:
-    """Return whether the clauses of a plan bring the objects that hold none of their words; then all do."""
-    if plan is None or not plan.clauses:
-        return False
-    return (<Clause?> plan.clauses[0]).role & (R_BRINGS | R_FORBIDDEN) == R_BRINGS | R_FORBIDDEN
-
-
 cdef tuple find_others(QueryState query, uint64_t wanted, bint total):
     """Return the result of `find_top` for a plan whose clauses are all forbidden and bring the others: the newest objects
     that hold none of the words."""
-    cdef object reader = query.reader
-    cdef const uint8_t[::1] lengths = reader.lengths()
     cdef uint64_t count = 0
     cdef list keys, found
     start(query, 0, None, None)
     keys = keys_to_count(query)
     if keys:
-        give_blocks(query, reader.read_blocks(keys))
-    if not lengths.shape[0]:
-        return [], 0 if total else None
-    found = others_of(query, &lengths[0], lengths.shape[0], wanted, &count)
+        give_blocks(query, query.reader.read_blocks(keys))
+    found = others_of(query, wanted, &count)
     return [(iid, <int> FULL, 0.0) for iid in found], count if total else None
 
 

@@ -35,10 +35,10 @@ class CheckedTooMany(Exception):
 
 @cython.final
 cdef class Allowance:
-    """How many objects phrases may look at.
+    """A number of objects that phrases may look at.
 
     Attributes:
-        left: so many more.
+        left: the number of those left.
     """
 
     cdef public int64_t left

@@ -34,7 +34,9 @@ from sonicpy.cluster.peers.questions import (
     unpack_question,
 )
 from sonicpy.errors import SonicError, StoreError
+from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
 from sonicpy.server.connections.dispatch import Take
+from sonicpy.server.connections.phrase_turns import AT_ONCE, PhraseTurns, keeps_orders
 
 if TYPE_CHECKING:
     from sonicpy.index.recorder import Recorder
@@ -81,6 +83,7 @@ class Desk:
         self._held = held
         self._writers = writers
         self._recorder = recorder
+        self._phrases = PhraseTurns() if keeps_orders(recorder.config) else None
         self._connection = connection
         self._is_cut_off = is_cut_off
         self._answering: set[asyncio.Task[None]] = set()
@@ -133,7 +136,9 @@ class Desk:
                 await replica.wait_for(position, READ_APPLY_S)
             except StoreError as error:
                 raise NotHere(str(error)) from error
-        return answer_read(replica.to_read(), replica.committer, question)
+        if self._phrases is None:
+            return answer_read(replica.to_read(), replica.committer, question)
+        return await self._phrases.ask(replica.to_read(), lambda index: answer_read(index, replica.committer, question))
 
     def relay(self, partition: int, command: Any) -> Callable[[Take], None] | None:
         """Return a function that has another node answer a command without changes; None: no node is connected.
@@ -223,7 +228,12 @@ class Desk:
                 or not is_read(question)
             ):
                 return None
-            return ANSWER + answer_read(replica.to_read(), replica.committer, question)
+            if self._phrases is None:
+                return ANSWER + answer_read(replica.to_read(), replica.committer, question)
+            with PhraseChecks(AT_ONCE).trying():
+                return ANSWER + answer_read(replica.to_read(), replica.committer, question)
+        except CheckedTooMany:  # `answer` looks at them in steps
+            return None
         except SonicError as error:
             return pack_error(error, is_change=False)
 

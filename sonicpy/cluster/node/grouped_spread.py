@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Query
-from sonicpy.errors import InvalidArgument
+from sonicpy.filters.grouping import GroupKey
 from sonicpy.filters.sorting import parse_boost
 from sonicpy.index.search.grouped import after_of
+from sonicpy.index.search.likeness import check_ranking, refused_vector
+from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.parts import Page
 from sonicpy.index.search.plan import to_plain
 from sonicpy.index.search.refine import check_spread
@@ -47,8 +49,6 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     """Return the reply to a QUERY with groups."""
     if command.is_by_score:
         check_spread(command, spread.config)
-        if command.vector is not None:
-            raise InvalidArgument("group and vector are both given, of a bucket that is spread; allowed is one of them")
     planned, behind = None, None
     if command.has_words:
         planned = await spread.planned(command)
@@ -56,6 +56,8 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
             none = 0 if command.total else None
             return replies.hits([], none, scores=command.scores, whole=0 if command.whole else None,
                                 hows=[] if command.how else None)  # fmt: skip
+    if planned is not None and command.is_by_score and command.vector is not None:
+        return await grouped_by_meaning(spread, command, planned)
     last, after = after_of(command)
     if after is not None:
         behind = [*await spread.behind(command, after), last]
@@ -69,7 +71,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     hows, corrected = None, None
     if plan is not None and planned is not None and command.is_by_score:
         if spread.config.search.ranking != "newest":
-            most = 1.0 if command.boost is None else parse_boost(command.boost).most
+            most = _most(command)
             found = [(name, kind, score) for name, kind, score, _ in page.rows]
             scores = list(Page(names, found, plan.ceiling * most, page.total).scores)  # type: ignore[arg-type]
         if page.hows is not None:
@@ -81,3 +83,70 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
         zip(names, scores, strict=True), page.total, scores=command.scores,
         whole=page.whole if command.whole else None, hows=hows, corrected=corrected, groups=page.keys,
     )  # fmt: skip
+
+
+class BestOfGroup(NamedTuple):
+    """The best object of a group.
+
+    Attributes:
+        key: of the group; None: it is one of its own.
+        words: the numbers of the words of the plan that it holds.
+    """
+
+    name: str
+    score: float
+    key: GroupKey | None
+    words: Sequence[int]
+
+
+async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned) -> bytes:
+    """Return the reply to a QUERY with groups and a vector: first the groups of the objects that the vector puts in
+    order, then the other groups by words."""
+    check_ranking(spread.config)
+    plan, highest = to_plain(planned.plan), await spread.highest(command)
+    first = Search(*command)._replace(limit=command.depth, offset=0, total=False)
+    answers = await spread.ask(*command.scope, "spread_scored", list(first), plan, command.depth, highest)
+    best, seen, names = _first_groups([json.loads(answer) for answer in answers], first, planned)
+    end = command.offset + command.limit
+    rest = first._replace(vector=None, limit=end + len(best), total=command.total)
+    answers = await spread.ask(*command.scope, "spread_grouped", list(rest), plan, None, highest)
+    page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], rest, None)
+    by_words: list[Any] = [tuple(row[:3]) for row in page.rows]
+    scores = Page([], by_words, planned.plan.ceiling * _most(command), None).scores
+    for row, score, key, words in zip(page.rows, scores, page.keys, page.hows or [[]] * len(scores), strict=True):
+        if key not in seen if key is not None else row[0] not in names:
+            best.append(BestOfGroup(row[0], score, key, words))
+    best = best[command.offset : end]
+    hows = list(map(planned.how().of, (each.words for each in best))) if command.how else None
+    return replies.hits(
+        [(each.name, each.score) for each in best], page.total, scores=command.scores,
+        whole=page.whole if command.whole else None, hows=hows, corrected=planned.corrected,
+        groups=[each.key for each in best],
+    )  # fmt: skip
+
+
+def _first_groups(
+    answers: Sequence[Sequence[Any]], search: Search, planned: Planned
+) -> tuple[list[BestOfGroup], set[GroupKey], set[str]]:
+    """Return the best objects of the groups among the first objects of all parts, these groups, and the objects."""
+    for *_, refusal in answers:
+        if refusal is not None:
+            raise refused_vector(refusal)
+    found = [MeantRows(rows, sums, None) for rows, _, _, sums, *_ in answers]
+    names, scores, _ = merge_meant(found, planned.plan, search, _most(search))
+    of_object = {
+        row[0]: (keys, words)
+        for rows, _, held, _, groups, _ in answers
+        for row, keys, words in zip(rows, groups, held or [()] * len(rows), strict=True)
+    }
+    best: list[BestOfGroup] = []
+    seen = set[GroupKey]()
+    for name, score in zip(names, scores, strict=True):
+        keys, words = of_object[name]
+        best += [BestOfGroup(name, score, key, words) for key in keys or [None] if key is None or key not in seen]
+        seen.update(keys)
+    return best, seen, set(names)
+
+
+def _most(search: Search) -> float:
+    return 1.0 if search.boost is None else parse_boost(search.boost).most

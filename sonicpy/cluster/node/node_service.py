@@ -169,6 +169,7 @@ class NodeService(BaseService):
 
     def __init__(self, node: "Node", config: Config, statistics: ServerStatistics) -> None:
         super().__init__(config, NODE_CALLS, node, TurnSealer(node.writers), statistics)
+        self.answer_phrases_in_turns()
         self.node = node
         self._spread = Spread(node.desk, node.places, node.recorder)
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"

@@ -42,7 +42,7 @@ from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
-from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.errors import StoreError
 from sonicpy.filters.sorting import parse_boost
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
@@ -211,12 +211,12 @@ class Spread:
                 [], 0 if total else None, scores=command.scores, whole=0 if command.whole else None,
                 hows=[] if command.how else None,
             )  # fmt: skip
+        if command.how + (command.boost is not None) + (command.vector is not None) > 1:
+            return await self._scored(command, planned)
         if command.vector is not None:
             names, scores, count = await self._meant(command, plan)
             whole = await self._whole(command, plan, count)
             return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
-        if command.how and command.boost is not None:
-            raise InvalidArgument("how and boost are both given, of a bucket that is spread; allowed is one of them")
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = await self._find(command, *fields, how=command.how)
         most = 1.0 if command.boost is None else parse_boost(command.boost).most
@@ -232,6 +232,34 @@ class Spread:
         return replies.hits(
             zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole, hows=hows,
             corrected=planned.corrected,
+        )  # fmt: skip
+
+    async def _scored(self, command: Query, planned: "_Planned") -> bytes:
+        """Return the reply to a QUERY with several of the options that scores have."""
+        plan, how = planned.plan, planned.how()
+        if command.vector is not None:
+            check_ranking(self._recorder.config)
+        wanted = max(command.depth if command.vector is not None else 0, command.offset + command.limit)
+        fields = (list(Search(*command)), to_plain(plan), wanted, await self.highest(command))
+        answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_scored", *fields)]
+        for *_, refusal in answers:
+            if refusal is not None:
+                raise refused_vector(refusal)
+        most = 1.0 if command.boost is None else parse_boost(command.boost).most
+        if command.vector is not None:
+            found = [MeantRows(rows, sums, total) for rows, total, _, sums, *_ in answers]
+            names, scores, total = merge_meant(found, plan, command, most)
+        else:
+            parts = [RemotePart(rows, total) for rows, total, *_ in answers]
+            page = merge(parts, plan, command.limit, command.offset, most)
+            names, scores, total = page.names, page.scores, page.total
+        hows = None
+        if command.how:
+            held = {row[0]: words for rows, _, numbers, *_ in answers for row, words in zip(rows, numbers, strict=True)}
+            hows = [how.of(held[name]) for name in names]
+        return replies.hits(
+            zip(names, scores, strict=True), total, scores=command.scores,
+            whole=await self._whole(command, plan, total), hows=hows, corrected=planned.corrected,
         )  # fmt: skip
 
     async def _meant(self, command: Query, plan: Plan) -> tuple[list[str], list[float], int | None]:

@@ -23,6 +23,15 @@ export async function get(path, parameters = {}, signal = undefined) {
   return held;
 }
 
+/** Return the JSON of the answer to a body. */
+export async function post(path, body) {
+  const headers = { "Content-Type": "application/json", ...(password ? { Authorization: `Bearer ${password}` } : {}) };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  const held = await response.json();
+  if (!response.ok) throw new Failure(response.status, held.detail ?? response.statusText);
+  return held;
+}
+
 /** Return the answer of a request; null: the key does not allow it. */
 export async function allowed(asked) {
   try {

@@ -1,6 +1,7 @@
 // What the index holds: a tree of collections and buckets with sizes, and the objects and words of one bucket.
 
 import { get } from "./api.js";
+import { synonyms } from "./synonyms.js";
 import { byId, element, figures, table } from "./dom.js";
 import { say } from "./main.js";
 import { address, state } from "./state.js";
@@ -14,7 +15,7 @@ export async function showContents() {
   const by = Object.entries(whole.by_collection ?? {});
   const parts = [table("Collections", ["collection", "buckets", "objects", "words"], by.map(([name, each]) =>
     [element("a", { href: address({ view: "contents", collection: name, bucket: "" }) }, name), each.buckets, each.objects, each.words]))];
-  if (collection) parts.push(await tree(collection, bucket));
+  if (collection) parts.push(await tree(collection, bucket), await synonyms(collection));
   if (bucket) {
     const { collection: _, bucket: __, exists: ___, ...rest } = await get("v1/stats", { collection, bucket });
     parts.push(element("h2", {}, `${collection} / ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(rest)),

@@ -1,4 +1,4 @@
-// The filter of a search: a line to type, and the tags of the objects that answer, to click.
+// The filter of a search: a line to type, and the tags of the objects that answer, to click. And its groups.
 
 import { byId, element } from "./dom.js";
 import { state, write } from "./state.js";
@@ -10,11 +10,12 @@ const WORDS = new Set(["AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"]);
 const written = (tag) => (PLAIN.test(tag) && !WORDS.has(tag) ? tag : JSON.stringify(tag));
 
 /** Return the parameters of a search: tags are only counted while they are looked at. */
-export const filtered = () => ({ filter: state.filter, of: byId("filters").open ? "*" : "" });
+export const filtered = () => ({ filter: state.filter, group: state.group, of: byId("filters").open ? "*" : "" });
 
 /** Show the tags of the objects that answer, and how many hold each. */
 export function offerTags(facets, ask) {
   byId("filter").value = state.filter;
+  byId("group").value = state.group;
   const chosen = state.filter.split(" AND ");
   const tags = Object.entries(facets?.tags[""] ?? {}).slice(0, TAGS_SHOWN);
   byId("tags").replaceChildren(...tags.map(([tag, number]) => {
@@ -31,6 +32,6 @@ function toggle(tag, chosen, isChosen, ask) {
 }
 
 export function setUpFilter(ask) {
-  byId("filter").addEventListener("change", () => { write({ filter: byId("filter").value.trim() }, true); ask(); });
+  for (const name of ["filter", "group"]) byId(name).addEventListener("change", () => { write({ [name]: byId(name).value.trim() }, true); ask(); });
   byId("filters").addEventListener("toggle", ask);
 }

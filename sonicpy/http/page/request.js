@@ -13,18 +13,18 @@ const SIGNS = /["*\u201c\u201d\u201e]|(^|\s)[+-]|\sOR\s/; // a text without them
 
 const KINDS = {
   curl: ({ parameters, secret }) => `curl ${secret ? `-H 'Authorization: Bearer ${secret}' ` : ""}${shell(`${base()}v1/search?${parameters}`)}`,
-  Python: ({ collection, bucket, text, filter, url, signs }) => `import sonicpy\n\nwith sonicpy.connect(${literal(url)}) as client:\n    print(client.query(${literal(collection)}, ${literal(bucket)}, ${literal(text)}${signs ? ', syntax="web"' : ""}${filter ? `, filter=${literal(filter)}` : ""}))`,
+  Python: ({ collection, bucket, text, filter, group, url, signs }) => `import sonicpy\n\nwith sonicpy.connect(${literal(url)}) as client:\n    print(client.query(${literal(collection)}, ${literal(bucket)}, ${literal(text)}${signs ? ', syntax="web"' : ""}${filter ? `, filter=${literal(filter)}` : ""}${group ? `, group=${literal(group)}` : ""}))`,
   JavaScript: ({ parameters, secret }) => `const answer = await fetch(${literal(`${base()}v1/search?${parameters}`)}${secret ? `, {\n  headers: { Authorization: ${literal(`Bearer ${secret}`)} },\n}` : ""});\nconst { hits, suggestions } = await answer.json();`,
-  Channel: ({ collection, bucket, text, filter, secret, signs }) => `START search ${secret}`.trim() + `\nQUERY ${collection} ${bucket} ${quoted(text)}${signs ? " SYNTAX(web)" : ""}${filter ? ` FILTER(${quoted(filter)})` : ""}`,
-  Shell: ({ collection, bucket, text, filter, url, signs }) => `sonicpy query ${collection} ${bucket} ${shell(text)}${signs ? " --syntax web" : ""}${filter ? ` --filter ${shell(filter)}` : ""} --server ${url}`,
+  Channel: ({ collection, bucket, text, filter, group, secret, signs }) => `START search ${secret}`.trim() + `\nQUERY ${collection} ${bucket} ${quoted(text)}${signs ? " SYNTAX(web)" : ""}${filter ? ` FILTER(${quoted(filter)})` : ""}${group ? ` GROUP(${quoted(group)})` : ""}`,
+  Shell: ({ collection, bucket, text, filter, group, url, signs }) => `sonicpy query ${collection} ${bucket} ${shell(text)}${signs ? " --syntax web" : ""}${filter ? ` --filter ${shell(filter)}` : ""}${group ? ` --group ${shell(group)}` : ""} --server ${url}`,
 };
 const OVER_CHANNEL = new Set(["Python", "Channel", "Shell"]);
 let kind = "curl";
 
-export function request({ collection, bucket, text, filter }) {
+export function request({ collection, bucket, text, filter, group }) {
   const secret = hasPassword() ? "PASSWORD" : "";
   const signs = SIGNS.test(text);
-  const asked = { collection, bucket, text, secret, signs, url: secret ? here.channel.replace("://", `://:${secret}@`) : here.channel, filter, parameters: new URLSearchParams({ collection, bucket, text, ...(signs ? { syntax: "web" } : {}), ...(filter ? { filter } : {}) }) };
+  const asked = { collection, bucket, text, secret, signs, url: secret ? here.channel.replace("://", `://:${secret}@`) : here.channel, filter, group, parameters: new URLSearchParams({ collection, bucket, text, ...(signs ? { syntax: "web" } : {}), ...(filter ? { filter } : {}), ...(group ? { group } : {}) }) };
   const shown = element("div", { id: "request-shown", role: "tabpanel", "aria-label": "Request" });
   const tabs = Object.keys(KINDS).filter((name) => here.channel || !OVER_CHANNEL.has(name)).map((name) => element("button", { type: "button", role: "tab", "aria-controls": "request-shown", onclick: () => show(name) }, name));
   const show = (name) => {

@@ -32,7 +32,7 @@ export async function showSearch() {
     const asked = { collection, bucket, text: text || ANY };
     const [found, explained] = await Promise.all([
       get("v1/search", { ...asked, ...filtered(), limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
-      allowed(get("v1/explain", { ...asked, filter: state.filter, limit: PAGE, syntax: SYNTAX }, signal)),
+      allowed(get("v1/explain", { ...asked, filter: state.filter, group: state.group, limit: PAGE, syntax: SYNTAX }, signal)),
     ]);
     draw(found, explained);
     say(null);
@@ -43,7 +43,7 @@ export async function showSearch() {
 
 function draw(found, explained) {
   byId("welcome").replaceChildren();
-  byId("took").textContent = `${count(found.total ?? found.hits.length, "object")} · ${Math.round(found.took_us).toLocaleString("en")} µs`;
+  byId("took").textContent = `${count(found.total ?? found.hits.length, state.group ? "group" : "object")} · ${Math.round(found.took_us).toLocaleString("en")} µs`;
   byId("meant").hidden = found.did_you_mean === null;
   byId("meant-text").textContent = found.did_you_mean ?? "";
   offer(found.suggestions.filter((word) => word !== state.text.split(/\s+/).at(-1)), ask);
@@ -61,14 +61,15 @@ function draw(found, explained) {
 function cards(found, explained) {
   const reasons = new Map((explained?.hits ?? []).map((each) => [each.object, each]));
   const looked = explained ? lookedFor(explained) : new Set();
-  return found.hits.map((hit, place) => card(hit.object, found.shown?.[place] ?? {}, reasons.get(hit.object), explained, looked));
+  return found.hits.map((hit, place) => card(hit, found.shown?.[place] ?? {}, reasons.get(hit.object), explained, looked));
 }
 
-function card(object, { title, text, link, words }, reason, explained, looked) {
+function card({ object, group }, { title, text, link, words }, reason, explained, looked) {
   const name = title ? marked(title) : breakable(object);
   const head = element("h2", {}, link ? element("a", { href: link }, name) : name);
   const parts = [head];
   if (title && !head.textContent.includes(object)) parts.push(element("span", { class: "name" }, object));
+  if (group !== undefined && group !== null) parts.push(element("span", { class: "name group" }, String(group)));
   if (text) parts.push(element("p", {}, marked(text, EXCERPT)));
   else if (words?.length) {
     const first = [...words].sort((one, other) => looked.has(other) - looked.has(one)).slice(0, WORDS_SHOWN);
@@ -82,7 +83,7 @@ async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
   try {
-    const found = await get("v1/search", { collection, bucket, text: text || ANY, filter: state.filter, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX });
+    const found = await get("v1/search", { collection, bucket, text: text || ANY, filter: state.filter, group: state.group, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX });
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {

@@ -1,8 +1,8 @@
 // What the page shows, as its address says it: a reload, Back and a link to a search bring it again.
 
-const NAMES = ["view", "collection", "bucket", "text", "filter"];
+const NAMES = ["view", "collection", "bucket", "text", "filter", "group"];
 
-export const state = { view: "search", collection: "", bucket: "", text: "", filter: "" };
+export const state = { view: "search", collection: "", bucket: "", text: "", filter: "", group: "" };
 
 /** Take the state of the address. */
 export function read() {

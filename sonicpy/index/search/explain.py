@@ -114,9 +114,9 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         rows = _rows(plan, lexicon)
         if passing.masks is not None:
             unfiltered = find_by(plan, lexicon, 0, config.store.kv.retain_word_objects, total=True).total
-    elif lexicon is not None and passing.masks is not None and not analysed.search.has_words:
+    elif lexicon is not None and analysed.search.is_refined and not analysed.search.has_words:
         hits, total = _hits_by_filter(lexicon, analysed.search)
-        unfiltered = sum(state.objects for state in states)
+        unfiltered = None if passing.masks is None else sum(state.objects for state in states)
     return Explanation(
         collection=analysed.search.collection,
         bucket=analysed.search.bucket,

@@ -227,6 +227,9 @@ def best_by_plan(
         )
         of_whole = counted if whole is None else of_whole
     part = parts[0]
+    for other in parts[1:]:
+        if isinstance(part, SeveralParts) and isinstance(other, SeveralParts):
+            part.take_parts(other)
     part.found, part.total = [row for row, _, _ in kept[:count]], None if counted is None else counted.total
     meant = None if meant is None else meant.of_groups(part, most)
     return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most, meant)

@@ -48,10 +48,16 @@ class MeantRows(NamedTuple):
     total: int | None
 
 
-def merge_meant(parts: Sequence[MeantRows], plan: Plan, search: Search) -> tuple[list[str], list[float], int | None]:
-    """Return a page of the best objects of some parts by words and meaning: names, scores, the number of all."""
+def merge_meant(
+    parts: Sequence[MeantRows], plan: Plan, search: Search, boost: float = 1.0
+) -> tuple[list[str], list[float], int | None]:
+    """Return a page of the best objects of some parts by words and meaning: names, scores, the number of all.
+
+    Args:
+        boost: no factor of a score is larger.
+    """
     wanted = max(search.depth, search.offset + search.limit)
-    page = merge([RemotePart(part.rows, part.total) for part in parts], plan, wanted, 0)
+    page = merge([RemotePart(part.rows, part.total) for part in parts], plan, wanted, 0, boost)
     sums = {row[0]: total for part in parts for row, total in zip(part.rows, part.sums, strict=False)}
     order = reordered(page.scores, [sums.get(name) for name in page.names[: search.depth]], search)
     some = slice(search.offset, search.offset + search.limit)

@@ -41,7 +41,7 @@ class PhraseChecks:
     """The objects that phrases look at for one question, whose answer may take several tries.
 
     Args:
-        at_once: so many objects may be looked at in one try; None: all, in one.
+        at_once: maximum of objects that are looked at in one try; None: all are, in one.
     """
 
     def __init__(self, at_once: int | None = None) -> None:

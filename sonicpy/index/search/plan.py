@@ -11,6 +11,7 @@ from typing import Any
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
+from sonicpy.store.rows.named_words import is_named
 
 __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 
@@ -104,6 +105,9 @@ def of_plain(plain: Sequence[Any]) -> Plan:
     """Return the plan that `to_plain` made plain."""
     rows, average, exponent, full_first, _, *more = plain
     clauses = [*_clauses(rows, 0), *(clause for refused in more[:1] for clause in _clauses(refused, FORBIDDEN))]
+    clauses.sort(
+        key=lambda clause: any(is_named(word) for slot in clause.slots for word in slot.words)
+    )  # the last ones
     plan = Plan(clauses, average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
     plan.phrases = tuple(
         (needed, tuple(tuple(word.encode() for word in some) for some in places))

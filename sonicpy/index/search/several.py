@@ -278,18 +278,23 @@ class SeveralParts:
 
     Args:
         names: of the buckets.
-        parts: of those that hold some word, by their places.
+        parts: of those in which objects were found, by their places.
         wanted: number of the best objects of all.
         total: the number of all objects is wanted, too.
+        others: how many objects answer in other buckets.
     """
 
-    def __init__(self, names: list[str], parts: dict[int, Part], wanted: int, *, total: bool) -> None:
+    def __init__(self, names: list[str], parts: dict[int, Part], wanted: int, *, total: bool, others: int = 0) -> None:
         self._names = names
         self._parts = parts
         found = [((place, iid), kind, score) for place, part in parts.items() for iid, kind, score in part.found]
         found.sort(key=_rank)
         self.found: list[PlacedObject] = found[:wanted]
-        self.total = sum(part.total or 0 for part in parts.values()) if total else None
+        self.total = others + sum(part.total or 0 for part in parts.values()) if total else None
+
+    def take_parts(self, others: "SeveralParts") -> None:
+        """Take the buckets of another answer to the same plan, whose objects may come among those found here."""
+        self._parts = {**others._parts, **self._parts}
 
     def page(self, offset: int, limit: int) -> tuple[list[str], list[PlacedObject]]:
         """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
@@ -359,6 +364,7 @@ def find_in_several(
     """
     parts: dict[int, Part] = {}
     best: list[Found] = []
+    others = 0
     words = plan.words()
     has_named = any(map(is_named, words))
     finds_strangers = any(clause.role & FORBIDDEN and clause.role & BRINGS for clause in plan.clauses)
@@ -372,10 +378,12 @@ def find_in_several(
         floor = (best[wanted - 1][1], best[wanted - 1][2]) if 0 < wanted <= len(best) else None
         mask = None if masks is None else masks[place]
         part = find_by_plan(plan, lexicon.reader, wanted, window, mask=mask, total=total, floor=floor)
-        parts[place] = part
         if part.found:
+            parts[place] = part
             best = list(islice(merge(best, part.found, key=_kind_and_score), wanted))
-    return SeveralParts(united.names, parts, wanted, total=total)
+        else:  # a thousand of them would be much memory
+            others += part.total or 0
+    return SeveralParts(united.names, parts, wanted, total=total, others=others)
 
 
 def _kind_and_score(found: Found) -> tuple[int, float]:

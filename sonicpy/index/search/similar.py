@@ -1,11 +1,12 @@
 """SIMILAR: objects that share rare words with an object.
 
 The query is made of the object's record: of its terms, those that weigh most, by the inverse of their frequency times
-the square root of how often the object holds them. None has a family.
+the square root of how often the object holds them. None has a family. An object is like it that holds one of the first
+of them; the others add to its score.
 """
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import Plan, content_size, plan_terms
+from sonicpy._native.plan import BRINGS, Plan, content_size, plan_terms
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.index.search.lexicon import Lexicon
@@ -15,6 +16,8 @@ from sonicpy.index.search.planners.bm25 import SHARE_EXPONENT_MAX, SHARE_STRENGT
 
 TERMS_MAX = 40
 """Terms of an object that are looked for, at most."""
+BRINGING_MAX = 12
+"""Terms of which a similar object holds one: more of them take half as long again, and find nothing better."""
 READ_MAX = 400
 """Terms of an object whose frequencies are compared, at most: those that it holds most often."""
 SHARED_MIN = 2
@@ -65,4 +68,7 @@ def _plan(lexicon: Lexicon, words: list[bytes], counts: list[int]) -> Plan | Non
     terms = Terms(names, bytes(times), bytes(len(names)))
     clauses = plan_terms(terms, infos, objects, 0, 0)
     exponent = min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / content_size(clauses, terms.flags))
+    for clause in clauses:
+        if clause.term >= BRINGING_MAX:
+            clause.role &= ~BRINGS
     return Plan(clauses, lexicon.average_length, exponent, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.plan import Plan
-from sonicpy.filters.grouping import GroupKey
+from sonicpy.filters.grouping import GroupKey, parse_group
 from sonicpy.index.search.grouped import best_by_plan, best_in_order, check_grouped, count_groups, is_later, shown_keys
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.refine import Wanted, check_ranking, place_by_age
-from sonicpy.index.search.value_groups import CountedGroups
+from sonicpy.index.search.value_groups import CountedGroups, groups_in
 from sonicpy.search import Search
+from sonicpy.store.views.bucket_reader import BucketReader
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -70,6 +71,12 @@ def group_rows(
         hows = best.part.held(iids, WORDS_SHOWN)
     rows: list[Any] = best.part.rows()  # type: ignore[union-attr]  # of one bucket
     return GroupRows(rows, best.keys, hows, _plain(best.counted), _plain(best.of_whole))
+
+
+def groups_shown(reader: BucketReader, group: str, iids: list[int]) -> list[list[GroupKey]]:
+    """Return the groups of each of some objects, as answers show them."""
+    groups = groups_in(reader, parse_group(group))
+    return [[groups.shown(key) for key in held] for held in groups.of(iids)]
 
 
 def _rows_in_order(

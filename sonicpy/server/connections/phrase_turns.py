@@ -61,8 +61,16 @@ class PhraseTurns:
     def __init__(self) -> None:
         self._one = asyncio.Lock()
 
+    async def ask(self, index: "Index", call: Callable[[Any], Told]) -> Told:
+        """Return the result of `call`, of an index: at once, or, if its phrases look at many objects, in steps."""
+        try:
+            with PhraseChecks(AT_ONCE).trying():
+                return call(index)
+        except CheckedTooMany:
+            return await self.answer(index, call)
+
     async def answer(self, index: "Index", ask: Callable[[Any], Told]) -> Told:
-        """Return what `ask` returns of an index.
+        """Return the result of `ask`, of one moment of an index.
 
         Args:
             ask: takes the methods of the index that answer; it is called again after it came to more objects.
