@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from sonicpy.config.defaults import DEFAULTS
+from sonicpy.config.defaults import DEFAULTS, PlainSection
 from sonicpy.errors import ConfigError
 from sonicpy.ids import shown
 
@@ -21,8 +21,10 @@ def config_of(settings: Any) -> "Config":
     Raises:
         ConfigError: they are neither a Config nor a mapping, or a key or a value is not allowed.
     """
-    if settings is None or settings is DEFAULTS:
+    if settings is None:
         return DEFAULTS
+    if isinstance(settings, PlainSection):
+        return cast("Config", settings)
     Config = _config_class()  # noqa: N806
     if isinstance(settings, Config):
         return settings
@@ -33,7 +35,9 @@ def config_of(settings: Any) -> "Config":
 
 def full_config(settings: "Config") -> "Config":
     """Return the result of `config_of` as a Config, also the settings by default."""
-    return _config_class()() if settings is DEFAULTS else settings
+    if not isinstance(settings, PlainSection):
+        return settings
+    return _config_class().model_validate({"store": {"kv": {"path": settings.store.kv.path}}})
 
 
 def _config_class() -> "type[Config]":

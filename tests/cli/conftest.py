@@ -15,7 +15,7 @@ from sonicpy.cli.main import main
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory; neither the environment nor /etc selects an index."""
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.places.SEARCHED_FILES", ())
     for name in [name for name in os.environ if name.upper().startswith(("SONIC_", "SONICPY_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
