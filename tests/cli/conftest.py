@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from sonicpy.cli.main import main
+from sonicpy.cli.settings import SOURCES
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory; neither the environment nor /etc selects an index."""
+    assert "/etc/sonic.cfg" in SOURCES, "the help is imported before the files that it names are replaced"
     monkeypatch.setattr("sonicpy.config.places.SEARCHED_FILES", ())
     for name in [name for name in os.environ if name.upper().startswith(("SONIC_", "SONICPY_"))]:
         monkeypatch.delenv(name)
