@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonicpy.config.defaults import defaults_in
-from sonicpy.config.places import ENVIRONMENT_PREFIX, SEARCHED_FILES, find_file
+from sonicpy.config.searched_files import ENVIRONMENT_PREFIX, SEARCHED_FILES, find_file
 
 if TYPE_CHECKING:
     from sonicpy.config import Config, Loaded

@@ -9,7 +9,7 @@ from typing import Any
 
 from sonicpy.config.key_lines import KeyPath, lines_of
 from sonicpy.config.legacy import SECTIONS, Given, resolve
-from sonicpy.config.places import ENVIRONMENT_PREFIX, find_file
+from sonicpy.config.searched_files import ENVIRONMENT_PREFIX, find_file
 from sonicpy.config.settings import Config, doubts
 from sonicpy.errors import ConfigError
 

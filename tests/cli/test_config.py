@@ -14,7 +14,7 @@ from sonicpy.config import load, to_toml
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An empty working directory, no settings in the environment, nothing read from /etc."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sonicpy.config.places.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
     for name in [name for name in os.environ if name.upper().startswith("SONIC_")]:
         monkeypatch.delenv(name)
     return tmp_path

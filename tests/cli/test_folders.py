@@ -19,7 +19,7 @@ from tests.processes import Server
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index with two objects, and nothing else that settings could come from."""
-    monkeypatch.setattr("sonicpy.config.places.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     monkeypatch.chdir(tmp_path)
     with Index(tmp_path / "data") as index:
         index.push("c", "b", "o1", "amber birch")
@@ -117,7 +117,7 @@ def test_what_cannot_be_done_is_one_sentence(
 
 
 def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonicpy.config.places.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     with Server(tmp_path) as server:
         folder = str(server.folder / "store")
         assert main(["verify", folder]) == 0
@@ -151,7 +151,7 @@ def test_a_folder_alone_has_the_settings_by_default_and_other_sources_still_coun
         assert isinstance(index, Index) and index.config == Config.model_validate({"store": {"kv": {"path": data}}})
     Path("own.cfg").write_text("[search]\nranking = 'newest'\n")
     assert index_settings(parse(["query", "c", "b", "x", "--data", "d", "-c", "own.cfg"])).search.ranking == "newest"
-    monkeypatch.setattr("sonicpy.config.places.SEARCHED_FILES", (Path("own.cfg"),))
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("own.cfg"),))
     assert index_settings(arguments).search.ranking == "newest"
     monkeypatch.setenv("sonic_search__ranking", "bm25")
     assert index_settings(arguments).search.ranking == "bm25"
