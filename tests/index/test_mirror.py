@@ -316,3 +316,25 @@ def test_a_row_without_a_name_keeps_all_objects(index: sonicpy.Index) -> None:
         assert report.gone == 0 and report.refused_count
         assert held(index).keys() == {"1", "2"}
     assert index.mirror([{"id": 1, "text": "one"}], **PLACE).gone == 1
+
+
+def test_a_source_that_fails_is_asked_again(
+    table: Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rename(before: str, after: str) -> None:
+        table.database.execute(f"ALTER TABLE {before} RENAME TO {after}")
+        table.database.commit()
+
+    def end() -> None:
+        raise KeyboardInterrupt
+
+    table.set(1, "title", 1)
+    steps = iter([lambda: rename("p", "away"), lambda: rename("away", "p"), end])
+    monkeypatch.setattr("sonicpy.cli.mirror.time.sleep", lambda _: next(steps)())
+    at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(table.folder), "--every", "60"]
+    assert main(["mirror", table.url, *at]) == 130
+    said = capsys.readouterr()
+    assert [line.split(": ")[1] for line in said.out.splitlines()] == [
+        "1 changed, 0 unchanged, 0 gone, 0 refused", "0 changed, 1 unchanged, 0 gone, 0 refused",
+    ]  # fmt: skip
+    assert "no such table: p; the next pass begins in 60 s" in said.err
