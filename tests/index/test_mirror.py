@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -330,7 +331,8 @@ def test_a_source_that_fails_is_asked_again(
 
     table.set(1, "title", 1)
     steps = iter([lambda: rename("p", "away"), lambda: rename("away", "p"), end])
-    monkeypatch.setattr("sonicpy.cli.mirror.time.sleep", lambda _: next(steps)())
+    clock = SimpleNamespace(sleep=lambda _: next(steps)(), monotonic=time.monotonic)
+    monkeypatch.setattr("sonicpy.cli.mirror.time", clock)
     at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(table.folder), "--every", "60"]
     assert main(["mirror", table.url, *at]) == 130
     said = capsys.readouterr()
