@@ -30,7 +30,7 @@ class MixedParser(argparse.ArgumentParser):
             self._is_mixing = False
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, below the usage: of many options, those alone that must be there. Raises SystemExit."""
+        """Print the error below the usage: of many options, those alone that must be there. Raises SystemExit."""
         if self.format_usage().count("\n") > USAGE_LINES_MAX:
             needed = [action for action in self._get_optional_actions() if action.required]
             flags = [f"{action.option_strings[-1]} {action.metavar}" for action in needed]

@@ -99,8 +99,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         overview().parse_args(argv[:1])
     parser = overview() if argv[0] not in MODULES else make_parser(argv[:1])
     if argv[0].startswith("-"):
-        what = "stands before the verb; allowed is it behind the verb" if any(word in MODULES for word in argv) else ""
-        parser.error(f"{argv[0]} {what}" if what else f"there is no verb before {argv[0]}; {LISTED}")
+        if any(word in MODULES for word in argv):
+            parser.error(f"{argv[0]} stands before the verb; allowed is it behind the verb")
+        parser.error(f"there is no verb before {argv[0]}; {LISTED}")
     if argv[0] not in MODULES:
         parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
     arguments, unknown = parser.parse_known_args(argv)

@@ -150,7 +150,7 @@ class Registry:
 
         Args:
             copies: the number of brokers that keep it.
-            agreed: of the nodes of a new cluster; None: what the oldest ones write.
+            agreed: of the nodes of a new cluster; None: the oldest agreement.
 
         Raises:
             OtherLayout: there is another cluster.
