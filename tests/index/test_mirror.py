@@ -208,6 +208,12 @@ def test_a_server_follows_a_database(table: Table, tmp_path: Path, capsys: pytes
         assert main(["mirror", table.url, *at, "--json"]) == 0
         assert json.loads(capsys.readouterr().out.splitlines()[-1])["gone"] == 1
         assert main(["mirror", table.url, *at, "--check"]) == 2
+        rows = tmp_path / "rows.jsonl"
+        for names, status, gone in (([1, 2], 0, 0), ([1, None], 3, 0), ([1], 0, 1)):  # a row without a name keeps all
+            rows.write_text("".join(json.dumps({"id": name, "text": "x"}) + "\n" for name in names))
+            flags = ["--collection", "rows", "--server", at[-1], "--json"]
+            assert main(["mirror", str(rows), *flags]) == status
+            assert json.loads(capsys.readouterr().out.splitlines()[-1])["gone"] == gone
         with Peer(server, "search") as peer:
             assert peer.results(f'QUERY {C} {B} "other"') == ["1"]
             assert peer.results(f'QUERY {C} {B} "title1"') == []
