@@ -81,8 +81,8 @@ class GuardedBackend:
         return coarse_hits(found) if grant.filters and isinstance(found, Hits) else found
 
     async def explained(self, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
-        """Return the explanation of a query whose words are marked in texts that its hits are shown with: the client
-        gets these texts alone, so the key has to allow the query."""
+        """Return the explanation of a query, for marks in the texts of its hits. The key has to allow the query alone,
+        because the client gets these texts and not the explanation."""
         permit = PERMIT.get()
         if permit is not None:
             permit.grant.check("query", _named((collection, bucket)))

@@ -34,7 +34,7 @@ def config_of(settings: Any) -> "Config":
 
 
 def full_config(settings: "Config") -> "Config":
-    """Return the result of `config_of` as a Config, also the settings by default."""
+    """Return a result of `config_of` as a Config: one is made for settings by default."""
     if not isinstance(settings, PlainSection):
         return settings
     return _config_class().model_validate({"store": {"kv": {"path": settings.store.kv.path}}})

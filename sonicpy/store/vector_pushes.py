@@ -1,4 +1,4 @@
-"""The short ways of a PUSH with a vector, or with an order, as `Store.push` is that of one without."""
+"""The short ways of a PUSH with a vector, or with an order; `Store.push` has that of a PUSH without them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
