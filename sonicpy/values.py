@@ -12,7 +12,7 @@ from numbers import Rational
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import index_of, shown, shown_part
+from sonicpy.ids import index_of, shown
 
 VALUES_MAX: Final = 16
 """Names of values in a bucket, at most."""
@@ -80,7 +80,7 @@ def name_of(name: Any) -> str:
     if is_name(name):
         return str(name)
     raise InvalidArgument(
-        f"values is a dict with {shown_part(name)} as a name; allowed are {NAME_RULE}",
+        f"a value has the name {shown(name)}; allowed are {NAME_RULE}",
         "invalid_meta_value",
         f"SET[{shown(name)}]",
     )
@@ -106,7 +106,7 @@ def values_of(values: Any) -> dict[str, GivenValue]:
 def too_many(names: Any) -> InvalidArgument:
     """Return the error for a bucket that would have more names of values than it may."""
     return InvalidArgument(
-        f"values is a dict with new names: the bucket would have {', '.join(sorted(names))}; allowed are {VALUES_MAX}",
+        f"values have new names: the bucket would have {', '.join(sorted(names))}; allowed are {VALUES_MAX}",
         "invalid_meta_value",
         f"SET, at most {VALUES_MAX} names a bucket",
     )
@@ -120,7 +120,7 @@ def value_of(name: str, value: Any) -> GivenValue:
         found = None
     if found is None or (found.value is not None and not VALUE_MIN <= found.value <= VALUE_MAX):
         raise InvalidArgument(
-            f"values is a dict with {shown_part(value)} as {name}; allowed are {VALUE_RULE}",
+            f"the value {name} is {shown(value)}; allowed are {VALUE_RULE}",
             "invalid_meta_value",
             f"SET[{name}={shown(value)}]",
         )

@@ -47,7 +47,14 @@ UNUSED = {
 """Modules that an index does without until somebody calls for them: they would take longer than all it does here."""
 
 
-@pytest.mark.parametrize(("statements", "modules_max"), [("import sonicpy", 20), (HELP, 50)], ids=["import", "help"])
+VERSION = HELP.replace("--help", "--version")
+
+
+@pytest.mark.parametrize(
+    ("statements", "modules_max"),
+    [("import sonicpy", 20), (HELP, 50), (VERSION, 50)],
+    ids=["import", "help", "version"],
+)
 def test_a_start_imports_a_handful_of_modules(statements: str, modules_max: int) -> None:
     command = [sys.executable, "-c", PROGRAM.format(statements)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True)
@@ -73,3 +80,20 @@ def test_an_index_that_answers_imports_what_answers(tmp_path: Path) -> None:
     assert "sonicpy.index.engine" in imported
     assert sorted(imported & UNUSED) == []
     assert len(imported) <= 376, len(imported)
+
+
+VERB = """
+from sonicpy.cli.main import main
+assert main(["query", "messages", "weather", "--data", {!r}]) == 0
+"""
+
+
+def test_a_verb_on_a_folder_needs_no_client_and_no_checked_settings(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("messages", "default", "o1", "Sunny weather")
+    command = [sys.executable, "-c", PROGRAM.format(VERB.format(str(tmp_path / "store")))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True, cwd=tmp_path)
+    imported = set(json.loads(done.stderr.splitlines()[-1]))
+    assert done.stdout == "o1\n"
+    unused = {"sonicpy.client.blocking.client", "sonicpy.config.settings", "pydantic", "rapidfuzz", "ssl", "asyncio"}
+    assert sorted(imported & unused) == []

@@ -12,7 +12,7 @@ NAMES_SHOWN = 5
 
 
 def remark_absent(index: Target, collection: str, bucket: str | None, object: str | None = None) -> None:
-    """Print a remark unless what the names say is there. Raises SonicError if a server does not answer."""
+    """Print a remark unless the names are all there. Raises SonicError if a server does not answer."""
     sentence = absent(index, collection, bucket, object)
     if sentence is not None:
         remark(sentence)

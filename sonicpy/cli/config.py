@@ -29,6 +29,7 @@ def add_verbs(verbs: Verbs) -> None:
     actions = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     check = actions.add_parser("check", help="find mistakes in a settings file", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, nargs="?", help="settings file (TOML)")
+    check.add_argument("-c", "--config", metavar="FILE", type=Path, help="the same, as of other verbs")
     check.set_defaults(run=run_check)
     show = actions.add_parser("show", help="print the settings in force", description=SHOW)
     add_flags(show)
@@ -38,7 +39,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Print a line for each warning and one for the result; return 0. Raises ConfigError for a wrong setting."""
-    loaded = load(arguments.file, os.environ, {})
+    loaded = load(arguments.file or arguments.config, os.environ, {})
     for remark in loaded.remarks:
         print(remark)
     if loaded.config.server.compat == "sonic" and find_spec("whatlang") is None:

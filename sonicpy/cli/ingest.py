@@ -114,7 +114,7 @@ def _field(text: str) -> tuple[str, str]:
 
 
 def _parts(text: str, form: str) -> tuple[str, str]:
-    """Return what stands on both sides of the first =. Raises ArgumentTypeError if there is none."""
+    """Return the texts on both sides of the first =. Raises ArgumentTypeError if there is none."""
     name, sign, given = text.partition("=")
     if not sign:
         raise argparse.ArgumentTypeError(f"{text!r} holds no =; allowed is {form}")

@@ -24,7 +24,7 @@ from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import Purpose, add_target_flags, open_folder, open_server, server_url
-from sonicpy.errors import ConfigError, SonicError
+from sonicpy.errors import ClientError, ConfigError, SonicError
 from sonicpy.index.index import Index
 from sonicpy.index.mirrored import Drift, MirrorReport
 
@@ -103,7 +103,12 @@ def _passes(arguments: argparse.Namespace, target: MirrorTarget) -> int:
     status = _pass(arguments, target)
     while arguments.every is not None:
         time.sleep(arguments.every)
-        status = _pass(arguments, target)
+        try:
+            status = _pass(arguments, target)
+        except SonicError as error:
+            if type(error) is not SonicError and not isinstance(error, ClientError):
+                raise  # the index, or the arguments: a later pass fails, too
+            remark(f"{error}; the next pass begins in {arguments.every:g} s")
     return status
 
 

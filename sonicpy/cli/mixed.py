@@ -2,9 +2,11 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 ENDS_FLAGS = "--"
+USAGE_LINES_MAX = 2
+"""Of the usage above an error, so that the error is seen."""
 
 
 class MixedParser(argparse.ArgumentParser):
@@ -26,6 +28,15 @@ class MixedParser(argparse.ArgumentParser):
             return self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_mixing = False
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error below the usage: of many options, those alone that must be there. Raises SystemExit."""
+        if self.format_usage().count("\n") > USAGE_LINES_MAX:
+            needed = [action for action in self._get_optional_actions() if action.required]
+            flags = [f"{action.option_strings[-1]} {action.metavar}" for action in needed]
+            names = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
+            self.usage = " ".join(("%(prog)s [-h] [options]", *flags, *names))
+        super().error(message)
 
     def _may_mix(self) -> bool:
         """Return whether some words belong to positional arguments, and none to a verb below this one."""

@@ -95,8 +95,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv or argv[0] in HELP_FLAGS:
         overview().print_help()
         raise SystemExit(0)
-    parser = make_parser(argv[:1])
-    if not argv[0].startswith("-") and argv[0] not in MODULES:
+    if argv[0] == "--version":
+        overview().parse_args(argv[:1])
+    parser = overview() if argv[0] not in MODULES else make_parser(argv[:1])
+    if argv[0].startswith("-"):
+        _refuse_first(parser, argv)
+    if argv[0] not in MODULES:
         parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -144,6 +148,12 @@ def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse
     for word in argv:
         parser = verbs_of(parser).get(word, parser)
     return parser
+
+
+def _refuse_first(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    if any(word in MODULES for word in argv):
+        parser.error(f"{argv[0]} stands before the verb; allowed is it behind the verb")
+    parser.error(f"there is no verb before {argv[0]}; {LISTED}")
 
 
 def _refuse(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:

@@ -3,8 +3,13 @@
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sonicpy.config import SEARCHED_FILES, Loaded, load
+from sonicpy.config.defaults import defaults_in
+from sonicpy.config.searched_files import ENVIRONMENT_PREFIX, SEARCHED_FILES, find_file
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config, Loaded
 
 SOURCES = f"""\
 Settings come from the defaults, the settings file, the environment (SONIC_SEARCH__RANKING=newest sets search.ranking)
@@ -26,8 +31,20 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-level", metavar="L", help="off, error, warn, info, debug or trace (server.log_level)")
 
 
-def load_settings(arguments: argparse.Namespace) -> Loaded:
+def index_settings(arguments: argparse.Namespace) -> "Config":
+    """Return the settings of an index, as `load_settings`; the plain defaults where no source has any, in a quarter of
+    the time."""
+    folder: str | None = arguments.data
+    has_more = arguments.config is not None or any(name.upper().startswith(ENVIRONMENT_PREFIX) for name in os.environ)
+    if folder and folder.isprintable() and "$" not in folder and not has_more and find_file() is None:
+        return defaults_in(Path(folder))
+    return load_settings(arguments).config
+
+
+def load_settings(arguments: argparse.Namespace) -> "Loaded":
     """Return the settings from the arguments and all other sources. Raises ConfigError if one is wrong."""
+    from sonicpy.config import load  # noqa: PLC0415  loaded when it is needed
+
     flags = {
         "channel.inet": arguments.inet,
         "store.kv.path": arguments.data,

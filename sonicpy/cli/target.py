@@ -13,18 +13,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from sonicpy.cli.passwords import password_given
-from sonicpy.cli.settings import add_index_flags, load_settings
-from sonicpy.client.address import read_urls
-from sonicpy.client.blocking.client import Client
-from sonicpy.client.blocking.connect import connect
+from sonicpy.cli.settings import add_index_flags, index_settings
 from sonicpy.client.client_settings import RETRY_S, TIMEOUT_S
-from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only_index import ReadOnlyIndex
+
+if TYPE_CHECKING:
+    from sonicpy.client.blocking.client import Client
+    from sonicpy.config import Config
 
 SERVER_VARIABLE = "SONICPY_SERVER"
 """Its name does not begin with SONIC_, as those of settings do."""
@@ -33,7 +34,7 @@ WHERE = f"""\
 The index is the folder --data or the server --server; without either, the server in the variable {SERVER_VARIABLE},
 else the folder of the settings."""
 
-Target = Index | Client
+Target: TypeAlias = "Index | Client"
 
 
 class Purpose(Enum):
@@ -86,28 +87,32 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
         with open_server(url) as client:
             yield client
     else:
-        with open_folder(load_settings(arguments).config, purpose) as index:
+        with open_folder(index_settings(arguments), purpose) as index:
             yield index
 
 
-def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> Client:
+def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> "Client":
     """Return a client of one or several servers, with the password of the URL, the variable or the file.
 
     Raises:
         as `open_target`.
     """
+    from sonicpy.client.blocking.connect import connect  # noqa: PLC0415  a folder needs no client
+
     return connect(url, password=password_beside(url), timeout_s=timeout_s, retry_s=retry_s)
 
 
 def password_beside(url: str) -> str | None:
     """Return the password for a URL without one; None for other URLs. Raises ConfigError for a wrong URL, and as
     `password_given`."""
+    from sonicpy.client.address import read_urls  # noqa: PLC0415  a folder needs no client
+
     has_password = any(address.password for address in read_urls(url))
     return None if has_password else password_given()
 
 
 @contextmanager
-def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
+def open_folder(config: "Config", purpose: Purpose) -> Iterator[Index]:
     """Open the index in the folder of the settings for the length of a `with` block. Raises as `open_target`."""
     folder = config.store.kv.path
     if purpose is not Purpose.CREATE:
@@ -116,7 +121,7 @@ def open_folder(config: Config, purpose: Purpose) -> Iterator[Index]:
         yield index
 
 
-def _opened(folder: Path, config: Config, purpose: Purpose) -> Index:
+def _opened(folder: Path, config: "Config", purpose: Purpose) -> Index:
     if purpose is Purpose.COPY and os.access(folder, os.W_OK):
         with suppress(StoreLocked):  # the process that has it open has recovered it
             Index(folder, config).close()

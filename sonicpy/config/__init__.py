@@ -4,6 +4,7 @@ sections.py  one model for each section, with the defaults
 settings.py  Config: all sections, compat mode, rules that tie two keys
 defaults.py  the defaults again, for an index opened without settings
 kinds.py     the allowed values of each kind
+searched_files.py  the files that load() looks for
 sources.py   load(): file, environment and flags merged
 legacy.py    keys of other versions of Sonic
 lines.py     the line of each key in a settings file
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sonicpy.config.kinds import split_address
+    from sonicpy.config.searched_files import SEARCHED_FILES
     from sonicpy.config.sections import (
         ChannelConfig,
         FstConfig,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
         TokenizationConfig,
     )
     from sonicpy.config.settings import Config
-    from sonicpy.config.sources import SEARCHED_FILES, Loaded, load
+    from sonicpy.config.sources import Loaded, load
     from sonicpy.config.toml import to_toml
 
 __all__ = [
@@ -54,7 +56,7 @@ __all__ = [
 ]
 
 # Imported when first asked for: pydantic takes longer to import than a small index to open and to answer.
-_PLACES = {"Config": "settings", "SEARCHED_FILES": "sources", "Loaded": "sources", "load": "sources",
+_PLACES = {"Config": "settings", "SEARCHED_FILES": "searched_files", "Loaded": "sources", "load": "sources",
            "split_address": "kinds", "to_toml": "toml"}  # fmt: skip
 
 

@@ -74,3 +74,10 @@ DEFAULTS = cast(
     ),
 )
 """The settings of an index that is opened without any. The server reads more: it always has a Config."""
+
+
+def defaults_in(folder: Path) -> "Config":
+    """Return these settings for an index in another folder."""
+    store = DEFAULTS.store
+    kv = store.kv.model_copy(update={"path": folder})
+    return DEFAULTS.model_copy(update={"store": store.model_copy(update={"kv": kv})})

@@ -9,24 +9,13 @@ from typing import Any
 
 from sonicpy.config.key_lines import KeyPath, lines_of
 from sonicpy.config.legacy import SECTIONS, Given, resolve
+from sonicpy.config.searched_files import ENVIRONMENT_PREFIX, find_file
 from sonicpy.config.settings import Config, doubts
 from sonicpy.errors import ConfigError
-
-SEARCHED_FILES = (
-    Path("./sonicpy.cfg"),
-    Path("./config.cfg"),
-    Path("/etc/sonicpy.cfg"),
-    Path("/etc/sonic.cfg"),
-    Path("/etc/sonic/config.toml"),
-    Path("/etc/sonic/sonic.cfg.toml"),
-    Path("/etc/sonic/sonic.cfg"),
-)
-"""Sonic's list; in each folder, sonicpy's own names come first."""
 
 FLAGS = {"channel.inet": "--inet", "store.kv.path": "--data", "server.log_level": "--log-level"}
 FOUND = "; without -c it is read because of its name, and -c names another file (-c /dev/null: none)"
 """End of an error message about a settings file that may belong to another program."""
-ENVIRONMENT_PREFIX = "SONIC_"
 REFERENCE = re.compile(r"\$\{env\.([^{}]+)\}")
 
 
@@ -67,7 +56,7 @@ def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[st
     """
     if config_file is not None:
         return _load(config_file, environ, flags)
-    source = _find_file()
+    source = find_file()
     try:
         return _load(source, environ, flags)
     except ConfigError as error:
@@ -84,22 +73,6 @@ def _load(source: Path | None, environ: Mapping[str, str], flags: Mapping[str, o
     config = Config.model_validate(_nest(resolved.values), context=origins)
     warnings = (*resolved.warnings, *doubts(config, origins))
     return Loaded(config, warnings, source, tuple(resolved.ignored))
-
-
-def _find_file() -> Path | None:
-    # A folder counts as found, and reading it fails. Docker makes a folder where a mounted file is missing, and not to
-    # start is better than to start without the password in that file.
-    return next((path for path in SEARCHED_FILES if _is_there(path)), None)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True  # this process may not look there; reading the file then raises the reason
-    return True
 
 
 def _read_file(path: Path | None) -> Iterator[Given]:

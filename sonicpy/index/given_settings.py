@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from sonicpy.config.defaults import DEFAULTS
+from sonicpy.config.defaults import DEFAULTS, PlainSection
 from sonicpy.errors import ConfigError
 from sonicpy.ids import shown
 
@@ -21,8 +21,10 @@ def config_of(settings: Any) -> "Config":
     Raises:
         ConfigError: they are neither a Config nor a mapping, or a key or a value is not allowed.
     """
-    if settings is None or settings is DEFAULTS:
+    if settings is None:
         return DEFAULTS
+    if isinstance(settings, PlainSection):
+        return cast("Config", settings)
     Config = _config_class()  # noqa: N806
     if isinstance(settings, Config):
         return settings
@@ -32,8 +34,10 @@ def config_of(settings: Any) -> "Config":
 
 
 def full_config(settings: "Config") -> "Config":
-    """Return a result of `config_of` as a Config: one is made for DEFAULTS."""
-    return _config_class()() if settings is DEFAULTS else settings
+    """Return a result of `config_of` as a Config: one is made for settings by default."""
+    if not isinstance(settings, PlainSection):
+        return settings
+    return _config_class().model_validate({"store": {"kv": {"path": settings.store.kv.path}}})
 
 
 def _config_class() -> "type[Config]":

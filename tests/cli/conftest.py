@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from sonicpy.cli.main import main
+from sonicpy.cli.settings import SOURCES
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory; neither the environment nor /etc selects an index."""
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    assert "/etc/sonic.cfg" in SOURCES, "the help is imported before the files that it names are replaced"
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     for name in [name for name in os.environ if name.upper().startswith(("SONIC_", "SONICPY_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

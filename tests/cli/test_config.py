@@ -14,7 +14,7 @@ from sonicpy.config import load, to_toml
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An empty working directory, no settings in the environment, nothing read from /etc."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
     for name in [name for name in os.environ if name.upper().startswith("SONIC_")]:
         monkeypatch.delenv(name)
     return tmp_path
@@ -111,3 +111,20 @@ def test_show_keeps_the_password_to_itself(monkeypatch: pytest.MonkeyPatch, caps
     assert 'auth_password = "${env.SONIC_CHANNEL__AUTH_PASSWORD}"\n' in capsys.readouterr().out
     main(["config", "show", "--show-password"])
     assert 'auth_password = "babel"\n' in capsys.readouterr().out
+
+
+def test_check_takes_the_file_as_other_verbs_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.cfg").write_text("[search]\nranking = 'newest'\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["config", "check", "-c", "own.cfg"]) == main(["config", "check", "own.cfg"]) == 0
+    assert capsys.readouterr().out == "own.cfg is fine.\n" * 2
+
+
+def test_the_usage_above_an_error_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["mirror", "shop.db"])
+    usage, error = capsys.readouterr().err.splitlines()
+    assert usage == "usage: sonicpy mirror [-h] [options] --collection NAME SOURCE"
+    assert error.endswith("are required: --collection")

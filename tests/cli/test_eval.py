@@ -14,7 +14,7 @@ from tests.processes import Server
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one input of each kind, and nothing else that settings could come from."""
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     monkeypatch.chdir(tmp_path)
     write_collection(tmp_path / "data" / "small")
     write_lines(tmp_path / "data" / "typos.tsv", ["harbuor\tharbour", "ligthhouse\tlighthouse", "zz\tharbour"])

@@ -13,7 +13,7 @@ from tests.processes import Server
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An index with two objects, and nothing else that settings could come from."""
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     with Index(tmp_path / "data") as index:
         index.push("c", "b", "o1", "amber birch", "none")
         index.push("c", "b", "o2", "amber", "none")

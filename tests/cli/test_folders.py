@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Index, connect
+from sonicpy import Config, Index, connect
 from sonicpy.cli.main import main
+from sonicpy.cli.parser import parse
+from sonicpy.cli.settings import index_settings
+from sonicpy.cli.target import open_target
+from sonicpy.config.defaults import PlainSection
 from sonicpy.store.care.backup import BACKUP_FILE
 from tests.cli.conftest import Run
 from tests.processes import Server
@@ -15,7 +19,7 @@ from tests.processes import Server
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index with two objects, and nothing else that settings could come from."""
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     monkeypatch.chdir(tmp_path)
     with Index(tmp_path / "data") as index:
         index.push("c", "b", "o1", "amber birch")
@@ -113,7 +117,7 @@ def test_what_cannot_be_done_is_one_sentence(
 
 
 def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     with Server(tmp_path) as server:
         folder = str(server.folder / "store")
         assert main(["verify", folder]) == 0
@@ -136,3 +140,18 @@ def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     capsys.readouterr()
     assert main(["query", "c", "b", "amber", "--data", str(tmp_path / "other")]) == 0
     assert capsys.readouterr().out == "o\n"
+
+
+def test_a_folder_alone_has_the_settings_by_default_and_other_sources_still_count(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = parse(["query", "c", "b", "amber", "--data", str(data)])
+    assert isinstance(index_settings(arguments), PlainSection)
+    with open_target(arguments) as index:
+        assert isinstance(index, Index) and index.config == Config.model_validate({"store": {"kv": {"path": data}}})
+    Path("own.cfg").write_text("[search]\nranking = 'newest'\n")
+    assert index_settings(parse(["query", "c", "b", "x", "--data", "d", "-c", "own.cfg"])).search.ranking == "newest"
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("own.cfg"),))
+    assert index_settings(arguments).search.ranking == "newest"
+    monkeypatch.setenv("sonic_search__ranking", "bm25")
+    assert index_settings(arguments).search.ranking == "bm25"

@@ -33,7 +33,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Loaded]:
     monkeypatch.setattr(SERVE, take)
     for name in [name for name in os.environ if name.upper().startswith("SONIC_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     return loaded
 
 

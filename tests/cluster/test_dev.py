@@ -120,6 +120,7 @@ def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
             assert len(ports) == 3
             channel = Channel(ports[run])
             assert channel.ask(f'PUSH c b o{run} "apple"\n'.encode()) == b"OK"
+            assert channel.ask(f"TAG c b o{run} TAGS(red)\n".encode()) == b"RESULT 1", "a new cluster needs no upgrade"
             assert channel.ask(b"COUNTB c b\n") == f"RESULT {run + 1}".encode()  # the first run's is still there
             channel.close()
         wait_until_ended(children)

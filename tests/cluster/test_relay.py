@@ -297,9 +297,9 @@ def test_the_replicas_of_a_node_share_the_cache() -> None:
 def test_several_buckets_are_asked_of_the_holders_of_one_partition() -> None:
     named = QUERY._replace(buckets=(QUERY.bucket, '"b"'))
     assert postponed(node_with(FakePeers()), named).ask is not None
-    with pytest.raises(StoreError, match="all buckets that begin with 'x' may lie in other partitions"):
+    with pytest.raises(InvalidArgument, match="all buckets that begin with 'x' may lie in other partitions"):
         NODE_CALLS[Query](node_with(FakePeers()), QUERY._replace(buckets=("x*",)))
     node = node_with(FakePeers())
     node.places = Places(Layout(64, 1, ("n1",)))
-    with pytest.raises(StoreError, match="several buckets are refused: the bucket"):
+    with pytest.raises(InvalidArgument, match="several buckets are refused: the bucket"):
         NODE_CALLS[Query](node, QUERY._replace(buckets=("one", "two", "three")))

@@ -10,7 +10,7 @@ from sonicpy.client.blocking.connect import connect  # noqa: E402
 from sonicpy.cluster.operator.dev import DevCluster  # noqa: E402
 from sonicpy.cluster.operator.spread_collection import spread  # noqa: E402
 from sonicpy.cluster.registry.upgrade import upgrade  # noqa: E402
-from sonicpy.errors import SonicError  # noqa: E402
+from sonicpy.errors import CommandError, SonicError  # noqa: E402
 from sonicpy.index.index import Index  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
 from tests.cluster.test_known_rules import writes_newest  # noqa: E402
@@ -23,7 +23,7 @@ def test_tags_in_a_cluster(tmp_path: Path) -> None:
     with running(DevCluster(tmp_path / "cluster", partitions=4, copies=2)) as cluster:
         nodes = [connect(url) for url in urls(cluster)]
         spread(cluster.addresses, "big", 3)
-        with pytest.raises(SonicError, match="internal_error"):
+        with pytest.raises(CommandError, match=r"invalid_argument\(this change uses 'tags', .* cluster upgrade\)"):
             nodes[0].push("c", "b", "o", "x", tags=["a"])
         upgrade(cluster.addresses)
         until(lambda: all(map(writes_newest, nodes)))

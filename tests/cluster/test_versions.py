@@ -15,7 +15,7 @@ from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.batches import Batch, pack_records
 from sonicpy.cluster.log.versions import FORMATS, LISTED, check_agreement, pack_entry, unpack_entry
 from sonicpy.cluster.log.writer import LogWriter
-from sonicpy.errors import ConfigError, StoreDamaged, StoreError
+from sonicpy.errors import ConfigError, InvalidArgument, StoreDamaged, StoreError
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.store.changing.mutations import ChangeFields, pack_mutation
 from sonicpy.store.fields.all_fields import TERMS
@@ -189,10 +189,10 @@ def test_a_new_change_is_refused_until_the_cluster_is_upgraded(tmp_path: Path) -
         sentence = "^this change uses 'facts' and 'fields', which .* only after sonicpy cluster upgrade$"
         for agreed in (Agreement(), Agreement(FIRST, frozenset({"facts", "fields"}))):
             writer.agreed = agreed
-            with pytest.raises(StoreError, match=sentence):
+            with pytest.raises(InvalidArgument, match=sentence):
                 writer.add(0, FACTS)
         writer.agreed = Agreement(LISTED, frozenset({"fields"}))
-        with pytest.raises(StoreError, match="^this change uses 'facts', which"):
+        with pytest.raises(InvalidArgument, match="^this change uses 'facts', which"):
             writer.add(0, FACTS)
         assert writer.is_idle
         await writer.add(0, pushed("o1", "apple")).done

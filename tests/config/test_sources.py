@@ -207,7 +207,7 @@ DOUBTFUL = [
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory without settings in /etc, so that no test reads those of the machine."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
+    monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
     return tmp_path
 
 

@@ -62,7 +62,7 @@ def test_what_is_said_of_lines_and_errors(server: Server) -> None:
         "policy_reject", "query_error", "not_found",
     ]  # fmt: skip
     told = re.findall(r"^\| `(\w+)", PAGE.partition("## Errors")[2].partition("\n## ")[0], re.MULTILINE)
-    assert told == [*codes, "internal_error", "shutting_down"]
+    assert told == [*codes, "not_permitted", "internal_error", "shutting_down"]
     (scored,) = talk(server, "search", 'QUERY c b "temp" SCORES(1)')[1:]
     assert re.fullmatch(r"EVENT QUERY \w{8} o:\d\.\d{6}", scored)
 

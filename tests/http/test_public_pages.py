@@ -91,9 +91,11 @@ def test_a_request_counts_once_for_the_rate(tmp_path: Path) -> None:
         index.push("shop", "default", "p1", "a green lamp")
         client = TestClient(app(index, password="password", keys=Keys([store], SECRET)))
         headers = {"Authorization": f"Bearer {token()}"}
-        found = [client.get("/v1/search", params=ASKED, headers=headers).status_code for _ in range(5)]
+        answers = [client.get("/v1/search", params=ASKED, headers=headers) for _ in range(5)]
+    found = [answer.status_code for answer in answers]
     assert found[:3] == [200, 200, 200]
     assert 429 in found
+    assert {answer.headers.get("retry-after") for answer in answers if answer.status_code == 429} == {"1"}
 
 
 def test_marks_need_no_verb_but_query_and_show_no_explanation(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -207,6 +208,12 @@ def test_a_server_follows_a_database(table: Table, tmp_path: Path, capsys: pytes
         assert main(["mirror", table.url, *at, "--json"]) == 0
         assert json.loads(capsys.readouterr().out.splitlines()[-1])["gone"] == 1
         assert main(["mirror", table.url, *at, "--check"]) == 2
+        rows = tmp_path / "rows.jsonl"
+        for names, status, gone in (([1, 2], 0, 0), ([1, None], 3, 0), ([1], 0, 1)):  # a row without a name keeps all
+            rows.write_text("".join(json.dumps({"id": name, "text": "x"}) + "\n" for name in names))
+            flags = ["--collection", "rows", "--server", at[-1], "--json"]
+            assert main(["mirror", str(rows), *flags]) == status
+            assert json.loads(capsys.readouterr().out.splitlines()[-1])["gone"] == gone
         with Peer(server, "search") as peer:
             assert peer.results(f'QUERY {C} {B} "other"') == ["1"]
             assert peer.results(f'QUERY {C} {B} "title1"') == []
@@ -316,3 +323,26 @@ def test_a_row_without_a_name_keeps_all_objects(index: sonicpy.Index) -> None:
         assert report.gone == 0 and report.refused_count
         assert held(index).keys() == {"1", "2"}
     assert index.mirror([{"id": 1, "text": "one"}], **PLACE).gone == 1
+
+
+def test_a_source_that_fails_is_asked_again(
+    table: Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rename(before: str, after: str) -> None:
+        table.database.execute(f"ALTER TABLE {before} RENAME TO {after}")
+        table.database.commit()
+
+    def end() -> None:
+        raise KeyboardInterrupt
+
+    table.set(1, "title", 1)
+    steps = iter([lambda: rename("p", "away"), lambda: rename("away", "p"), end])
+    clock = SimpleNamespace(sleep=lambda _: next(steps)(), monotonic=time.monotonic)
+    monkeypatch.setattr("sonicpy.cli.mirror.time", clock)
+    at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(table.folder), "--every", "60"]
+    assert main(["mirror", table.url, *at]) == 130
+    said = capsys.readouterr()
+    assert [line.split(": ")[1] for line in said.out.splitlines()] == [
+        "1 changed, 0 unchanged, 0 gone, 0 refused", "0 changed, 1 unchanged, 0 gone, 0 refused",
+    ]  # fmt: skip
+    assert "no such table: p; the next pass begins in 60 s" in said.err

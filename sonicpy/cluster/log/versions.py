@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.batches import Batch, pack_batch, unpack_batch
-from sonicpy.errors import ConfigError, StoreDamaged, StoreError
+from sonicpy.errors import ConfigError, InvalidArgument, StoreDamaged
 from sonicpy.store.changing.mutations import uses_of_record
-from sonicpy.store.rows.uses import check_known, listed, unknown
+from sonicpy.store.rows.uses import KNOWN, check_known, listed, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ FORMATS: dict[int, EntryFormat] = {
 """All versions: none is ever removed, because a log may hold entries of every version since the cluster was made."""
 
 
+def newest() -> Agreement:
+    """Return the agreement of a cluster whose nodes are all of this version or a later one."""
+    return Agreement(max(FORMATS), frozenset(KNOWN))
+
+
 def pack_entry(batch: Batch, version: int) -> bytes:
     """Return the entry of a batch in a version that this sonicpy supports."""
     return FORMATS[version].pack(batch)
@@ -97,10 +102,10 @@ def check_agreement(agreed: Agreement) -> None:
 
 
 def names_in(record: bytes, agreed: Agreement) -> frozenset[str]:
-    """Return the names of the features of a record. Raises StoreError if the nodes have not agreed on one."""
+    """Return the names of the features of a record. Raises InvalidArgument if the nodes have not agreed on one."""
     names = uses_of_record(record)
     if names and (early := sorted(names - agreed.names if agreed.version >= LISTED else names)):
-        raise StoreError(
+        raise InvalidArgument(
             f"this change uses {listed(early)}, which this cluster takes only after sonicpy cluster upgrade"
         )
     return names

@@ -113,12 +113,12 @@ def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes
 
 
 def check_together(node: "Node", command: Any) -> None:
-    """Raise StoreError unless all buckets of a command are named, and lie in one partition, whose holders answer."""
+    """Raise InvalidArgument unless all buckets of a command are named, and lie in one partition: its holders answer."""
     partition = node.places.partition_of(command.collection, command.bucket)
     for name, is_beginning in map(name_of, command.buckets):
         if is_beginning or node.places.partition_of(command.collection, name) != partition:
             refused = f"all buckets that begin with {name[:-1]!r}" if is_beginning else f"the bucket {name!r}"
-            raise StoreError(
+            raise InvalidArgument(
                 f"several buckets are refused: {refused} may lie in other partitions of the cluster than "
                 f"{command.bucket!r}; a node searches together the named buckets of one partition"
             )

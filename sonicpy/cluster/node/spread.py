@@ -113,7 +113,7 @@ class Spread:
             StoreError: a part does not answer, or a spread bucket does not offer the command.
         """
         if getattr(command, "buckets", ()):
-            raise StoreError("several buckets are refused: a bucket that is spread is asked alone")
+            raise InvalidArgument("several buckets are refused: a bucket that is spread is asked alone")
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")

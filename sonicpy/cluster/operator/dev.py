@@ -23,7 +23,9 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from sonicpy.children import ends_with_parent
+from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import end
+from sonicpy.cluster.log.versions import newest
 from sonicpy.cluster.operator.restarts import Restarts
 from sonicpy.cluster.operator.setup import check_broker, make
 from sonicpy.cluster.registry.registry import Layout, OtherFormat, OtherLayout, cluster_at
@@ -72,10 +74,12 @@ class DevCluster:
 
     Attributes:
         broker_settings: further lines for the settings file of each broker.
+        agreed: of the nodes of a new cluster, as of `Registry.create`.
         stopped: resolves with the number of a signal that ends the start.
     """
 
     broker_settings = ""
+    agreed: Agreement | None = None
 
     def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1) -> None:
         self.folder = folder
@@ -207,7 +211,7 @@ class DevCluster:
     def _make(self, deadline: float) -> None:
         while True:
             try:
-                asyncio.run(self._unless_stopped(make(self.addresses, self.layout)))
+                asyncio.run(self._unless_stopped(make(self.addresses, self.layout, self.agreed)))
                 return
             except (OtherLayout, OtherFormat) as error:  # which no time changes
                 raise ConfigError(f"--data is {self.folder}: {str(error).removesuffix('.')}.") from error
@@ -263,6 +267,7 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
         stack.enter_context(held(folder))
         cluster = DevCluster(folder.absolute(), partitions, copies, logs)
         cluster.stopped = stopped
+        cluster.agreed = newest()
         stack.callback(cluster.stop)
         cluster.start()
         say(f"brokers {cluster.addresses}")

@@ -8,9 +8,11 @@ from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
 from sonicpy.cluster.log.jetstream_vault import create_snapshots
+from sonicpy.cluster.log.versions import newest
 from sonicpy.cluster.registry.orders import tell_layout
 from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
 from sonicpy.errors import ConfigError
@@ -45,14 +47,18 @@ def init(
         )
     for monitor in monitors:
         check_broker(monitor)
-    return asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs)))
+    return asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs), newest()))
 
 
-async def make(brokers: str, layout: Layout) -> Layout:
-    """Make the registry and the streams; return the present layout. Raises as `init`."""
+async def make(brokers: str, layout: Layout, agreed: Agreement | None = None) -> Layout:
+    """Make the registry and the streams; return the present layout. Raises as `init`.
+
+    Args:
+        agreed: as of `Registry.create`.
+    """
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
-        registry = await Registry.create(connection, layout, LOG_COPIES)  # first, as it may refuse
+        registry = await Registry.create(connection, layout, LOG_COPIES, agreed)  # first, as it may refuse
         log = JetStream(connection)
         for number in range(layout.logs):
             await log.create(number, LOG_COPIES)

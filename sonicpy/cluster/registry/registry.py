@@ -143,11 +143,14 @@ class Registry:
         self.vault = vault
 
     @classmethod
-    async def create(cls, connection: Client, layout: Layout, copies: int) -> "Registry":
+    async def create(
+        cls, connection: Client, layout: Layout, copies: int, agreed: Agreement | None = None
+    ) -> "Registry":
         """Make the vault with the layout of a new cluster, unless it exists with this layout or was made with it.
 
         Args:
             copies: the number of brokers that keep it.
+            agreed: of the nodes of a new cluster; None: the oldest agreement.
 
         Raises:
             OtherLayout: there is another cluster.
@@ -156,6 +159,8 @@ class Registry:
         """
         given = json.dumps(dataclasses.asdict(layout), sort_keys=True)
         registry = cls(await JetStreamVault.create(connection, copies))
+        if agreed is not None and await registry._get("cluster") is None:
+            await registry.note_agreement(agreed)
         await registry._agree("cluster", given)
         now = await registry.layout()
         if dataclasses.replace(now, former=(), spread=()) == layout:
