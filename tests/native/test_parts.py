@@ -83,7 +83,7 @@ def test_a_word_has_at_most_sixteen_parts() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["a", "bc", "def", "1", "22", "333", ".", "_", ":", "'", "·", ",", "é", "л", "글", "전자", "م", "\u200c", "\2"]),
+        st.sampled_from([*"a1._:'·,élл글م\u200c\2", "bc", "def", "22", "333", "전자"]),
         max_size=9,
     )
 )

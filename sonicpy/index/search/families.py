@@ -116,8 +116,8 @@ def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set
 
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
-    """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with letters
-    that are often confused, or with another particle before them."""
+    """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with
+    letters that are often confused, or with another particle before them."""
     script = script_of(text)
     if script in variants.SCRIPTS:
         return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))

@@ -16,11 +16,15 @@ from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy._native.word_break import is_unspaced_letter
+from sonicpy.index.search.accents import ZWNJ
 from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.numbers import groups_of, same_numbers
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.lexer.endings import HANGUL_FIRST, HANGUL_LAST
 
+ARABIC_FIRST, ARABIC_LAST = 0xD8, 0xDD
+"""The first bytes of letters of Arabic in UTF-8."""
+SEPARATOR = ZWNJ.encode()
 Piece = tuple[bytes, ...]
 """The words that a piece of a word may be: they differ in accents."""
 HeldWords = list[tuple[bytes, TermInfo]]
@@ -41,7 +45,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
     """Return the words that those of a query may be written as together, apart, or as numbers."""
     found: dict[bytes, None] = {}
     if len(terms) <= TERMS_MAX + terms.flags.count(PART):
-        found.update(dict.fromkeys(neighbours.words_together(terms)))
+        found.update(dict.fromkeys(words_together(terms, folds=True)))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
                 found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word)]))
@@ -51,9 +55,18 @@ def other_spellings(terms: Terms) -> list[bytes]:
 # -- written together -------------------------------------------------------------------------------------------------
 
 
-def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
-    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence."""
+def words_together(terms: Terms, *, folds: bool) -> dict[bytes, tuple[int, ...]]:
+    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence.
+
+    Args:
+        folds: without accents, too, and with the sign between parts of Persian words.
+    """
     places = neighbours.words_together(terms)
+    if folds and not all(map(bytes.isascii, terms.words)):
+        for word, numbers in list(places.items()):
+            places.setdefault(folded(word), numbers)
+            if len(numbers) == 2 and ARABIC_FIRST <= word[0] <= ARABIC_LAST:
+                places.setdefault(SEPARATOR.join([terms.words[number] for number in numbers]), numbers)
     if not places.keys().isdisjoint(terms.words):
         for word in terms.words:
             places.pop(word, None)
@@ -83,9 +96,7 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(
-    statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool
-) -> dict[int, list[Piece]]:
+def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool) -> dict[int, list[Piece]]:
     """Return the pieces of the terms that objects hold apart, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
