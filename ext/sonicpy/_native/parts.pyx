@@ -233,7 +233,7 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
 
 
 cdef void add_tails(const uint8_t *word, Py_ssize_t size, const Token *token, Parts *parts) noexcept nogil:
-    """Add what is behind two syllables or more of a token of Hangul, if it has two or more."""
+    """Add the syllables of a token of Hangul behind two others or more, if they are two or more."""
     cdef Py_ssize_t at, least = HANGUL_BYTES * LETTERS_MIN
     cdef int width
     if token.end - token.begin < 2 * least or not 0xEA <= word[token.begin] <= 0xED:

@@ -27,7 +27,6 @@ ARABIC_FIRST, ARABIC_LAST = 0xD8, 0xDD
 SEPARATOR = ZWNJ.encode()
 Piece = tuple[bytes, ...]
 """The words that a piece of a word may be: they differ in accents."""
-HeldWords = list[tuple[bytes, TermInfo]]
 LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word that no object holds is cut if it has this number of letters and digits; in Hangul, from three on."""
 PIECE_LETTERS_MIN = 2
@@ -149,7 +148,7 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
         typed: the word as typed; None: pieces may differ from it in accents.
     """
     start = len(text) - len(rest)
-    by_size: dict[int, HeldWords] = {}
+    by_size: dict[int, list[tuple[bytes, TermInfo]]] = {}
     for word, row, size in statistics.leading(rest.encode()):
         is_same = typed is None or word == typed[start : start + size].encode()
         if is_same and _may_follow(text, size, len(rest) - size):
@@ -161,7 +160,7 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
 
 
 def _may_follow(text: str, size: int, behind: int) -> bool:
-    """Return whether a piece, and what is behind it, have letters enough.
+    """Return whether a piece, and the rest behind it, have letters enough.
 
     One digit is a number, and one letter is a piece beside digits, and at the end of a word of Hangul.
     """
@@ -179,7 +178,7 @@ def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
 
 
 def is_hangul(text: str) -> bool:
-    """Return whether a word begins with a syllable of Hangul, which stands for two letters or three."""
+    """Return whether a word begins with a syllable of Hangul, which spells two letters or three."""
     return HANGUL_FIRST <= ord(text[0]) <= HANGUL_LAST
 
 
@@ -192,7 +191,7 @@ def pieces_of(terms: Terms) -> Iterator[bytes]:
 
 
 def _rests(word: bytes) -> list[bytes]:
-    """Return what `_cut` may look at: a word without accents, and it without its first letters."""
+    """Return the letters of which `_cut` may ask for pieces: a word without accents, and without its first letters."""
     text = folded(word).decode()
     return [text[start:].encode() for start in range(len(text))] if _may_be_cut(text) else []
 
