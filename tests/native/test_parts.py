@@ -31,6 +31,7 @@ from tests.reference import parts as twin
         ("1000xm4", "1000 xm xm4"),
         ("rtx3080ti.jpg", "rtx 3080 ti jpg rtx3080ti"),
         ("lg전자", "lg 전자"),
+        ("5μm", "μm"),
         ("삼성전자", "전자"),
         ("사과나무를", "나무를 무를"),
         ("갤럭시s23", "갤럭시 s23"),

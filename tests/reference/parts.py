@@ -45,8 +45,8 @@ def kind(char: str) -> str:
 
 
 def is_latin(letter: str) -> bool:
-    """Return whether a letter is on one of the pages of Latin letters."""
-    return letter < "\u0250" or "\u1e00" <= letter < "\u1f00"
+    """Return whether a letter is on one of the pages of Latin or Greek letters."""
+    return letter < "\u0400" or "\u1e00" <= letter < "\u2000"
 
 
 def is_behind_arabic(begun: str) -> bool:

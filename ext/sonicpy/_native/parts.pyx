@@ -99,7 +99,8 @@ cdef inline bint is_between_digits(uint32_t point) noexcept nogil:
 
 
 cdef inline bint is_latin(uint32_t point) noexcept nogil:
-    return point < 0x250 or 0x1E00 <= point < 0x1F00
+    """Return whether a letter is Latin, or a Greek one, which units mix with Latin ones."""
+    return point < 0x400 or 0x1E00 <= point < 0x2000
 
 
 cdef inline bint is_arabic(uint32_t point) noexcept nogil:
