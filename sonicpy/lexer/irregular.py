@@ -1,6 +1,6 @@
 """Irregular plurals of English nouns, which no stemmer finds, and a few forms of other words.
 
-Verbs are left out: their forms are many, and most of them are frequent words which hardly decide what a text is about.
+Verbs are left out: most of those with irregular forms are frequent words, which hardly decide the subject of a text.
 """
 
 from collections.abc import Iterator
