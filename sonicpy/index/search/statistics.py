@@ -59,7 +59,7 @@ class Statistics(Described):
 
     live: bool
     """Whether words are found as soon as they are pushed."""
-    swaps = True
+    swaps: bool = True
     """Whether short words have two neighbours swapped."""
 
     @property
