@@ -118,7 +118,8 @@ def _is_code(piece: list[tuple[str, bool]]) -> bool:
         digits = [char for char in middle if kind(char) == "D"]
         if len(digits) == 1 and not one and not two and before[0].isascii() and after[0].isascii():
             return True
-    return sum(changes) > 2
+    singles = sum(sum(kind(char) in "LD" for char in token) == 1 for token, _ in piece)
+    return sum(changes) > (4 if singles < 2 else 2)
 
 
 def _text(piece: list[tuple[str, bool]]) -> str:

@@ -5,7 +5,9 @@
             another script or back, or a small letter meets a capital one. The last is lost once case is folded, so that a
             hidden term carries it: the byte JOINT. In Arabic script the non-joiner is a sign.
     piece   the tokens between two signs. A piece with more than CHANGES_MAX changes of ASCII letters and digits is a code,
-            and whole; so is one in which a single digit is between ASCII letters: there it replaces a letter (ubunt0user).
+            and whole, unless these are at most CHANGES_OF_NAMES_MAX, and one of the tokens at most has a single character
+            (wh1000xm4). So is one in which a single digit is between ASCII letters: there it replaces a letter
+            (ubunt0user).
     run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
             last piece
 
@@ -35,6 +37,7 @@ JOINT_MARK = bytes([JOINT])
 cdef enum:
     TOKENS_MAX = 64  # of a word; what stands behind them is one more
     CHANGES_MAX = 2
+    CHANGES_OF_NAMES_MAX = 4
     LETTERS_MIN = 2
     DIGITS_MIN = 3
     BEHIND_MIN = 3  # letters behind an article or an apostrophe
@@ -278,7 +281,9 @@ cdef int end_of_piece(const Token *tokens, int count, int first) noexcept nogil:
 
 
 cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end) noexcept nogil:
-    cdef int number, changes = 0
+    cdef int number, changes = 0, singles = 0
+    for number in range(first, end):
+        singles += tokens[number].letters + tokens[number].digits == 1
     for number in range(first + 1, end):
         changes += (
             tokens[number].joint == CHANGE and word[tokens[number - 1].begin] < 0x80 and word[tokens[number].begin] < 0x80
@@ -288,7 +293,7 @@ cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end
             and number + 1 < end and tokens[number + 1].joint == CHANGE and word[tokens[number + 1].begin] < 0x80
         ):
             return True
-    return changes > CHANGES_MAX
+    return changes > (CHANGES_OF_NAMES_MAX if singles <= 1 else CHANGES_MAX)
 
 
 cdef void add_part(
