@@ -98,7 +98,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
         words = _drawn(among, _kin_of(text, sure, own))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
     if ENGLISH in sure or ENGLISH in doubtful:
-        (words if ENGLISH in sure else doubtful_words).update(map(str.encode, irregular_forms(text)))
+        doubtful_words.update(map(str.encode, irregular_forms(text)))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
     return words, (doubtful_words | _respelled(among, text)) - words
