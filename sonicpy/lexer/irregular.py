@@ -1,4 +1,4 @@
-"""Irregular plurals of English nouns, which no stemmer finds, and a few forms of other words. They count less than others.
+"""Irregular plurals of English nouns, which no stemmer finds, and a few other forms; they count less than others.
 
 Verbs are left out: most of those with irregular forms are frequent words, which hardly decide the subject of a text.
 """
