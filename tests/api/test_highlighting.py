@@ -92,7 +92,7 @@ def test_nothing_to_mark(index: Index) -> None:
     ("settings", "question", "text", "expected"),
     [
         ({"normalization__diacritic_folding_enabled": True}, "cafe", "Café cafe\u0301", "[Café] [cafe\u0301]"),
-        ({"normalization__diacritic_folding_enabled": True}, "דבר", "וַדָּבָר דָּבָר", "וַדָּבָר [דָּבָר]"),
+        ({"normalization__diacritic_folding_enabled": True}, "דבר", "וַדָּבָר דָּבָר", "[וַדָּבָר] [דָּבָר]"),
         ({"normalization__stemming_enabled": True}, "running", "He runs, running", "He [runs], [running]"),
         ({"normalization__unicode_normalization": "none"}, "café", "Café cafe\u0301", "[Café] [cafe\u0301]"),
         (

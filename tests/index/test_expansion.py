@@ -105,7 +105,8 @@ class TestEdits:
         ("hello", "helol", True, "a swap at the end"),
         ("hello", "hello", True, "none"),
         ("cat", "cot", False, "three characters"),
-        ("cat", "act", False, "three characters swapped"),
+        ("cat", "act", True, "three characters swapped"),
+        ("at", "ta", False, "two characters"),
         ("book", "bool", True, "four: one"),
         ("book", "bowl", False, "four: not two"),
         ("cat", "cats", True, "the typed word decides: four"),
@@ -404,3 +405,14 @@ def test_objects_stand_in_the_order_of_their_best_word(
     kinds = {f"o{number}": best_kind(typed, text) for number, text in enumerate(corpus)}
     assert sorted(answer) == sorted(oid for oid in kinds if kinds[oid] < 3)
     assert [kinds[oid] for oid in answer] == sorted(kinds[oid] for oid in answer)
+
+
+def test_two_of_three_letters_are_swapped_only_in_a_word_that_no_object_holds(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        push(index, "the", "the house")
+        assert index.query(C, B, "teh house").objects == ["the"]
+        assert index.query(C, B, "teh ").objects == ["the"]
+        assert index.query(C, B, "teh ", fuzzy=0).objects == []
+        assert index.suggest(C, B, "teh") == ["the"]
+        push(index, "teh", "teh")
+        assert index.query(C, B, "teh ").objects == ["teh"]

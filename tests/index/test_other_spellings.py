@@ -26,6 +26,17 @@ ALIKE = [
     ("2500000", "2.500.000"),
     ("sos", "S.O.S"),
     ("데이터베이스", "데이터 베이스"),
+    ("galaxys23", "galaxy s23"),
+    ("wh1000xm4", "WH-1000XM4"),
+    ("mp3player", "MP3 player"),
+    ("sarscov2", "SARS-CoV-2"),
+    ("phd", "Ph.D."),
+    ("1000000", "1,000,000"),
+    ("커피숍", "커피 숍"),
+    ("getuserbyid", "get user by id"),
+    ("vietnam", "Việt Nam"),
+    ("ابوظبي", "أبو ظبي"),
+    ("کتاب‌ها", "کتاب ها"),
 ]
 
 
@@ -38,6 +49,16 @@ def test_words_meet_that_are_written_together_or_apart(together: str, apart: str
             index.push(C, B, "unlike", "nothing of the kind")
             assert index.query(C, B, typed).objects == ["other"], typed
             assert index.query(C, B, f"{typed} ").objects == ["other"], typed
+
+
+def test_pieces_without_accents_are_found_in_several_buckets_and_not_where_accents_matter() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, "one", "vietnam", "Việt Nam here")
+        index.push(C, "two", "other", "nothing of the kind")
+        assert len(index.query(C, ["one", "two"], "vietnam")) == 1
+        assert len(index.query(C, ["one", "two"], "galaxys23")) == 0
+        assert index.query(C, "one", "vietnam", stem=False).objects == []
+        assert index.query(C, "one", "việtnam", stem=False).objects == ["vietnam"]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_both_spellings_of_a_word_are_one(tmp_path: Path) -> None:
         check_gone(index, composed, "o")
 
 
-@pytest.mark.parametrize("word", ["a" * 51, "я" * 50 + "a", "한" * 51, "सु" * 26])
+@pytest.mark.parametrize("word", ["a" * 51, "я" * 50 + "ю", "한" * 51, "सु" * 26])
 @pytest.mark.parametrize("consolidated", [False, True])
 def test_words_over_50_letters_are_only_found_exactly(tmp_path: Path, word: str, consolidated: bool) -> None:
     assert len(word) in (51, 52)
@@ -138,14 +138,20 @@ class Model:
         return sorted(set().union(*self.held.values()) if self.held else set(), key=str.encode)
 
     def suggestions(self, typed: str) -> set[str]:
+        words = self.words()
+        swapped = {typed[1] + typed[0] + typed[2], typed[0] + typed[2] + typed[1]} if len(typed) == 3 else set()
         edits = 0 if len(typed) < 4 else 1 if len(typed) < 7 else 2 if len(typed) < 10 else 3
         beginning = 0 if len(typed) < 4 else 1 if len(typed) < 8 else 2
         letters = [fold(letter, "") for letter in typed]
         return {
             word
-            for word in self.words()
-            if distance_of("".join(letters), [fold(each, "") for each in word], beginning, begins=True) <= beginning
+            for word in words
+            if any(
+                distance_of("".join(letters), [fold(each, "") for each in part], beginning, begins=True) <= beginning
+                for part in (word, *tails_of(word))
+            )
             or (edits and edit_distance(typed, word, True) <= edits)
+            or (typed not in words and word in swapped and typed.isalpha())
         }
 
 
@@ -181,6 +187,11 @@ def test_random_changes(tmp_path: Path, seed: int, letters: str) -> None:
         for word in (typed, typed[:1], chance.choice(texts).split()[0]):
             assert set(index.suggest(C, B, word, limit=1000)) == model.suggestions(word), (verb, word)
     index.close()
+
+
+def tails_of(word: str) -> list[str]:
+    """Return the parts of a word of Hangul."""
+    return [word[at:] for at in range(2, len(word) - 1)] if "\uac00" <= word[0] <= "\ud7a3" else []
 
 
 def random_word(chance: random.Random, letters: str) -> str:

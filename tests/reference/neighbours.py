@@ -25,7 +25,8 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
         if flags & STOP:
             continue
         if not word.isalnum() and len(tokens) > 1:
-            found[b"".join(tokens)] = (number,)
+            for sign in SIGNS if len(tokens) <= 3 else ("",):
+                found[sign.encode().join(tokens)] = (number,)
         elif word.isalpha() and 2 <= len(word) <= 5:
             found[b".".join(bytes([letter]) for letter in word)] = (number,)
             if len(word) > 2:

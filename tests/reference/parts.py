@@ -45,8 +45,8 @@ def kind(char: str) -> str:
 
 
 def is_latin(letter: str) -> bool:
-    """Return whether a letter is on one of the pages of Latin letters."""
-    return letter < "\u0250" or "\u1e00" <= letter < "\u1f00"
+    """Return whether a letter is on one of the pages of Latin or Greek letters."""
+    return letter < "\u0400" or "\u1e00" <= letter < "\u2000"
 
 
 def is_behind_arabic(begun: str) -> bool:
@@ -118,7 +118,8 @@ def _is_code(piece: list[tuple[str, bool]]) -> bool:
         digits = [char for char in middle if kind(char) == "D"]
         if len(digits) == 1 and not one and not two and before[0].isascii() and after[0].isascii():
             return True
-    return sum(changes) > 2
+    singles = sum(sum(kind(char) in "LD" for char in token) == 1 for token, _ in piece)
+    return sum(changes) > (4 if singles < 2 else 2)
 
 
 def _text(piece: list[tuple[str, bool]]) -> str:

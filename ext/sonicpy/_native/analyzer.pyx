@@ -333,9 +333,9 @@ cdef class BoundAnalyzer:
         """Add the parts of a word that no word graph holds as hidden terms, which no object is longer for."""
         cdef int32_t newest = terms._newest
         cdef Py_ssize_t before
-        cdef bytes part
-        normal = self._analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> word, size, NULL))
-        for part in parts_of((<str> normal).encode()):
+        cdef bytes part, normal
+        normal = (<str> self._analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> word, size, NULL))).encode()
+        for part in parts_of(normal) if len(normal) > LONG_BYTES else ():
             before = terms._count
             memcpy(terms.room(len(part)), <const char *> part, len(part))
             terms.add(len(part), F_PART, hash_bytes(terms._bytes + terms._used, len(part)), <uint32_t> len(part))

@@ -121,6 +121,8 @@ cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
         tokens = tokens_of(word)
         if len(tokens) > 1:
             found[NOTHING.join(tokens)] = (number,)
+            for sign in SIGNS if len(tokens) <= SIGNED_MAX else ():
+                found[(<bytes> sign).join(tokens)] = (number,)
     elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
         found[with_points(text, len(word))] = (number,)
         if len(word) > INITIALS_MIN:  # Ph.D., M.Sc.

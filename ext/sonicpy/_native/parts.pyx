@@ -5,7 +5,9 @@
             another script or back, or a small letter meets a capital one. The last is lost once case is folded, so that a
             hidden term carries it: the byte JOINT. In Arabic script the non-joiner is a sign.
     piece   the tokens between two signs. A piece with more than CHANGES_MAX changes of ASCII letters and digits is a code,
-            and whole; so is one in which a single digit is between ASCII letters: there it replaces a letter (ubunt0user).
+            and whole, unless these are at most CHANGES_OF_NAMES_MAX, and one of the tokens at most has a single character
+            (wh1000xm4). So is one in which a single digit is between ASCII letters: there it replaces a letter
+            (ubunt0user).
     run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
             last piece
 
@@ -35,6 +37,7 @@ JOINT_MARK = bytes([JOINT])
 cdef enum:
     TOKENS_MAX = 64  # of a word; what stands behind them is one more
     CHANGES_MAX = 2
+    CHANGES_OF_NAMES_MAX = 4
     LETTERS_MIN = 2
     DIGITS_MIN = 3
     BEHIND_MIN = 3  # letters behind an article or an apostrophe
@@ -99,7 +102,8 @@ cdef inline bint is_between_digits(uint32_t point) noexcept nogil:
 
 
 cdef inline bint is_latin(uint32_t point) noexcept nogil:
-    return point < 0x250 or 0x1E00 <= point < 0x1F00
+    """Return whether a letter is Latin, or a Greek one, which units mix with Latin ones."""
+    return point < 0x400 or 0x1E00 <= point < 0x2000
 
 
 cdef inline bint is_arabic(uint32_t point) noexcept nogil:
@@ -233,7 +237,7 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
 
 
 cdef void add_tails(const uint8_t *word, Py_ssize_t size, const Token *token, Parts *parts) noexcept nogil:
-    """Add what is behind two syllables or more of a token of Hangul, if it has two or more."""
+    """Add the syllables of a token of Hangul behind two others or more, if they are two or more."""
     cdef Py_ssize_t at, least = HANGUL_BYTES * LETTERS_MIN
     cdef int width
     if token.end - token.begin < 2 * least or not 0xEA <= word[token.begin] <= 0xED:
@@ -277,7 +281,9 @@ cdef int end_of_piece(const Token *tokens, int count, int first) noexcept nogil:
 
 
 cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end) noexcept nogil:
-    cdef int number, changes = 0
+    cdef int number, changes = 0, singles = 0
+    for number in range(first, end):
+        singles += tokens[number].letters + tokens[number].digits == 1
     for number in range(first + 1, end):
         changes += (
             tokens[number].joint == CHANGE and word[tokens[number - 1].begin] < 0x80 and word[tokens[number].begin] < 0x80
@@ -287,7 +293,7 @@ cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end
             and number + 1 < end and tokens[number + 1].joint == CHANGE and word[tokens[number + 1].begin] < 0x80
         ):
             return True
-    return changes > CHANGES_MAX
+    return changes > (CHANGES_OF_NAMES_MAX if singles <= 1 else CHANGES_MAX)
 
 
 cdef void add_part(

@@ -1,8 +1,8 @@
 """Spellings that count as one word: a word without its accents.
 
 Folding removes accents, the vowel points of Arabic and Hebrew, and invisible characters: soft hyphens and joiners. All
-apostrophes are equal, and so are the letters that keyboards of Arabic, Persian and Urdu have for one. A language keeps the
-letters of its own alphabet.
+apostrophes are equal, and so are the letters that keyboards of Arabic, Persian and Urdu have for one. A language keeps
+the letters of its own alphabet.
 """
 
 import re
@@ -38,8 +38,9 @@ QUOTE, _HEBREW_QUOTE = '"', "\u05f4"
 _MARKS = frozenset(_ACCENTS)
 _PLAIN = {
     "ß": "ss", "œ": "oe", "æ": "ae", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i",
-    "ё": "е", "ѐ": "е", "ѝ": "и", "ї": "і", "ґ": "г", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ک": "ك", "ی": "ي", "ہ": "ه",
-    "ھ": "ه", "ۀ": "ه", "ۂ": "ه",
+    "ɓ": "b", "ɗ": "d", "ƙ": "k", "ƴ": "y", "ŋ": "n", "ə": "e", "ɛ": "e", "ɔ": "o",
+    "ё": "е", "ѐ": "е", "ѝ": "и", "ї": "і", "ґ": "г", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ک": "ك", "ی": "ي",
+    "ہ": "ه", "ھ": "ه", "ۀ": "ه", "ۂ": "ه",
 }  # fmt: skip
 """Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
 languages."""

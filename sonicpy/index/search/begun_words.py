@@ -40,7 +40,8 @@ def begins_so(word: bytes, beginning: bytes) -> bool:
 
 
 def _other_spelling(word: str) -> tuple[list[str], Folding] | None:
-    """Return other spellings of the beginning of a word, and the letters that are the same in them; None: it has none."""
+    """Return other spellings of the beginning of a word, and the letters that are the same in them; None: there are
+    none."""
     script = script_of(word)
     if script in variants.SCRIPTS:
         return variants.beginnings(word), variant_folding()

@@ -18,7 +18,9 @@ STATES_MAX = 10_000
 
 
 EDITED_LETTERS_MIN = 4
-"""Shorter words have no corrections."""
+"""Shorter words have no corrections, but for the next ones."""
+SWAPPED_LETTERS = 3
+"""A word of this number of letters that no object holds may have two neighbours swapped: `teh`."""
 
 CORRECTION_SHARES = (0.8, 0.6, 0.5, 0.4)
 """The share of the typed word's weight that the likeliest correction has, the next ones, and all others; with two
@@ -47,6 +49,23 @@ def edits_allowed(length: int) -> int:
     if length < EDITED_LETTERS_MIN:
         return 0
     return 1 if length < 7 else 2 if length < 10 else 3
+
+
+def matches_of(statistics: Statistics, word: bytes) -> list[tuple[bytes, int]]:
+    """Return the corrections of a word, with their distances: nearest first, then in byte order."""
+    swapped = swapped_words(word)
+    if swapped and statistics.swaps:
+        return [] if statistics.held([word]) else [(each, 1) for each in swapped]
+    return statistics.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
+
+
+def swapped_words(word: bytes) -> list[bytes]:
+    """Return the words that differ from a short one in two neighbours that are swapped; none for other words."""
+    text = word.decode()
+    if len(text) != SWAPPED_LETTERS or not text.isalpha():
+        return []
+    found = {text[1] + text[0] + text[2], text[0] + text[2] + text[1]} - {text}
+    return sorted(map(str.encode, found))
 
 
 @lru_cache(maxsize=1024)
@@ -107,7 +126,7 @@ def corrections(statistics: Statistics, term: bytes, budget: int, taken: Collect
     """Yield at most `budget` corrections of `term`, best first, but for those that are taken."""
     if budget <= 0:
         return
-    matches = statistics.corrections(term, edits_allowed(len(term.decode())), transpositions=True)
+    matches = matches_of(statistics, term)
     nearest = statistics.nearest(term, matches, budget, besides=taken)[:budget]
     shares = chain(CORRECTION_SHARES, repeat(CORRECTION_SHARES[-1]))
     for word, row, distance in nearest:

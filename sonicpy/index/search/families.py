@@ -45,6 +45,7 @@ from sonicpy.index.search.matching import (
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
+from sonicpy.lexer.irregular import irregular_forms
 from sonicpy.lexer.stemmers import Stemmers
 
 KIN_CACHED = 10_000
@@ -55,6 +56,7 @@ WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 HEBREW = range(0x5D0, 0x5EB)
 """Its letters."""
+ENGLISH = "english"
 DOUBLED_LETTERS = 3
 """Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
@@ -95,6 +97,8 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     else:
         words = _drawn(among, _kin_of(text, sure, own))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
+    if ENGLISH in sure or ENGLISH in doubtful:
+        doubtful_words.update(map(str.encode, irregular_forms(text)))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
     return words, (doubtful_words | _respelled(among, text)) - words
@@ -116,8 +120,8 @@ def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set
 
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
-    """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with letters
-    that are often confused, or with another particle before them."""
+    """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with
+    letters that are often confused, or with another particle before them."""
     script = script_of(text)
     if script in variants.SCRIPTS:
         return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))

@@ -7,7 +7,7 @@ from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import FORBIDDEN, Clause, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.held_word import HeldWord
-from sonicpy.index.search.accents import fold
+from sonicpy.index.search.begun_words import begins_so
 from sonicpy.index.search.fields import plain_plan, plain_word
 from sonicpy.index.search.parts import Word, words_of
 from sonicpy.index.search.statistics import Statistics
@@ -65,8 +65,7 @@ def _how(one: Word, typed: bytes) -> str:
         return "word"
     if one.slot.how != "completion":
         return "form" if one.slot.how == "exact" else one.slot.how
-    begins = fold(one.word.decode(), "").startswith(fold(typed.decode(), ""))
-    return "completion" if begins and typed not in tokens_of(one.word)[:-1] else "part"
+    return "completion" if begins_so(one.word, typed) and typed not in tokens_of(one.word)[:-1] else "part"
 
 
 def _common_letters(one: bytes, other: bytes) -> int:

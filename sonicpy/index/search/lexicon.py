@@ -321,7 +321,7 @@ class Lexicon(Statistics):
         return self._pending, self._pending.taken
 
     def _only_grew(self, graph: WordGraph | None, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-        """Return whether all that was known at a moment is still right: nothing happened but that words became pending."""
+        """Return whether all that was known at a moment is right: nothing happened but that words became pending."""
         if graph is None and self.reader.state.lexicon_version:  # what stands in for it is made anew
             return False
         return before[0] == now[0] and before[3] == now[3]

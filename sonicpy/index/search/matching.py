@@ -58,27 +58,7 @@ ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
 """The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
 JOINED_BEFORE = {
     "ARABIC": ("ب", "ف", "ك", "ل", "و", "وب", "ول"),
-    "HEBREW": (
-        "ב",
-        "ה",
-        "ו",
-        "כ",
-        "ל",
-        "מ",
-        "ש",
-        "בה",
-        "וב",
-        "וה",
-        "וכ",
-        "ול",
-        "ומ",
-        "וש",
-        "כש",
-        "מה",
-        "שב",
-        "שה",
-        "של",
-    ),
+    "HEBREW": tuple("ב ה ו כ ל מ ש בה וב וה וכ ול ומ וש כש מה שב שה של".split()),
 }
 """By script, the particles that are joined to the word behind them, but are also the first letters of other words."""
 PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {

@@ -14,7 +14,7 @@ from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.demands import Demands, demands_of
-from sonicpy.index.search.expansion import EXAMINED, edits_allowed
+from sonicpy.index.search.expansion import EXAMINED, edits_allowed, swapped_words
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
@@ -148,6 +148,8 @@ class _Sketcher:
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add completions and corrections."""
+        for each in swapped_words(word):
+            self.add(each)
         found = self._lexicon.completed(word, completed)
         self.sketch["completed"][word.decode()] = [each.decode() for each, _ in found]
         for each, row in found:

@@ -59,6 +59,8 @@ class Statistics(Described):
 
     live: bool
     """Whether words are found as soon as they are pushed."""
+    swaps: bool = True
+    """Whether short words have two neighbours swapped."""
 
     @property
     def objects(self) -> int:

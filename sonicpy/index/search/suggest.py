@@ -4,7 +4,7 @@ from itertools import islice
 from operator import itemgetter
 
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
-from sonicpy.index.search.expansion import corrections_by_sonic, edits_allowed
+from sonicpy.index.search.expansion import corrections_by_sonic, matches_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000
@@ -43,7 +43,7 @@ def completed(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
 
 def _corrected(statistics: Statistics, word: bytes, wanted: int, taken: set[bytes]) -> list[bytes]:
     length = len(word.decode())
-    matches = statistics.corrections(word, edits_allowed(length), transpositions=True)
+    matches = matches_of(statistics, word)
     whole = statistics.nearest(word, matches, wanted, besides=taken)[:wanted]
     taken.update(map(WORD, whole))
     begun = likeliest_beginnings(statistics, word, edits_of_beginning(length), taken)

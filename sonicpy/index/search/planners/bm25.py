@@ -57,7 +57,7 @@ def plan_bm25(
 
         statistics, search, fills = edited(demands, statistics), as_demanded(demands, search), never
     enough, objects = search.alternates_below, statistics.objects
-    together = words_together(terms)
+    together = words_together(terms, folds=matching is not None)
     families = families_of(statistics, terms, matching, statistics.may_hold(together))
     clauses = plan_terms(terms, families.rows, objects, enough, EXPANDED_WORDS, families.words or None)
     size = content_size(clauses, terms.flags)

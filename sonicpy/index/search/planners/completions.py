@@ -32,8 +32,8 @@ them as a completion, comes before those that lack a word."""
 ADDRESSES_MAX = 2_000
 """Addresses that begin with the typed numbers, at most."""
 WHOLE_LETTERS_MAX = 6
-"""The last letter of a word is taken for right, if an object holds the word, and it has this number of letters or fewer: many
-words begin almost as a short one."""
+"""The last letter of a word is taken for right if an object holds the word, and it has this number of letters or fewer:
+many words begin almost as a short one."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)

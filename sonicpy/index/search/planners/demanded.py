@@ -43,6 +43,7 @@ class Edited:
         self._statistics = statistics
         self._edits = edits
         self._most = most
+        self.swaps = edits > 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._statistics, name)

@@ -16,8 +16,8 @@ HAN_OR_KANA = 0xE3
 """The first byte of a letter of Han or kana in UTF-8, at least."""
 PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
 LIKE_LETTERS, SHORT_FORM = 3, 4
-"""A short form of a word that no object holds, of at most the second number of letters, surely begins with the first number
-of its letters."""
+"""A short form of a word that no object holds, of at most the second number of letters, surely begins with the first
+number of its letters."""
 EXPANDED_WORDS = 16
 """Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
 thousands."""
@@ -78,8 +78,8 @@ def families_of(
 
 
 def _doubt(number: int, typed: bytes, forms: HeldForms, doubtful: HeldForms) -> None:
-    """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the word is as
-    likely another one with a typing error (`seing` is no form of `se`)."""
+    """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the word
+    is as likely another one with a typing error (`seing` is no form of `se`)."""
     held = forms.pop(number)
     unlike = [each for each in held if _is_unlike(typed.decode(), each[0].decode())]
     alike = [each for each in held if each not in unlike]

@@ -35,7 +35,7 @@ def plan_newest(
     """
     demands = demands_of(terms)
     statistics = edited(demands, statistics)
-    together = words_together(terms)
+    together = words_together(terms, folds=matching is not None)
     families = families_of(statistics, terms, matching, statistics.may_hold(together))
     left_out = _left_out(terms)
     clauses = _clauses(terms, families, left_out, statistics.objects)

@@ -16,14 +16,17 @@ from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy._native.word_break import is_unspaced_letter
+from sonicpy.index.search.accents import ZWNJ
 from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.numbers import groups_of, same_numbers
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.lexer.endings import HANGUL_FIRST, HANGUL_LAST
 
+ARABIC_FIRST, ARABIC_LAST = 0xD8, 0xDD
+"""The first bytes of letters of Arabic in UTF-8."""
+SEPARATOR = ZWNJ.encode()
 Piece = tuple[bytes, ...]
 """The words that a piece of a word may be: they differ in accents."""
-HeldWords = list[tuple[bytes, TermInfo]]
 LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word that no object holds is cut if it has this number of letters and digits; in Hangul, from three on."""
 PIECE_LETTERS_MIN = 2
@@ -41,7 +44,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
     """Return the words that those of a query may be written as together, apart, or as numbers."""
     found: dict[bytes, None] = {}
     if len(terms) <= TERMS_MAX + terms.flags.count(PART):
-        found.update(dict.fromkeys(neighbours.words_together(terms)))
+        found.update(dict.fromkeys(words_together(terms, folds=True)))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
                 found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word)]))
@@ -51,9 +54,18 @@ def other_spellings(terms: Terms) -> list[bytes]:
 # -- written together -------------------------------------------------------------------------------------------------
 
 
-def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
-    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence."""
+def words_together(terms: Terms, *, folds: bool) -> dict[bytes, tuple[int, ...]]:
+    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence.
+
+    Args:
+        folds: without accents, too, and with the sign between parts of Persian words.
+    """
     places = neighbours.words_together(terms)
+    if folds and not all(map(bytes.isascii, terms.words)):
+        for word, numbers in list(places.items()):
+            places.setdefault(folded(word), numbers)
+            if len(numbers) == 2 and ARABIC_FIRST <= word[0] <= ARABIC_LAST:
+                places.setdefault(SEPARATOR.join([terms.words[number] for number in numbers]), numbers)
     if not places.keys().isdisjoint(terms.words):
         for word in terms.words:
             places.pop(word, None)
@@ -136,7 +148,7 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
         typed: the word as typed; None: pieces may differ from it in accents.
     """
     start = len(text) - len(rest)
-    by_size: dict[int, HeldWords] = {}
+    by_size: dict[int, list[tuple[bytes, TermInfo]]] = {}
     for word, row, size in statistics.leading(rest.encode()):
         is_same = typed is None or word == typed[start : start + size].encode()
         if is_same and _may_follow(text, size, len(rest) - size):
@@ -148,7 +160,7 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
 
 
 def _may_follow(text: str, size: int, behind: int) -> bool:
-    """Return whether a piece, and what is behind it, have letters enough.
+    """Return whether a piece, and the rest behind it, have letters enough.
 
     One digit is a number, and one letter is a piece beside digits, and at the end of a word of Hangul.
     """
@@ -166,7 +178,7 @@ def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
 
 
 def is_hangul(text: str) -> bool:
-    """Return whether a word begins with a syllable of Hangul, which stands for two letters or three."""
+    """Return whether a word begins with a syllable of Hangul, which spells two letters or three."""
     return HANGUL_FIRST <= ord(text[0]) <= HANGUL_LAST
 
 
@@ -179,7 +191,7 @@ def pieces_of(terms: Terms) -> Iterator[bytes]:
 
 
 def _rests(word: bytes) -> list[bytes]:
-    """Return what `_cut` may look at: a word without accents, and it without its first letters."""
+    """Return the letters of which `_cut` may ask for pieces: a word without accents, and without its first letters."""
     text = folded(word).decode()
     return [text[start:].encode() for start in range(len(text))] if _may_be_cut(text) else []
 
