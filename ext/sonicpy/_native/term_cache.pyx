@@ -3,7 +3,7 @@
 PUSH changes rows here; `rows` returns the changed ones for writing.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -18,6 +18,9 @@ import os
 
 from sonicpy._native.varint import DamagedBytes
 
+cdef enum:
+    NOTED_MAX = 512  # `take_noted` goes through all of them
+
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 
 
@@ -25,13 +28,17 @@ cdef class TermCache:
     """Rows of words with their latest changes, decoded; changed rows wait to be written.
 
     Before a row changes in the tables by another way, call `forget` or `clear`.
+
+    Attributes:
+        lost_notes: grows whenever `take_noted` may lack a word that changed.
     """
     def __cinit__(self):
         self._mask = 1023
         self._slots = <Entry **> calloc(self._mask + 1, sizeof(Entry *))
         self._dirty_room = 64
         self._dirty = <Entry **> malloc(self._dirty_room * sizeof(Entry *))
-        if self._slots == NULL or self._dirty == NULL:
+        self._noted = <Entry **> malloc(NOTED_MAX * sizeof(Entry *))
+        if self._slots == NULL or self._dirty == NULL or self._noted == NULL:
             raise MemoryError
 
     def __dealloc__(self):
@@ -39,6 +46,7 @@ cdef class TermCache:
             self.free_entries()
         free(self._slots)
         free(self._dirty)
+        free(self._noted)
 
     def __len__(self) -> int:
         return self._count
@@ -89,6 +97,8 @@ cdef class TermCache:
                 terms.append((bucket_of(entry), entry.word.term_id))
                 if is_common(&entry.word):
                     common.append(common_key_of(entry))
+                if entry.is_noted:
+                    self.lose_notes()
                 entry.is_dirty = False
                 entry.key_size = 0
                 self._generation += 1
@@ -96,44 +106,66 @@ cdef class TermCache:
             self._has_vanished = False
         return words, common, terms
 
-    def vanished(self) -> set:
-        """Return the keys of the changed words that no object holds any more; their rows may still be there."""
+    def vanished(self, bytes first not None, bytes last=None) -> set:
+        """Return the keys of the changed words that no object holds any more, from `first` to `last`, both included;
+        their rows may still be there."""
         cdef Py_ssize_t number
-        if not self._has_vanished:
-            return set()
-        return {key_of(self._dirty[number]) for number in range(self._dirty_count) if not self._dirty[number].word.df}
+        cdef Entry *entry
+        cdef set keys = set()
+        if self._has_vanished:
+            for number in range(self._dirty_count):
+                entry = self._dirty[number]
+                if entry.word.df == 0 and is_between(entry, first, last):
+                    keys.add(key_of(entry))
+        return keys
 
-    def waiting(self, list keys not None) -> dict:
-        """Return the changed rows of some words, by key, without unchanged ones."""
+    def held(self, list keys not None) -> tuple:
+        """Return the rows of some words that are here, by key, and the other keys, without those of words that no object
+        holds any more."""
         cdef dict rows = {}
+        cdef list others = []
         cdef bytes key
         cdef Entry *entry
-        if not self._dirty_count:
-            return rows
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
-            if entry != NULL and entry.is_dirty and entry.word.df:
+            if entry != NULL and entry.word.df:
                 rows[key] = row_of(entry)
-        return rows
+            elif entry == NULL or not entry.is_dirty:
+                others.append(key)
+        return rows, others
 
     def waiting_between(self, bytes first not None, bytes last=None) -> dict:
         """Return the changed rows with keys from `first` to `last`, both included."""
         cdef dict rows = {}
-        cdef const uint8_t *end = NULL
-        cdef Py_ssize_t number, end_size = 0
+        cdef Py_ssize_t number
         cdef Entry *entry
-        if last is not None:
-            end, end_size = <const uint8_t *> <const char *> last, len(last)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
-            if entry.word.df == 0:
-                continue
-            if compare(entry, <const uint8_t *> <const char *> first, len(first)) < 0:
-                continue
-            if end != NULL and compare(entry, end, end_size) > 0:
-                continue
-            rows[key_of(entry)] = row_of(entry)
+            if entry.word.df and is_between(entry, first, last):
+                rows[key_of(entry)] = row_of(entry)
         return rows
+
+    def begin_notes(self) -> None:
+        """Forget which words changed before; `take_noted` returns those that change from now on."""
+        self.lose_notes()
+        self.lost_notes = 0
+
+    def take_noted(self, uint32_t bucket) -> list:
+        """Return the words of a bucket whose rows changed since the last call, or since `begin_notes`: perhaps not all,
+        if `lost_notes` has grown."""
+        cdef list words = []
+        cdef Py_ssize_t number, left = 0
+        cdef Entry *entry
+        for number in range(self._noted_count):
+            entry = self._noted[number]
+            if bucket_of(entry) != bucket:
+                self._noted[left] = entry
+                left += 1
+                continue
+            entry.is_noted = False
+            words.append(PyBytes_FromStringAndSize(<char *> entry.key + 4, entry.key_size - 4))
+        self._noted_count = left
+        return words
 
     def forget(self, list keys) -> None:
         """Drop rows, by their keys, before they change in the tables.
@@ -145,6 +177,7 @@ cdef class TermCache:
         cdef Entry *entry
         if self._dirty_count:
             raise ValueError(f"{self._dirty_count} rows of words have to be written first")
+        self.lose_notes()
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
             if entry != NULL:
@@ -153,6 +186,7 @@ cdef class TermCache:
 
     def clear(self) -> None:
         """Drop everything, changed rows too."""
+        self.lose_notes()
         if not self._count:  # so nothing points to an entry either
             return
         self.free_entries()
@@ -221,6 +255,8 @@ cdef class TermCache:
     cdef int mark(self, Entry *entry) except -1:
         """Mark a row as changed."""
         cdef Entry **grown
+        if not entry.is_noted:
+            self.note(entry)
         if entry.is_dirty:
             return 0
         if self._dirty_count == self._dirty_room:
@@ -233,6 +269,20 @@ cdef class TermCache:
         self._dirty_count += 1
         entry.is_dirty = True
         return 0
+
+    cdef void note(self, Entry *entry) noexcept nogil:
+        if self._noted_count == NOTED_MAX:
+            self.lose_notes()
+        self._noted[self._noted_count] = entry
+        self._noted_count += 1
+        entry.is_noted = True
+
+    cdef void lose_notes(self) noexcept nogil:
+        cdef Py_ssize_t number
+        for number in range(self._noted_count):
+            self._noted[number].is_noted = False
+        self._noted_count = 0
+        self.lost_notes += 1
 
 
 cdef inline bytes key_of(const Entry *entry):
@@ -251,6 +301,13 @@ cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexce
     """Compare the key of an entry with another key: negative if it is before, positive if behind."""
     cdef int order = memcmp(entry.key, key, min(<Py_ssize_t> entry.key_size, size))
     return order if order else (entry.key_size > size) - (entry.key_size < size)
+
+
+cdef inline bint is_between(const Entry *entry, bytes first, bytes last):
+    """Return whether the key of an entry is one from `first` to `last`, both included; `last` None: there is no end."""
+    if compare(entry, <const uint8_t *> <const char *> first, PyBytes_GET_SIZE(first)) < 0:
+        return False
+    return last is None or compare(entry, <const uint8_t *> <const char *> last, PyBytes_GET_SIZE(last)) <= 0
 
 
 cdef bytes common_key_of(const Entry *entry):
