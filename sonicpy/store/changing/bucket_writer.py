@@ -118,6 +118,14 @@ class BucketWriter:
     def _push_without_order(self, oid: str, terms: Terms, *, new: bool = False) -> bool:
         return self.push_with_order(oid, terms, None, new=new)
 
+    def upsert(self, oid: str, terms: Terms, digest: bytes) -> None:
+        """Give an object the terms of a text, which has no other parts, and the digest of it."""
+        iid = self.replace(oid, terms)
+        self.replace_order(iid, None)
+        if self.view.is_used(uses.TEXTS):
+            self.texts.drop(iid)
+        self.view.digests.set(self.state.bucket, iid, digest)
+
     def replace_order(self, iid: int, given: bytes | None) -> None:
         """Give an object the order of the text that `replace` gave it; None: it has none."""
         if given is not None or self._orders is not None:
