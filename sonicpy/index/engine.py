@@ -111,6 +111,7 @@ class Engine(TextEngine):
                 live=self.live_words,
                 recoveries=lambda: store.recoveries,
                 languages_of=self.lexer.languages_of,
+                listed=self.lexer.listed,
             )
             self._drop_leftovers()
             self._late = store.late

@@ -18,7 +18,8 @@ from tests.support.examples import examples
 C, BUCKETS = "c", ("b", "other")
 WORDS = (
     "alpha", "alphas", "alpine", "alpines", "beta", "betas", "bet", "better", "gamma", "gammas", "gamut", "delta",
-    "dealt", "epsilon", "epsilons", "state-of-the-art", "stateful", "café", "cafe", "cafés", "10.0.0.1", "a@example.org",
+    "dealt", "epsilon", "epsilons", "state-of-the-art", "stateful", "café", "cafe", "cafés", "10.0.0.1",
+    "mail.example.org", "the", "und", "der", "les", "von", "with",
 )  # fmt: skip
 ASKED = (*WORDS, "alp", "ga", "epsi", "alpah", "gamme", "state", "example", "alpha beta", "better gamma del", "10.0")
 STEPS = 60

@@ -65,7 +65,7 @@ class Lexicons:
         live: words are found as soon as they are pushed; else after a consolidation.
         recoveries: returns the number of recoveries of the store: after one, an equal `pending_seq` may belong to other
             words.
-        languages_of: see `Lexer.languages_of`.
+        languages_of, listed: see `Lexer`.
     """
 
     def __init__(
@@ -75,11 +75,12 @@ class Lexicons:
         live: bool,
         recoveries: Callable[[], int] = int,
         languages_of: Callable[[Iterable[str]], tuple[str, ...]] = _unknown,
+        listed: Callable[[Iterable[str]], list[str]] = list,
     ) -> None:
         self.pool = pool
         self.live = live
         self.recoveries = recoveries
-        self.languages = BucketLanguages(languages_of, recoveries)
+        self.languages = BucketLanguages(languages_of, listed, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family, Mark]] = {}
