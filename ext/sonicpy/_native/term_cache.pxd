@@ -22,6 +22,7 @@ cdef class TermCache:
     cdef uint32_t _mask
     cdef Py_ssize_t _count
     cdef Entry **_dirty
+    cdef uint64_t *_heads  # how the keys of these begin
     cdef Py_ssize_t _dirty_count, _dirty_room
     cdef Entry **_noted
     cdef Py_ssize_t _noted_count
@@ -34,6 +35,7 @@ cdef class TermCache:
     cdef Entry *insert(self, bytes key) except NULL
     cdef int grow(self) except -1
     cdef int mark(self, Entry *entry) except -1
+    cdef int grow_dirty(self) except -1
     cdef void note(self, Entry *entry) noexcept nogil
     cdef void lose_notes(self) noexcept nogil
 

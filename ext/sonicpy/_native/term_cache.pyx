@@ -37,8 +37,9 @@ cdef class TermCache:
         self._slots = <Entry **> calloc(self._mask + 1, sizeof(Entry *))
         self._dirty_room = 64
         self._dirty = <Entry **> malloc(self._dirty_room * sizeof(Entry *))
+        self._heads = <uint64_t *> malloc(self._dirty_room * sizeof(uint64_t))
         self._noted = <Entry **> malloc(NOTED_MAX * sizeof(Entry *))
-        if self._slots == NULL or self._dirty == NULL or self._noted == NULL:
+        if self._slots == NULL or self._dirty == NULL or self._heads == NULL or self._noted == NULL:
             raise MemoryError
 
     def __dealloc__(self):
@@ -46,6 +47,7 @@ cdef class TermCache:
             self.free_entries()
         free(self._slots)
         free(self._dirty)
+        free(self._heads)
         free(self._noted)
 
     def __len__(self) -> int:
@@ -65,6 +67,7 @@ cdef class TermCache:
         qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_place)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
+            self._heads[number] = head_of(entry.key, entry.key_size)
             if entry.word.df == 0:
                 raise ValueError("words that vanished have to be taken first")
             if not is_common(&entry.word):
@@ -90,7 +93,7 @@ cdef class TermCache:
             for number in range(self._dirty_count):
                 entry = self._dirty[number]
                 if entry.word.df:
-                    self._dirty[left] = entry
+                    self._dirty[left], self._heads[left] = entry, self._heads[number]
                     left += 1
                     continue
                 words.append(key_of(entry))
@@ -110,13 +113,13 @@ cdef class TermCache:
         """Return the keys of the changed words that no object holds any more, from `first` to `last`, both included;
         their rows may still be there."""
         cdef Py_ssize_t number
-        cdef Entry *entry
         cdef set keys = set()
+        cdef uint64_t least = head_of(as_bytes(first), len(first)), most = head_behind(last)
         if self._has_vanished:
             for number in range(self._dirty_count):
-                entry = self._dirty[number]
-                if entry.word.df == 0 and is_between(entry, first, last):
-                    keys.add(key_of(entry))
+                if least <= self._heads[number] <= most:
+                    if self._dirty[number].word.df == 0 and is_between(self._dirty[number], first, last):
+                        keys.add(key_of(self._dirty[number]))
         return keys
 
     def held(self, list keys not None) -> tuple:
@@ -138,11 +141,11 @@ cdef class TermCache:
         """Return the changed rows with keys from `first` to `last`, both included."""
         cdef dict rows = {}
         cdef Py_ssize_t number
-        cdef Entry *entry
+        cdef uint64_t least = head_of(as_bytes(first), len(first)), most = head_behind(last)
         for number in range(self._dirty_count):
-            entry = self._dirty[number]
-            if entry.word.df and is_between(entry, first, last):
-                rows[key_of(entry)] = row_of(entry)
+            if least <= self._heads[number] <= most:
+                if self._dirty[number].word.df and is_between(self._dirty[number], first, last):
+                    rows[key_of(self._dirty[number])] = row_of(self._dirty[number])
         return rows
 
     def begin_notes(self) -> None:
@@ -254,20 +257,29 @@ cdef class TermCache:
 
     cdef int mark(self, Entry *entry) except -1:
         """Mark a row as changed."""
-        cdef Entry **grown
         if not entry.is_noted:
             self.note(entry)
         if entry.is_dirty:
             return 0
         if self._dirty_count == self._dirty_room:
-            grown = <Entry **> realloc(self._dirty, 2 * self._dirty_room * sizeof(Entry *))
-            if grown == NULL:
-                raise MemoryError
-            self._dirty = grown
-            self._dirty_room *= 2
+            self.grow_dirty()
         self._dirty[self._dirty_count] = entry
+        self._heads[self._dirty_count] = head_of(entry.key, entry.key_size)
         self._dirty_count += 1
         entry.is_dirty = True
+        return 0
+
+    cdef int grow_dirty(self) except -1:
+        cdef Entry **grown = <Entry **> realloc(self._dirty, 2 * self._dirty_room * sizeof(Entry *))
+        cdef uint64_t *heads
+        if grown == NULL:
+            raise MemoryError
+        self._dirty = grown
+        heads = <uint64_t *> realloc(self._heads, 2 * self._dirty_room * sizeof(uint64_t))
+        if heads == NULL:
+            raise MemoryError
+        self._heads = heads
+        self._dirty_room *= 2
         return 0
 
     cdef void note(self, Entry *entry) noexcept nogil:
@@ -303,11 +315,29 @@ cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexce
     return order if order else (entry.key_size > size) - (entry.key_size < size)
 
 
+cdef inline const uint8_t *as_bytes(bytes key):
+    return <const uint8_t *> <const char *> key
+
+
+cdef inline uint64_t head_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
+    """Return the first eight bytes of a key as a number: keys that are in order have numbers in order."""
+    cdef uint64_t head = 0
+    cdef Py_ssize_t at
+    for at in range(8):
+        head = head << 8 | (key[at] if at < size else 0)
+    return head
+
+
+cdef inline uint64_t head_behind(bytes last):
+    """Return the largest head of the keys up to one; None: of all."""
+    return <uint64_t> -1 if last is None else head_of(as_bytes(last), len(last))
+
+
 cdef inline bint is_between(const Entry *entry, bytes first, bytes last):
     """Return whether the key of an entry is one from `first` to `last`, both included; `last` None: there is no end."""
-    if compare(entry, <const uint8_t *> <const char *> first, PyBytes_GET_SIZE(first)) < 0:
+    if compare(entry, as_bytes(first), PyBytes_GET_SIZE(first)) < 0:
         return False
-    return last is None or compare(entry, <const uint8_t *> <const char *> last, PyBytes_GET_SIZE(last)) <= 0
+    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) <= 0
 
 
 cdef bytes common_key_of(const Entry *entry):
