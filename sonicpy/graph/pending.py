@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from sonicpy._native.held import Held
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.near_words import NearWords
 from sonicpy._native.parts import JOINT_MARK, aliases_of
 from sonicpy._native.word_source import SortedWords
+from sonicpy._native.word_text import NearWords
 from sonicpy._native.word_walks import find_words
 
 AS_TYPED = Folding({})
@@ -38,7 +38,7 @@ class PendingWords:
         self._taken = 0
         self._text = b""
         self._in_text = 0
-        self._near = NearWords()
+        self._near: NearWords | None = None
         self._in_near = 0
         self._refreshing = threading.Lock()
         self._apart: tuple[int, int, SortedWords, SortedWords] | None = None
@@ -98,12 +98,14 @@ class PendingWords:
 
     def _near_words(self) -> NearWords:
         with Held(self._refreshing):
+            near = self._near
+            if near is None:
+                near = self._near = NearWords()
             if self._in_near < self._taken:
-                self._near.add(
-                    [word for word in self.source[self._in_near : self._taken] if not word.startswith(JOINT_MARK)]
-                )
+                new = self.source[self._in_near : self._taken]
+                near.add([word for word in new if not word.startswith(JOINT_MARK)])
                 self._in_near = self._taken
-            return self._near
+            return near
 
 
 def _walked(words: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.near_words import NearWords
 from sonicpy._native.word_source import SortedWords
+from sonicpy._native.word_text import NearWords
 from sonicpy._native.word_walks import find_words
 from tests.reference import word_walks
 from tests.support.examples import examples

@@ -45,8 +45,7 @@ from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
-from sonicpy.store.views.open_facts import OpenFacts
-from sonicpy.store.views.open_orders import OpenOrders
+from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
