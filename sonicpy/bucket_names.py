@@ -103,7 +103,7 @@ def first_name(elements: Sequence[str]) -> str:
 
 
 def name_of(element: str) -> tuple[str, bool]:
-    """Return the name of an element, and whether it is a beginning, which then has its star."""
+    """Return the name in an element, and whether it is a beginning of names; a beginning keeps its star."""
     if element.startswith('"'):
         return _ESCAPE.sub(r"\1", element[1:-1]), False
     return element, element.endswith(STAR)

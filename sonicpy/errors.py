@@ -25,6 +25,13 @@ SonicError
     TooLong          a query or a word is longer than the lines that the server accepts
 """
 
+import re
+
+_NO_SENTENCE = re.compile(r"[A-Z]+\[|\S*\Z")
+"""The beginning of a detail that is no sentence: `LIMIT[x]`, `InvalidBucket`."""
+SENTENCES = frozenset({"invalid_argument", "invalid_meta_value", "not_permitted"})
+"""Codes whose details are sentences, where they have several words."""
+
 
 class SonicError(Exception):
     """Base of all errors of this package."""
@@ -49,6 +56,15 @@ class CommandError(SonicError):
 
     def __reduce__(self) -> tuple[type["CommandError"], tuple[str, str | None]]:
         return type(self), (self.code, self.detail)
+
+
+def sentence_of(error: SonicError) -> str:
+    """Return an error without the code around its sentence, as a server answers it over the channel."""
+    if isinstance(error, CommandError) and str(error).startswith(f"{error.code}("):
+        detail = error.detail or ""
+        if error.code in SENTENCES and not _NO_SENTENCE.match(detail):
+            return detail
+    return str(error)
 
 
 class InvalidArgument(CommandError, ValueError, TypeError):

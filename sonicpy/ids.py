@@ -85,7 +85,7 @@ def check_names(collection: Any, bucket: Any, object: Any = None, *, compat: boo
 
 
 def index_of(value: SupportsIndex) -> int | None:
-    """Return a value as a whole number; None: it is none, as an array of several, which has the method, too."""
+    """Return a value as a whole number; None: it is not one, such as an array of several."""
     try:
         return value.__index__()
     except TypeError:
@@ -117,7 +117,7 @@ def object_name(object: Any) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Return a value as a whole number; None: it is none, such as True, 1.5, an array, or a float above EXACT_MAX."""
+    """Return a value as a whole number; None: it is not one, such as True, 1.5, an array, a float above EXACT_MAX."""
     if isinstance(value, bool):
         return None
     if isinstance(value, SupportsIndex):

@@ -35,7 +35,7 @@ OTHERS = {
     "bs": "bos", "eu": "eus", "ga": "gle", "gl": "glg", "is": "isl", "ms": "msa", "zsm": "msa", "nn": "nno",
     "sh": "srp", "hbs": "srp", "st": "sot",
 }  # fmt: skip
-"""The same for languages that the lexer has no table of, as far as it finds forms of their words."""
+"""From first subtags to codes of languages without a table of the lexer, which finds forms of their words."""
 
 SUBTAG_MAX = 8
 TAG_MAX = 35

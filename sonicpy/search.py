@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypedDict
 
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
+from sonicpy.filters.grouping import group_text, in_group, parse_group
 from sonicpy.filters.sorting import SCORE, facets_texts, parse_sort
 from sonicpy.ids import Scope
 from sonicpy.options import checked, checked_value
@@ -42,7 +43,7 @@ class Search(NamedTuple):
         depth: how many of the first objects the vector puts in order.
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
-        after: with `sort`, only objects behind this one.
+        after: with `sort`, only objects behind this one; of groups of tags as `sonicpy.filters.grouping.in_group`.
         fields: the named texts that are searched, or add to scores; see `sonicpy.text_names`. None: none are named.
         boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: none do.
         whole: with `total`, the number of those that hold whole words is wanted, too.
@@ -269,8 +270,8 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
     first, buckets = one_or_several(bucket)
-    if buckets and "after" in options:
-        options = {**options, "after": behind_hit(options["after"])}
+    if "after" in options and (buckets or "group" in options):
+        options = {**options, "after": _behind(options["after"], bool(buckets), options.get("group"))}
     if not options and not buckets:
         return Search._make((collection, first, text, *_unasked(verb)))
     values: list[Any] = [collection, first, text, *_unasked(verb)]
@@ -279,6 +280,15 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
         values[_PLACES[name]] = value
     found = Search._make(values)
     return found._replace(buckets=buckets) if buckets else found
+
+
+def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
+    """Return the hit behind which a page begins with its bucket, if there are several, and its group, if it is a tag; a
+    text as it is."""
+    if not hasattr(after, "group"):
+        return after
+    name = behind_hit(after) if has_buckets else after
+    return in_group(after.group, str(name)) if group is not None and parse_group(group_text(group)).is_tags else name
 
 
 _PLACES = {name: place for place, name in enumerate(Search._fields)}

@@ -33,7 +33,7 @@ def tag_of(tag: Any) -> str:
     """Return a tag in its only form, Unicode's NFC.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the argument is no tag.
     """
     if isinstance(tag, str) and not _UNFIT.search(tag):
         normal = normalize("NFC", plain_str(tag))

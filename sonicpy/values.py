@@ -21,7 +21,7 @@ NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter
 _PAIR: Final = r"[^\s\"(),=]+=[^\s\"(),=]*"
 _PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
-DEGREES: Final = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{1,30})?\Z")
+DEGREES: Final = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,3}(\.[0-9]{1,30})?\Z")
 DEGREE: Final = 10**7
 """Units of a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
@@ -57,7 +57,7 @@ def point_of(text: str) -> int:
     """Return the value of a point such as '47.21/-1.55'.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no point.
     """
     latitude, slash, longitude = text.partition("/")
     if not slash:
@@ -76,7 +76,7 @@ def is_name(name: Any) -> bool:
 
 
 def name_of(name: Any) -> str:
-    """Return the name of values. Raises InvalidArgument if it is none."""
+    """Return the name of values. Raises InvalidArgument if it is not valid."""
     if is_name(name):
         return str(name)
     raise InvalidArgument(
@@ -128,7 +128,7 @@ def value_of(name: str, value: Any) -> GivenValue:
 
 
 def number_in_value(value: Any) -> int | None:
-    """Return the number that an object gets for a value, for comparisons; None: it is none, or a point."""
+    """Return the number that is stored for a value, for comparisons; None: the value is no number, or a point."""
     try:
         found = GivenValue(None) if isinstance(value, str) else value_of("number", value)
     except InvalidArgument:
@@ -137,7 +137,7 @@ def number_in_value(value: Any) -> int | None:
 
 
 def _value(value: Any) -> GivenValue | None:
-    """Return a value; None: it is none."""
+    """Return a value; None: the argument is not one."""
     if value is None:
         return GivenValue(None)
     if isinstance(value, str):
@@ -164,7 +164,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def read_text(text: str) -> Any:
     """Return the value that a field of a file holds as text: a number, True or False, a date or a time of ISO 8601, a
-    point; None of an empty text; the text itself if it is none of these."""
+    point; None of an empty text; the text itself if it is something else."""
     text = text.strip()
     for read in (lambda: WORDS[text.lower()], lambda: Decimal(text), lambda: datetime.fromisoformat(text)):
         try:

@@ -97,7 +97,8 @@ def _written(
             text = _packed(given, of_numbers, of_bits)
         read(text)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidArgument(f"{argument} is refused, {error}; allowed are {ALLOWED}", "invalid_meta_value") from error
+        allowed = "" if "; allowed are" in str(error) else f"; allowed are {ALLOWED}"
+        raise InvalidArgument(f"{argument} is refused, {error}{allowed}", "invalid_meta_value") from error
     return text
 
 

@@ -52,10 +52,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     places = {name: place for place, name in enumerate(LONG_FIRST)}
     items.sort(key=lambda item: places.get(Path(os.path.relpath(item.path, HERE)).parts[0], len(places)))
     if config.getoption("timeout", None) is None:
-        longer = pytest.mark.timeout(float(config.getini("timeout")) * SLOWNESS)
         for item in items:
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(longer)
+            marker = item.get_closest_marker("timeout")
+            limit_s = float(marker.args[0] if marker else config.getini("timeout"))
+            item.add_marker(pytest.mark.timeout(limit_s * SLOWNESS), append=False)
 
 
 @pytest.hookimpl(trylast=True)

@@ -173,3 +173,13 @@ def test_the_files_and_tests_that_a_page_names_exist(page: str) -> None:
         found = [folder / name for folder in (ROOT, ROOT / "sonicpy") if (folder / name).exists()]
         assert found, f"{page} names {name}"
         assert not test or f"def {test}(" in found[0].read_text(encoding="utf-8"), f"{page} names {place}"
+
+
+def test_the_functions_that_contributing_names_are_where_it_says() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w.]+)`\s+(?:in|of)\s+`((?:\w+/)+\w+\.py)`", text)
+    assert len(named) > 3
+    for name, path in named:
+        last = name.rpartition(".")[2]
+        source = (ROOT / path if (ROOT / path).exists() else ROOT / "sonicpy" / path).read_text(encoding="utf-8")
+        assert re.search(rf"\b(?:def|class) {last}\b|^{last}\b", source, re.MULTILINE), f"{path} has no {name}"

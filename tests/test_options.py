@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from sonicpy.client.aio.bucket import AsyncBucket, AsyncSearchable
 from sonicpy.client.lines import meta
 from sonicpy.option_kinds import Languages, Name
 from sonicpy.options import ARGUMENTS, OPTIONS, Option, checked
-from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
+from sonicpy.search import ExplainOptions, FacetSearch, QueryOptions, Search, asked
 from tests.docs.pages import DOCS
 
 METHODS = {
@@ -95,22 +96,12 @@ def test_compat_mode_has_the_options_of_sonic() -> None:
         assert set(row.options) == {option.key for option in OPTIONS.get(name, ()) if not option.is_ours}
 
 
-def test_pages_tell_every_option() -> None:
-    arguments = (DOCS / "reference" / "library.md").read_text("utf-8").partition("## Options")[2].partition("\n## ")[0]
-    assert arguments.strip().endswith(table_of_options().strip())
+def test_the_protocol_has_every_option() -> None:
     protocol = (DOCS / "protocol.md").read_text("utf-8")
     for verb, options in OPTIONS.items():
         for option in options:
-            assert f"{option.key}(" in protocol, f"{verb} {option.key}"
-
-
-def table_of_options() -> str:
-    """Return the table of the options of `query` and `explain` as the reference shows it."""
-    rows = [
-        f"| `{name}` | `{option.default!r}` | `{option.usage}` | {option.sentence} |"
-        for name, option in ARGUMENTS["QUERY"].items()
-    ]
-    return "\n".join(["| option | default | on the wire | what it does |", "|---|---|---|---|", *rows]) + "\n"
+            if option.name not in ARGUMENTS["QUERY"]:  # tests/docs/test_ask.py has these
+                assert f"{option.key}(" in protocol, f"{verb} {option.key}"
 
 
 def test_every_value_is_checked() -> None:
@@ -119,6 +110,19 @@ def test_every_value_is_checked() -> None:
             with pytest.raises(sonicpy.InvalidArgument, match=f"^{name} "):
                 checked(verb, {name: object()})
             assert checked(verb, {})[name] == option.default
+
+
+@pytest.mark.parametrize("owner", [Search, FacetSearch])
+def test_a_search_explains_its_fields(owner: type[Search | FacetSearch]) -> None:
+    told = (owner.__doc__ or "").partition("Attributes:")[2]
+    lists = re.findall(r"^ +([\w,\s]+?): ", told, re.MULTILINE)
+    assert set(owner._fields) == {name for names in lists for name in re.split(r",\s+", names.strip())}
+
+
+@pytest.mark.parametrize("verb", ["QUERY", "EXPLAIN", "FACETS", "SUGGEST"])
+def test_a_default_is_a_value_of_its_kind(verb: str) -> None:
+    defaults = {name: option.default for name, option in ARGUMENTS[verb].items()}
+    assert checked(verb, defaults) == defaults
 
 
 def test_an_unknown_option_is_a_wrong_call() -> None:
@@ -136,7 +140,3 @@ def test_a_new_option_needs_a_row_and_a_field(monkeypatch: pytest.MonkeyPatch) -
     assert line == ' LIMIT(3) FOLD("a b")'
     found = read_meta(line.encode(), 1, {option.key: option for option in OPTIONS["QUERY"]}, Languages(frozenset()))
     assert found == {"limit": 3, "fold": "a b"}
-
-
-if __name__ == "__main__":
-    print(table_of_options(), end="")

@@ -1,7 +1,8 @@
-"""Every option of QUERY means the same on every way to an answer.
+"""Every option means the same on every way to an answer.
 
-A new option gets an example below. Its test fails where the option is forgotten: in a cache, the clients, the parser,
-HTTP, the command line, EXPLAIN, a cluster, or a spread bucket.
+A new option gets an example below: of QUERY in EXAMPLES, of other commands in EXAMPLES_OF. Its test fails where the
+option is forgotten: in a cache, the clients, the parser, HTTP, the command line, EXPLAIN, a cluster, a spread bucket,
+or several buckets.
 """
 
 import asyncio
@@ -18,33 +19,16 @@ import pytest
 import sonicpy
 from sonicpy.channel.commands import Query
 from sonicpy.channel.held_words import unpack_held
-from sonicpy.cluster.node.known_rules import KnownRules
-from sonicpy.cluster.node.places import Places
-from sonicpy.cluster.node.spread import Spread
-from sonicpy.cluster.node.writers import Writers
-from sonicpy.cluster.peers.questions import Question, answer_read, pack_question, question_of, unpack_question
-from sonicpy.cluster.registry.partitions import part_of
-from sonicpy.cluster.registry.registry import Layout
-from sonicpy.config import Config
-from sonicpy.index.recorder import Recorder
-from sonicpy.options import ARGUMENTS
+from sonicpy.channel.syntax import COMMANDS, Limits, LineRules, parse
+from sonicpy.cluster.peers.questions import answer_read, pack_question, question_of, unpack_question
+from sonicpy.langcodes import LANG_CODES
+from sonicpy.option_kinds import Languages
+from sonicpy.options import ARGUMENTS, OPTIONS
 from sonicpy.search import Search, asked
-from tests.client.ways import WAYS
+from sonicpy.server.connections import dispatch
 from tests.index.test_spread import Part
-from tests.processes import Server, run_here
-
-C, B = "c", "b"
-TEXTS = {
-    "one": "engine",
-    "form": "the engines of a boat",
-    "longer": "a boat with an engine and a sail",
-    "other": "a boathouse by the river, painted green and white",
-    "typo": "enginer",
-}
-
-
-VALUES = {"longer": {"weight": 10**15}}
-TAGS = {"one": ["metal"], "longer": ["metal", "wood"], "typo": ["wood"]}
+from tests.processes import run_here
+from tests.support.surfaces import BITS, ORDERED, TAGS, TEXTS, B, C, Surfaces, opened_surfaces
 
 
 class Example(NamedTuple):
@@ -65,9 +49,6 @@ class Example(NamedTuple):
 
 LIKE_ONE = b2a_base64(bytes([127] * 8), newline=False).decode()
 """As the vector of "one", and unlike that of "longer"."""
-BITS = {"one": b"\xff", "form": b"\x0f", "longer": b"\x00"}
-
-ORDERED = Config.model_validate({"store": {"order": True}})
 
 EXAMPLES: dict[str, Example] = {
     "limit": Example(1),
@@ -119,52 +100,31 @@ def of_reply(reply: bytes, *, how: bool = False) -> Answer:
     return Answer([name for name, _ in pairs], totals[0], [list(unpack_held(held)) for _, held in pairs])
 
 
-class PartsDesk:
-    """A desk for `Spread`: parts answer in this process, through the bytes of questions."""
-
-    is_strong = False
-
-    def __init__(self, parts: list[Part], places: Places, recorder: Recorder) -> None:
-        self.rules = KnownRules(places, {}, Writers.__new__(Writers), recorder, self.ask)
-        self._parts = parts
-
-    async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
-        number, same = unpack_question(pack_question(partition, question))
-        return answer_read(self._parts[number], None, same)  # type: ignore[arg-type]
+@pytest.fixture(scope="module")
+def surfaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surfaces]:
+    with contextlib.ExitStack() as open_until_the_end:
+        yield opened_surfaces(tmp_path_factory.mktemp("ways"), open_until_the_end)
 
 
 @pytest.fixture(scope="module")
-def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Way]]:
-    folder = tmp_path_factory.mktemp("ways")
-    with contextlib.ExitStack() as open_until_the_end:
-        yield dict(every_way(folder, open_until_the_end))
+def ways(surfaces: Surfaces) -> dict[str, Way]:
+    return dict(every_way(surfaces))
 
 
-def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str, Way]]:
-    index = opened.enter_context(Part(folder / "one", ORDERED))
-    parts = [opened.enter_context(Part(folder / f"part{number}", ORDERED)) for number in range(2)]
-    for oid, text in TEXTS.items():
-        for each in (index, parts[part_of(oid, len(parts))]):
-            each.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
+def every_way(surfaces: Surfaces) -> Iterator[tuple[str, Way]]:
+    folder, index, spread, url, clients, http = surfaces
     yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
-    places = Places(Layout(len(parts), 1, ("n1",), spread=((C, len(parts)),)))
-    recorder = Recorder(ORDERED)
-    spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
     yield (
         "spread bucket",
         lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))), how="how" in options),
     )
-    server = opened.enter_context(Server(folder / "server", {"store.order": "true"}))
-    url = f"sonic://{server.host}:{server.port}"
-    for name, connect in WAYS.items():
-        client = opened.enter_context(connect(url))
+    for name, client in clients.items():
         yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))  # type: ignore[misc]
-    for oid, text in TEXTS.items():
-        client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)
-    yield from ways_of_http(index)
+    if http is not None:
+        yield from ways_of_http(http)
 
 
 def command(text: str, options: dict[str, Any]) -> Query:
@@ -177,14 +137,17 @@ def of_replica(index: Part, text: str, options: dict[str, Any]) -> Answer:
 
 
 def of_command_line(folder: Path, url: str, text: str, options: dict[str, Any]) -> Answer:
-    flags = [
-        f"--{'' if value else 'no-'}{name}" if isinstance(value, bool) else f"--{name}={value}"
-        for name, value in options.items()
-    ]
-    status, output, said = run_here(["query", C, B, text, "--json", "--server", url, *flags], folder)
+    status, output, said = run_here(["query", C, B, text, "--json", "--server", url, *flags_of(options)], folder)
     assert status == 0, said
     answer = json.loads(output)
     return Answer([hit["object"] for hit in answer["hits"]], answer.get("total"), of_json(answer["hits"]))
+
+
+def flags_of(options: Mapping[str, Any]) -> list[str]:
+    return [
+        f"--{'' if value else 'no-'}{name}" if isinstance(value, bool) else f"--{name}={value}"
+        for name, value in options.items()
+    ]
 
 
 def of_json(hits: list[dict[str, Any]]) -> list[list[tuple[str, ...]]] | None:
@@ -193,10 +156,7 @@ def of_json(hits: list[dict[str, Any]]) -> list[list[tuple[str, ...]]] | None:
     return [[tuple(word.values()) for word in hit["how"]] for hit in hits]
 
 
-def ways_of_http(index: Part) -> Iterator[tuple[str, Way]]:
-    testclient = pytest.importorskip("starlette.testclient", reason="needs the extra [http]")
-    client = testclient.TestClient(pytest.importorskip("sonicpy.http").app(index))
-
+def ways_of_http(client: Any) -> Iterator[tuple[str, Way]]:
     def answer(response: Any) -> Answer:
         assert response.status_code == 200, response.text
         hits = response.json()["hits"]
@@ -234,22 +194,271 @@ def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) ->
             assert found[1:] == expected[1:] or way == "cache of answers", (way, given)
 
 
+@pytest.fixture(scope="module")
+def index() -> Iterator[sonicpy.Index]:
+    with sonicpy.open(":memory:", config=ORDERED) as opened:
+        for oid, words in TEXTS.items():
+            opened.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
+        yield opened
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_explain_knows_what_decides_an_answer(name: str) -> None:
+def test_explain_knows_what_decides_an_answer(index: sonicpy.Index, name: str) -> None:
     value, text, is_shown, beside = EXAMPLES[name]
     assert (name in ARGUMENTS["EXPLAIN"]) == is_shown
     search = asked("QUERY", C, B, text, {name: value})
     assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
     if not is_shown:
         return
-    with sonicpy.open(":memory:", config=ORDERED) as index:
-        for oid, words in TEXTS.items():
-            index.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
-        for options in (dict(beside), {**beside, name: value}):
-            explained = index.explain(C, B, text, **options)
-            assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
+    for options in (dict(beside), {**beside, name: value}):
+        explained = index.explain(C, B, text, **options)
+        assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
+
+
+ORDERING = {"vector", "meaning", "depth", "group"}
+"""Options of EXPLAIN that choose among the objects that answer, or order them: FACETS does without them."""
+
+
+def test_facets_take_what_decides_an_answer() -> None:
+    assert ARGUMENTS["EXPLAIN"].keys() - ARGUMENTS["FACETS"].keys() == ORDERING
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"limit", "group"}))
+def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
+    """An option by which other objects answer is an option of FACETS, too: `limit` counts tags there, and facets count
+    the objects of groups."""
+    value, text, _, beside = EXAMPLES[name]
+    plain, wanted = (index.query(C, B, text, **{**given, "total": True}) for given in (beside, {**beside, name: value}))
+    if name in ARGUMENTS["FACETS"]:
+        assert index.facets(C, B, text, **{name: value}).total == wanted.total
+    else:
+        assert plain.total == wanted.total, "FACETS has to take it"
 
 
 def is_page_alone(search: Search) -> bool:
     """Return whether a search differs from one without options only by what it shows of the same answer."""
     return search.question == asked("QUERY", C, B, search.text, {}).question
+
+
+# -- other commands ----------------------------------------------------------------------------------------------------
+
+
+class Verb(NamedTuple):
+    """A command that answers without changing anything.
+
+    Attributes:
+        method: of the library and the clients.
+        path: of HTTP.
+        flags: of the command line, with its verb.
+        named: the parameter of HTTP for the text.
+        read: returns the answer in the result of a method.
+        read_json: returns it in that of HTTP.
+        read_line: returns it in the items of a reply.
+        beside: parameters of HTTP.
+    """
+
+    method: str
+    path: str
+    flags: tuple[str, ...]
+    named: str | None
+    read: Callable[[Any], Any]
+    read_json: Callable[[Any], Any]
+    read_line: Callable[[str], Any]
+    beside: Mapping[str, Any] = MappingProxyType({})
+
+
+def named(hits: list[dict[str, Any]]) -> list[str]:
+    return [hit["object"] for hit in hits]
+
+
+def items(line: str) -> list[str]:
+    return line.split()[3:]
+
+
+def result(line: str) -> Any:
+    return json.loads(line.removeprefix("RESULT "))
+
+
+WORDS = (list, lambda found: found["words"], items)
+NUMBER = (int, lambda found: found["count"], result)
+VERBS = {
+    "FACETS": Verb("facets", "facets", ("facets",), "text", lambda found: found.to_dict(), lambda found: found, result),
+    "SUGGEST": Verb("suggest", "suggest", ("suggest",), "word", *WORDS),
+    "LIST": Verb("words", "words", ("list",), None, *WORDS),
+    "COUNT": Verb("count_words", "count", ("count",), None, *NUMBER),
+    "COUNTB": Verb("count_objects", "count", ("count", "--of=objects"), None, *NUMBER, {"objects": True}),
+    "SIMILAR": Verb(
+        "similar",
+        "similar",
+        ("similar",),
+        "object",
+        list,
+        lambda found: [hit["object"] for hit in found["hits"]],
+        items,
+    ),
+}
+COUNTED = MappingProxyType({"of": "*"})
+
+
+class ExampleOf(NamedTuple):
+    """As Example, with the META argument of the option on the wire."""
+
+    value: Any
+    meta: str
+    text: str = "engines boat"
+    beside: Mapping[str, Any] = COUNTED
+    beside_meta: str = "OF(*)"
+
+
+def bare(value: Any, meta: str, text: str) -> ExampleOf:
+    return ExampleOf(value, meta, text, {}, "")
+
+
+EXACT = MappingProxyType({"fuzzy": "0", "match": "all"})
+EXACT_META = "FUZZY(0) MATCH(all)"
+ALSO = ["x0", "x*"]
+"""Buckets which together have the objects of B; one is named twice."""
+EXAMPLES_OF: dict[str, dict[str, ExampleOf]] = {
+    "FACETS": {
+        "limit": ExampleOf(1, "LIMIT(1)"),
+        "lang": ExampleOf("none", "LANG(none)", "the boats", EXACT, EXACT_META),
+        "stem": ExampleOf(False, "STEM(0)", "engines", EXACT, EXACT_META),
+        "complete": ExampleOf(False, "COMPLETE(0)", "boat", EXACT, EXACT_META),
+        "filter": ExampleOf("metal AND NOT wood", 'FILTER("metal AND NOT wood")'),
+        "of": ExampleOf("w*", "OF(w*)"),
+        "ranges": ExampleOf("weight: 5", 'RANGES("weight: 5")'),
+        "apart": ExampleOf(
+            True, "APART(1)", beside={"of": "*", "filter": "metal"}, beside_meta='OF(*) FILTER("metal")'
+        ),
+        "buckets": ExampleOf(ALSO, "BUCKETS(x*)"),
+        "syntax": ExampleOf("web", "SYNTAX(web)", "boat -engine"),
+        "match": ExampleOf("all", "MATCH(all)"),
+        "fuzzy": ExampleOf("0", "FUZZY(0)", "engien"),
+        "fields": ExampleOf("title", "FIELDS(title)"),
+        "phrase": ExampleOf("an engine", 'PHRASE("an engine")'),
+    },
+    "SUGGEST": {
+        "limit": bare(1, "LIMIT(1)", "engi"),
+        "filter": bare("metal", "FILTER(metal)", "engi"),
+        "buckets": bare(ALSO, "BUCKETS(x*)", "engi"),
+    },
+    "LIST": {
+        "limit": bare(3, "LIMIT(3)", ""),
+        "offset": bare(4, "OFFSET(4)", ""),
+        "prefix": bare("Eng", "PREFIX(Eng)", ""),
+        "after": bare("engine", "AFTER(engine)", ""),
+        "buckets": bare(ALSO, "BUCKETS(x*)", ""),
+    },
+    "COUNT": {"buckets": bare(ALSO, "BUCKETS(x*)", "")},
+    "COUNTB": {"buckets": bare(ALSO, "BUCKETS(x*)", "")},
+    "SIMILAR": {"limit": bare(1, "LIMIT(1)", "longer"), "offset": bare(1, "OFFSET(1)", "longer")},
+}
+WayOf = Callable[[Verb, str, dict[str, Any], str], Any]
+
+
+@pytest.fixture(scope="module")
+def ways_of_others(surfaces: Surfaces) -> dict[str, WayOf]:
+    return dict(every_way_of_others(surfaces))
+
+
+def every_way_of_others(surfaces: Surfaces) -> Iterator[tuple[str, WayOf]]:
+    folder, index, spread, url, clients, http = surfaces
+
+    def by_method(target: Any, where: Any = B) -> WayOf:
+        def ask(verb: Verb, text: str, options: dict[str, Any], meta: str) -> Any:
+            return verb.read(getattr(target, verb.method)(C, where, *([text] if verb.named else []), **options))
+
+        return ask
+
+    def by_line(answer: Callable[[Any], bytes]) -> WayOf:
+        def ask(verb: Verb, text: str, options: dict[str, Any], meta: str) -> Any:
+            name = next(name for name, each in VERBS.items() if each is verb)
+            return verb.read_line(answer(command_in(name, text, meta)).decode().splitlines()[-1])
+
+        return ask
+
+    def by_command_line(verb: Verb, text: str, options: dict[str, Any], meta: str) -> Any:
+        name, *flags = verb.flags
+        words = [text] if verb.named else []
+        asked = [name, C, B, *words, "--json", "--server", url, *flags, *flags_of(options)]
+        status, output, said = run_here(asked, folder)
+        assert status == 0, said
+        found = json.loads(output)
+        return named(found["hits"]) if name == "similar" else found
+
+    def by_http(verb: Verb, text: str, options: dict[str, Any], meta: str) -> Any:
+        named = {verb.named: text} if verb.named else {}
+        given = {"collection": C, "bucket": B, **named, **verb.beside, **options}
+        response = http.get(f"/v1/{verb.path}", params=given)
+        assert response.status_code == 200, response.text
+        return verb.read_json(response.json())
+
+    def of_replica(command: Any) -> bytes:
+        _, question = unpack_question(pack_question(0, question_of(command)))
+        return answer_read(index, None, question)  # type: ignore[arg-type]
+
+    yield "library", by_method(index)
+    yield "several buckets", by_method(index, ALSO)
+    yield "channel", by_line(lambda command: dispatch.CALLS[type(command)](index, command))
+    yield "cluster", by_line(of_replica)
+    yield "spread bucket", by_line(lambda command: asyncio.run(spread.execute(command)))
+    for name, client in clients.items():
+        yield f"client, {name}", by_method(client)
+    yield "command line", by_command_line
+    if http is not None:
+        yield "HTTP", by_http
+
+
+LINE_RULES = LineRules(Limits(), Languages(LANG_CODES))
+
+
+def command_in(name: str, text: str, meta: str) -> Any:
+    quoted = f' "{text}"' if COMMANDS[name].has_text else f" {text}"
+    line = f"{name} {C} {B}{quoted} {meta}".strip().encode()
+    return parse(COMMANDS[name], line, len(name) + 1, LINE_RULES)
+
+
+def test_every_option_of_other_commands_has_an_example() -> None:
+    wanted = {
+        verb: {option.name for option in OPTIONS[verb] if option.is_argument or option.name == "buckets"}
+        for verb in EXAMPLES_OF
+    }
+    assert {verb: set(examples) for verb, examples in EXAMPLES_OF.items()} == wanted
+
+
+REFUSED = {("spread bucket", "SIMILAR"), ("several buckets", "SIMILAR")}
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, each) for name, taken in EXAMPLES_OF.items() for each in taken])
+def test_an_option_of_another_command_means_the_same_everywhere(
+    surfaces: Surfaces, ways_of_others: dict[str, WayOf], name: str, option: str
+) -> None:
+    verb, example = VERBS[name], EXAMPLES_OF[name][option]
+    without, given = dict(example.beside), {**example.beside, option: example.value}
+    if option == "buckets":
+        assert_other_buckets(surfaces, ways_of_others, name, example)
+        return
+    metas = example.beside_meta, f"{example.beside_meta} {example.meta}"
+    plain, wanted = (ways_of_others["library"](verb, example.text, options, "") for options in (without, given))
+    assert plain != wanted, "the example has to change the answer"
+    for way, ask in ways_of_others.items():
+        if (way, name) in REFUSED:
+            continue
+        for options, meta, expected in zip((without, given), metas, (plain, wanted), strict=True):
+            assert ask(verb, example.text, options, meta) == expected, (way, options)
+
+
+def assert_other_buckets(surfaces: Surfaces, ways: dict[str, WayOf], name: str, example: ExampleOf) -> None:
+    """Ask for B and buckets with the same objects again, on each way to the index that has these."""
+    verb, together = VERBS[name], [B, *ALSO]
+    options = dict(example.beside)
+    method = getattr(surfaces.whole, verb.method)
+    wanted = verb.read(method(C, together, *([example.text] if verb.named else []), **options))
+    for way in ("channel", "cluster"):
+        meta = f"{example.beside_meta} {example.meta}"
+        assert ways[way](verb, example.text, options, meta) == wanted, way
+    if surfaces.http is not None:
+        assert ways["HTTP"](verb, example.text, {**options, "buckets": ",".join(ALSO)}, "") == wanted
+    alone = ways["command line"](verb, example.text, options, "")
+    beside = ways["command line"](verb, example.text, {**options, "buckets": "x0,x1"}, "")
+    assert beside == alone, "the server has no such buckets"

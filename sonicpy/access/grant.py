@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sonicpy.access.scopes import EVERY_NAME, EVERYTHING, KeyScope, Pattern, written_scope
+from sonicpy.access.scopes import EVERY_NAME, EVERYTHING, KeyScope, Pattern, shown_scope, written_scope
 from sonicpy.access.verbs import FILTERED, VERBS
 from sonicpy.errors import CommandError
 
@@ -76,7 +76,7 @@ class Grant:
                 if any(own.covers_all(scope) for own in reached):
                     holder, reached = f"the token of {holder}", self.within or ()
                 names = ", ".join(map(written_scope, reached))
-                raise NotPermitted(f"{holder} does not reach {written_scope(scope)}; it reaches {names}")
+                raise NotPermitted(f"{holder} does not reach {shown_scope(scope)}; it reaches {names}")
 
     def check_after(self, after: str | None) -> None:
         """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show the

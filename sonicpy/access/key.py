@@ -125,7 +125,7 @@ def _number(what: str, value: Any, ceiling: float) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= ceiling:
-        raise InvalidArgument(f"{what} is {shown(value)}; allowed is a number above 0, up to {ceiling:g}")
+        raise InvalidArgument(f"{what} is {shown(value)}; allowed is a number above 0, up to {ceiling:,.0f}")
     return float(value)
 
 

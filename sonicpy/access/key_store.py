@@ -105,7 +105,7 @@ class KeyStore:
 
 
 class SharedEnvironment:
-    """An open folder, once a process: LMDB's locks do not bear a second one."""
+    """A folder that this process has open, shared by its users: LMDB's locks allow no second opening."""
 
     _open: "WeakValueDictionary[tuple[int, Path], SharedEnvironment]" = WeakValueDictionary()
     _lock = Lock()

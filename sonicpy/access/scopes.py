@@ -13,7 +13,7 @@ import re
 from typing import NamedTuple
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import check_bucket, check_collection, shown
 
 SCOPES_MAX = 64
 SCOPE_MAX = 520
@@ -66,6 +66,14 @@ def scope_of(text: object) -> KeyScope:
     return KeyScope(_pattern_of(collection, text), _pattern_of(bucket, text) if slash else EVERY_NAME)
 
 
+def check_reach(text: str) -> None:
+    """Raise InvalidArgument for a scope that no collection or bucket can be in, because none has such a name."""
+    scope = scope_of(text)
+    for check, pattern in ((check_collection, scope.collection), (check_bucket, scope.bucket)):
+        if pattern.text:
+            check(pattern.text)
+
+
 def _pattern_of(part: str, text: str) -> Pattern:
     name, star, rest = part.partition("*")
     if rest or _NOT_ESCAPED.search(name):
@@ -83,6 +91,15 @@ def _no_scope(text: object) -> InvalidArgument:
 def written_scope(scope: KeyScope) -> str:
     """Return a scope as a text: `scope_of` returns the same scope for it."""
     return f"{_written(scope.collection)}/{_written(scope.bucket)}"
+
+
+def shown_scope(scope: KeyScope) -> str:
+    """Return a scope for a sentence."""
+    if scope == EVERYTHING:
+        return "the whole index"
+    if scope.bucket == EVERY_NAME and not scope.collection.is_prefix:
+        return f"all of the collection {scope.collection.text}"
+    return written_scope(scope)
 
 
 def _written(pattern: Pattern) -> str:

@@ -131,8 +131,8 @@ class ExplainedHit:
         more: how many more words add to the score.
         more_score: the sum of their parts.
         likeness: how alike its vector and that of the query are, from -1 to 1; None: one of them has none.
-        meaning: the part of the score for that, of an object without a vector the mean of the others; None: the query
-            has no vector, or the object is behind those that it puts in order.
+        meaning: the part of the score for `likeness`; for an object without a vector, the mean of the others. None: the
+            query has no vector, or the object is behind the first `depth`.
         bucket, group: as in `Hit`.
     """
 

@@ -120,7 +120,8 @@ def _scope_of(row: Any) -> tuple[str | None, str | None]:
 def _id_of(row: Any, path: Path) -> str:
     name = next((row[column] for column in ID_COLUMNS if column in row), None) if isinstance(row, dict) else None
     if name is None:
-        raise ValueError(f"a row has no column {' or '.join(ID_COLUMNS)}")
+        has = f"; it has {', '.join(map(str, row))}" if isinstance(row, dict) else ""
+        raise ValueError(f"a row has no column {' or '.join(ID_COLUMNS)}{has}")
     return str(name)
 
 

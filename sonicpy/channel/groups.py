@@ -1,16 +1,10 @@
 """The groups of hits, as items of an answer end in them: values as numbers, tags and points percent-encoded."""
 
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
-from sonicpy.filters.grouping import GroupKey, parse_group
+from sonicpy.filters.grouping import ALONE, GroupKey, pack_group, parse_group
 
-ALONE = "-"
-"""The item of an object without a group."""
-
-
-def pack_group(key: GroupKey | None) -> str:
-    """Return a group as the end of an item; None: the object is one of its own."""
-    return ALONE if key is None else quote(str(key), safe="")
+__all__ = ["pack_group", "unpack_group"]
 
 
 def unpack_group(packed: str, group: str) -> GroupKey | None:

@@ -1,4 +1,4 @@
-"""A remark beside an empty answer: the collection or the bucket is not there, and similar names that are."""
+"""A remark beside an empty answer: the collection, bucket or object is not there, and similar names that are."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,16 +11,16 @@ from sonicpy.errors import CommandError
 NAMES_SHOWN = 5
 
 
-def remark_absent(index: Target, collection: str, bucket: str | None) -> None:
-    """Print a remark unless the bucket, or without one the collection, is there. Raises SonicError if a server does
-    not answer."""
-    sentence = absent(index, collection, bucket)
+def remark_absent(index: Target, collection: str, bucket: str | None, object: str | None = None) -> None:
+    """Print a remark unless what the names say is there. Raises SonicError if a server does not answer."""
+    sentence = absent(index, collection, bucket, object)
     if sentence is not None:
         remark(sentence)
 
 
-def absent(index: Target, collection: str, bucket: str | None) -> str | None:
-    """Return a sentence about a collection or bucket that is not there; None: both are, or the server lists no names.
+def absent(index: Target, collection: str, bucket: str | None, object: str | None = None) -> str | None:
+    """Return a sentence about a collection, bucket or object that is not there; None: all are, or the server lists no
+    names.
 
     Raises:
         SonicError: a server does not answer.
@@ -28,7 +28,9 @@ def absent(index: Target, collection: str, bucket: str | None) -> str | None:
     with suppress(CommandError):  # Sonic itself lists no names
         buckets = index.buckets(collection)
         if bucket in buckets or (bucket is None and buckets):
-            return None
+            if bucket is None or object is None or index.exists(collection, bucket, object):
+                return None
+            return f"bucket {bucket!r} of collection {collection!r} has no object {object!r}"
         if bucket is not None and buckets:
             return f"collection {collection!r} has no bucket {bucket!r}{_meant(bucket, buckets)}"
         return f"there is no collection {collection!r}{_meant(collection, index.collections())}"

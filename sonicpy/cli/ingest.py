@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from sonicpy.cli.absent import absent, remark_absent
 from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_given, vector
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
@@ -108,8 +109,16 @@ def _name(text: str) -> str:
 
 
 def _field(text: str) -> tuple[str, str]:
-    name, _, given = text.partition("=")
+    name, given = _parts(text, "FIELD=TEXT")
     return _name(name), given
+
+
+def _parts(text: str, form: str) -> tuple[str, str]:
+    """Return what stands on both sides of the first =. Raises ArgumentTypeError if there is none."""
+    name, sign, given = text.partition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"{text!r} holds no =; allowed is {form}")
+    return name, given
 
 
 def _tag(text: str) -> str:
@@ -120,7 +129,7 @@ def _tag(text: str) -> str:
 
 
 def _value(text: str) -> tuple[str, int | str | None]:
-    name, _, value = text.partition("=")
+    name, value = _parts(text, "NAME=VALUE, and NAME= to take a value away")
     try:
         ((name, found),) = plain_values({name: value or None}).items()
     except CommandError as error:
@@ -146,6 +155,8 @@ def tag(arguments: argparse.Namespace) -> int:
     """Change the tags or values of an object, and print whether there is one. Raises SonicError if that fails."""
     with open_target(arguments, Purpose.WRITE) as index:
         found = index.tag(arguments.collection, arguments.bucket, arguments.object, **_tagging(arguments))
+        if not found:
+            remark_absent(index, arguments.collection, arguments.bucket, arguments.object)
     show(arguments, {"tagged": found}, str(found))
     return 0
 
@@ -166,6 +177,8 @@ def pop(arguments: argparse.Namespace) -> int:
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.WRITE) as index:
         count = index.pop(arguments.collection, arguments.bucket, arguments.object, text)
+        if not count:
+            remark_absent(index, arguments.collection, arguments.bucket, arguments.object)
     show(arguments, {"popped": count}, str(count))
     return 0
 
@@ -173,6 +186,9 @@ def pop(arguments: argparse.Namespace) -> int:
 def flush(arguments: argparse.Namespace) -> int:
     """Erase the named collection, bucket or object, and print the count. Raises SonicError if that fails."""
     with open_target(arguments, Purpose.WRITE) as index:
+        lacking = absent(index, arguments.collection, arguments.bucket, arguments.object)  # then it is gone anyway
         count = index.flush(arguments.collection, arguments.bucket, arguments.object, filter=arguments.filter)
+    if lacking is not None:
+        remark(lacking)
     show(arguments, {"flushed": count}, str(count))
     return 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from sonicpy.access.key import Key, hash_of, is_past, make_key, name_of_key, new_secret, rights_of
 from sonicpy.access.key_store import KeyStore
+from sonicpy.access.scopes import check_reach
 from sonicpy.access.tokens import check_secret, signing_secret
 from sonicpy.access.verbs import FILTERED
 from sonicpy.cli.arguments import Verbs
@@ -81,6 +82,8 @@ def run_add(arguments: argparse.Namespace) -> int:
         "rate": arguments.rate,
         "created": time.time(),
     }
+    for scope in given["scopes"]:
+        check_reach(scope)
     key = make_key(name, hash_of(secret.encode()), given)
     if not _store(arguments).put(key):
         raise InvalidArgument(f"there is a key {name} already; allowed is another name, or keys revoke {name} first")
@@ -109,11 +112,18 @@ def run_revoke(arguments: argparse.Namespace) -> int:
 
 def run_sign(arguments: argparse.Namespace) -> int:
     """Print the signing secret of a key; return 0. Raises ConfigError if server.secret is not set."""
-    name, secret = name_of_key(arguments.name), load_settings(arguments).config.server.secret
+    config = load_settings(arguments).config
+    name, secret = name_of_key(arguments.name), config.server.secret
     if secret is None:
         raise ConfigError("server.secret is not set; allowed is a text of at least 32 characters, chosen at random.")
     check_secret(secret)
     signing = signing_secret(secret, name)
+    if arguments.cluster is None and config.server.keys is None:
+        held = [key.name for key in _store(arguments).all()]
+        if held and name not in held:
+            remark(
+                f"there is no key {name}, so its tokens are refused until there is one; there is {', '.join(held[:5])}"
+            )
     show(arguments, {"name": name, "signing_secret": signing}, signing)
     return 0
 

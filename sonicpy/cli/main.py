@@ -17,13 +17,15 @@ from collections.abc import Callable
 
 from sonicpy.cli.parser import parse
 from sonicpy.cli.passwords import remark_visible
-from sonicpy.errors import CommandError, ConfigError, SonicError
+from sonicpy.errors import CommandError, ConfigError, SonicError, sentence_of
 
 FAILED = 1
 WRONG_SETTINGS = 2
 INTERRUPTED = 130
 READER_LEFT = 141
 """The exit status that shells show for a process ended by SIGPIPE; INTERRUPTED is the one for SIGINT."""
+INVALID = "invalid_"
+"""The beginning of codes of errors about arguments."""
 REMARKS = {"internal_error": ": the server failed; its log has the reason"}
 """code of an error reply -> text behind it in the message."""
 
@@ -48,7 +50,8 @@ def main(argv: list[str] | None = None) -> int:
     except ConfigError as error:
         return _fail(error, WRONG_SETTINGS)
     except CommandError as error:
-        return _fail(f"{error}{REMARKS.get(error.code, '')}", FAILED)
+        status = WRONG_SETTINGS if error.code.startswith(INVALID) else FAILED
+        return _fail(f"{sentence_of(error)}{REMARKS.get(error.code, '')}", status)
     except SonicError as error:
         return _fail(error, FAILED)
     except BrokenPipeError:

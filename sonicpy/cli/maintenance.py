@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import Verbs, bucket_name, collection_name
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.settings import load_settings
@@ -101,6 +102,8 @@ def export(arguments: argparse.Namespace) -> int:
         _output(arguments.output) as output,
         index.maintainer.engine.snapshot_of_now() as view,
     ):
+        if arguments.collection is not None:
+            remark_absent(index, arguments.collection, arguments.bucket)
         for line in lines(view, arguments.collection, arguments.bucket):
             output.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
     return 0

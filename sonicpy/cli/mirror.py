@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from decimal import Decimal
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,8 @@ from sonicpy.api.missing import joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
-from sonicpy.cli.importing.mapping import scaled, split_tags
+from sonicpy.cli.importing.job import CHUNK_ROWS
+from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags
 from sonicpy.cli.importing.row_sources import Source
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
 from sonicpy.cli.importing.verb import add_field_flag, value_column
@@ -125,7 +127,7 @@ def _check(arguments: argparse.Namespace, index: Index) -> int:
         reading = _reading(arguments, source.rows(None), None, None)
         drift = index.check_mirror(iter(reading), **_columns(arguments), owner=_owner(arguments))
     show(arguments, asdict(drift), *_drift_lines(drift))
-    return DRIFTED if drift else 0
+    return DRIFTED if drift else ROWS_REFUSED if drift.refused_count else 0
 
 
 class Reading:
@@ -256,9 +258,25 @@ def _reading(
     ids = OBJECT_COLUMNS if arguments.id is None else (arguments.id,)
     values, named = dict(arguments.value or ()), dict(arguments.field or ())
     return Reading(
-        rows, watermark, arguments.deleted, ids, [*_texts(arguments), *named.values()], since, arguments.tags or (),
-        arguments.tag_separator, values, _texts(arguments) if named else (),
+        _checked(rows, arguments), watermark, arguments.deleted, ids, [*_texts(arguments), *named.values()], since,
+        arguments.tags or (), arguments.tag_separator, values, _texts(arguments) if named else (),
     )  # fmt: skip
+
+
+def _checked(rows: Iterator[Mapping[str, Any]], arguments: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
+    """Yield rows. Raises ConfigError if none of the first ones has a column that is needed or named: objects would lose
+    their texts or tags, or all be gone."""
+    first = list(islice(rows, CHUNK_ROWS))
+    columns = list(dict.fromkeys(chain.from_iterable(first)))
+    fields = FieldMapping(
+        arguments.id, _texts(arguments), arguments.collection, tags=arguments.tags or (),
+        values=dict(arguments.value or ()), named=dict(arguments.field or ()),
+    )  # fmt: skip
+    missing = fields.missing(columns) if columns else None
+    if missing is not None:
+        found = ", ".join(map(repr, columns))
+        raise ConfigError(f"{shown_url(arguments.source)} has {missing}; it has {found}.")
+    yield from chain(first, rows)
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:
@@ -319,7 +337,9 @@ def _report(arguments: argparse.Namespace, report: MirrorReport, seconds: float)
 
 
 def _drift_lines(drift: Drift) -> Iterator[str]:
-    if not drift:
+    if drift.refused_count:
+        yield f"refused: {drift.refused_count} of {drift.rows} rows"
+    elif not drift:
         yield f"{drift.rows} rows, in step"
     for kind in ("missing", "changed", "extra"):
         count = getattr(drift, kind)

@@ -18,7 +18,7 @@ class MixedParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # of its two overloads, argparse calls this one
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Return the arguments, and the words that are none."""
+        """Return the parsed arguments, and the words that no argument took."""
         if self._is_mixing or args is None or ENDS_FLAGS in args or not self._may_mix():
             return super().parse_known_args(args, namespace)
         self._is_mixing = True  # the method that follows calls this one

@@ -270,7 +270,7 @@ def similar(arguments: argparse.Namespace) -> int:
         options = options_given(arguments, "SIMILAR")
         hits = index.similar(arguments.collection, arguments.bucket, arguments.object, **options)
         if not hits:
-            remark_absent(index, arguments.collection, arguments.bucket)
+            remark_absent(index, arguments.collection, arguments.bucket, arguments.object)
     show(arguments, {"hits": hits.to_dicts()}, *(_line(arguments, hit, Shown()) for hit in hits))
     return 0
 
@@ -308,8 +308,9 @@ def count(arguments: argparse.Namespace) -> int:
     with open_target(arguments) as index:
         number = index.count(arguments.collection, bucket, arguments.object, of=what)
         if not number:
-            remark_absent(index, arguments.collection, arguments.bucket)
-    show(arguments, {"count": number, "of": what}, f"{number} {what}" if sys.stdout.isatty() else str(number))
+            remark_absent(index, arguments.collection, arguments.bucket, arguments.object)
+    kind = what.removesuffix("s") if number == 1 else what
+    show(arguments, {"count": number, "of": what}, f"{number} {kind}" if sys.stdout.isatty() else str(number))
     return 0
 
 

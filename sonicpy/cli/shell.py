@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,13 +25,13 @@ follow leave both out. Tab completes verbs, names and words, Ctrl-D ends. Needs 
 
 VERBS = (
     "query", "suggest", "explain", "list", "count", "stats", "ls", "push", "upsert", "tag", "pop", "flush",
-    "consolidate",
+    "consolidate", "similar", "facets", "synonyms", "verify", "backup", "export",
 )  # fmt: skip
 """The verbs of the command line that a line may begin with."""
 OWN = ("use", "help", "quit")
-SCOPED = frozenset(("query", "suggest", "explain", "list", "push", "upsert", "tag", "pop"))
+SCOPED = frozenset(("query", "suggest", "explain", "list", "push", "upsert", "tag", "pop", "similar", "facets"))
 """Verbs that take COLLECTION and BUCKET first."""
-WORDS = frozenset(("query", "suggest", "explain"))
+WORDS = frozenset(("query", "suggest", "explain", "facets"))
 """Verbs whose last argument is completed by words of the bucket."""
 
 
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         open_server(arguments.where).close()
     shell = Shell(["--server" if is_server else "--data", arguments.where], _opener(arguments.where))
-    ask = _prompt(shell)
+    ask = _prompt(shell) if sys.stdin is not None and sys.stdin.isatty() else _piped
     while True:
         try:
             line = ask()
@@ -152,6 +153,14 @@ class Shell:
 
 def _opener(where: str) -> Callable[[], Target]:
     return (lambda: open_server(where)) if "://" in where else (lambda: ReadOnlyIndex(Path(where)))
+
+
+def _piped() -> str:
+    """Return the next line of a standard input that is no terminal. Raises EOFError at its end."""
+    line = "" if sys.stdin is None else sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
 
 
 def _prompt(shell: Shell) -> Callable[[], str]:

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import Verbs, collection_name
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 from sonicpy.errors import ConfigError
@@ -40,13 +41,15 @@ def synonyms(arguments: argparse.Namespace) -> int:
     with open_target(arguments, Purpose.CREATE if changes else Purpose.READ) as index:
         if not changes:
             rules = index.synonyms(arguments.collection)
+            if not rules:
+                remark_absent(index, arguments.collection, None)
             for line in [json.dumps(rules, ensure_ascii=False)] if arguments.json else rules:
                 print(line)
             return 0
         given = arguments.rules if file is None else list(rule_lines(_lines(file)))
         is_added = bool(arguments.rules) or arguments.add is not None
         count = index.set_synonyms(arguments.collection, given, add=is_added)
-    print(json.dumps(count) if arguments.json else f"{count} rules")
+    print(json.dumps(count) if arguments.json else f"{count} rule{'' if count == 1 else 's'}")
     return 0
 
 

@@ -23,6 +23,7 @@ from sonicpy.errors import (
 )
 
 OUR_NAME = "sonicpy"
+_NOT_PERMITTED = re.compile(r"not_permitted\((.*)\)")
 """The name in the greeting of servers that may offer more than Sonic."""
 BUFFER_BYTES = 20_000
 """Longest line to send to a server that announces no limit."""
@@ -245,6 +246,9 @@ class Conversation:
     def _ended(self, reason: str) -> ClientError:
         if reason in PASSWORD_REASONS:
             return WrongPassword(f"{self._peer}: {PASSWORD_REASONS[reason]}")
+        refused = None if self.is_open else _NOT_PERMITTED.fullmatch(reason)
+        if refused is not None:  # such as a token that has expired
+            return WrongPassword(f"{self._peer}: {refused[1]}")
         # The server executes nothing before STARTED.
         return ConnectionLost(f"{self._peer} ended the session: {reason}", was_sent=self.is_open)
 

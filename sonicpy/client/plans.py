@@ -180,7 +180,7 @@ def scope(collection: str, bucket: str) -> tuple[str, str]:
 
 
 def given(bucket: AnyBucket) -> AnyBucket:
-    """Return a bucket, or several. Raises InvalidArgument if it is none, such as None."""
+    """Return a bucket, or several. Raises InvalidArgument if the argument is neither, such as None."""
     check_bucket(one_or_several(bucket)[0])
     return bucket
 

@@ -12,7 +12,7 @@ STEPS = 100
 
 @lru_cache(maxsize=1024)
 def with_fixed(fixed: tuple[str, ...], asked: str | None, *, apart: bool = False) -> str:
-    """Return a filter that only objects pass that pass all of some.
+    """Return the filter that joins fixed filters and the filter of a question by AND.
 
     Args:
         fixed: the filters that always hold.

@@ -48,8 +48,8 @@ TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign><=|>=|!=|[<>=(),])|(?P<word>[\w.:/-]+))""", re.DOTALL
 )
 NUMBER = re.compile(r"-?\d{1,99}")
-DISTANCE = re.compile(r"(\d{1,8})(?:\.(\d{1,3}))?(m|km)?")
-ANGLE = re.compile(r"(-?)(\d{1,3})(?:\.(\d{1,15}))?")
+DISTANCE = re.compile(r"(?=\.?\d)(\d{0,8})(?:\.(\d{1,3}))?(m|km)?")
+ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
 UNITS = {"m": 1, "km": 1_000}
 
 
@@ -278,7 +278,7 @@ class _Parser:
             unit = (
                 self._take().text if self._next.kind == "word" and self._next.text in UNITS else self._fail("m or km")
             )
-        meters = (int(found[1]) * 1_000 + int((found[2] or "").ljust(3, "0"))) * UNITS[unit] // 1_000
+        meters = (int(found[1] or 0) * 1_000 + int((found[2] or "").ljust(3, "0"))) * UNITS[unit] // 1_000
         if not self._takes_word("OF"):
             self._fail("OF")
         latitude, longitude = self._point(name)
@@ -300,7 +300,7 @@ class _Parser:
 
 
 def _units(sign: str, whole: str, part: str) -> int:
-    units = int(whole) * 10**7 + int(part[:7].ljust(7, "0"))
+    units = int(whole or 0) * 10**7 + int(part[:7].ljust(7, "0"))
     return -units if sign else units
 
 

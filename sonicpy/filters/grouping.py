@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
 
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown
@@ -13,6 +14,9 @@ TAG_ENDS = (":", "*")
 
 GroupKey = int | str
 """A group: the value, or the tag, that its objects have in common."""
+
+ALONE = "-"
+"""The text of an object without a group."""
 
 
 class Group(NamedTuple):
@@ -51,3 +55,24 @@ def group_text(value: Any) -> str:
         raise refused(f"group is {shown(value)}; allowed is a str")
     parse_group(value)
     return value
+
+
+def pack_group(key: GroupKey | None) -> str:
+    """Return a group as a text, percent-encoded; None: an object is one of its own."""
+    return ALONE if key is None else "%2D" if key == ALONE else quote(str(key), safe="")
+
+
+def in_group(key: GroupKey | None, object: str) -> str:
+    """Return the name of an object with that of its group, as `<group>/<object>`."""
+    return f"{pack_group(key)}/{object}"
+
+
+def split_group(item: str) -> tuple[str | None, str]:
+    """Return the tag and the object that `in_group` put together. Raises InvalidArgument if no slash is there."""
+    packed, slash, object = item.partition("/")
+    if not slash:
+        raise refused(
+            f"after is {shown(item)}; allowed with groups of tags are the tag of a hit (percent-encoded; - if it has "
+            "none), a slash, and its object, such as size%3Am/o1"
+        )
+    return (None if packed == ALONE else unquote(packed)), object

@@ -109,6 +109,6 @@ class PendingWords:
 
 
 def _walked(words: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Return those of some pending words that walks find as words, and the aliases of all."""
+    """Return the pending words that walks find as words, and the aliases of all."""
     whole = [word for word in words if not word.startswith(JOINT_MARK)]
     return whole, [alias for word in words for alias in aliases_of(word)]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from sonicpy.api.rows import Row
 from sonicpy.client.aio.client import AsyncClient
-from sonicpy.errors import ClientError, CommandError
+from sonicpy.errors import ClientError, CommandError, sentence_of
 from sonicpy.index.index import Index
 
 LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
@@ -105,7 +105,7 @@ class IndexBackend:
                     try:
                         change(*row[:6], **tagging_of(row))
                     except CommandError as error:
-                        refused.append((place, str(error)))
+                        refused.append((place, sentence_of(error)))
             return refused
 
         return await asyncio.to_thread(push)

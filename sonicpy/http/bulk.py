@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from json import JSONDecodeError
 
-from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.errors import CommandError, InvalidArgument, sentence_of
 from sonicpy.http.backend import Backend, TextRow
 from sonicpy.http.flat import UTF8_MARK, UTF16_MARKS, flat_json, not_utf8
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
@@ -40,7 +40,7 @@ class Rows:
             self._waiting.append(row_of(line))
             self._places.append(self._count)
         except CommandError as error:
-            self._refuse(self._count, str(error))
+            self._refuse(self._count, sentence_of(error))
         if len(self._waiting) >= ROWS_MAX:
             await self.push()
 

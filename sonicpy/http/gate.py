@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sonicpy.access.admission import Keys
 from sonicpy.access.grant import NotPermitted, TooOften
+from sonicpy.errors import sentence_of
 from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
 from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, Load, TooLarge
 from sonicpy.http.guarded import PERMIT
@@ -204,9 +205,9 @@ class Gate:
             if permit is not None:
                 permit.use()
         except TooOften as refused:
-            raise HTTPException(429, str(refused)) from refused
+            raise HTTPException(429, sentence_of(refused), {"Retry-After": "1"}) from refused
         except NotPermitted as refused:
-            raise HTTPException(403, str(refused)) from refused
+            raise HTTPException(403, sentence_of(refused)) from refused
         PERMIT.set(permit)
         return permit is not None
 
@@ -227,8 +228,14 @@ def id_of(scope: Scope) -> str:
 def nothing_at(path: str, method: str, offered: Offered) -> HTTPException:
     """Return the error for a request without an operation: 404 for an unknown path, 405 for another method."""
     if methods := ", ".join(offered.methods_of(path)):
-        return HTTPException(405, f"{path} does not answer {method}; it answers {methods}", {"Allow": methods})
-    return HTTPException(404, f"there is nothing at {path}; /openapi.json lists the operations")
+        return HTTPException(
+            405, f"{_printable(path)} does not answer {method}; it answers {methods}", {"Allow": methods}
+        )
+    return HTTPException(404, f"there is nothing at {_printable(path)}; /openapi.json lists the operations")
+
+
+def _printable(path: str) -> str:
+    return "".join(sign if sign.isprintable() else f"%{ord(sign):02X}" for sign in path)
 
 
 async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,7 +10,7 @@ from sonicpy.access.scopes import EVERYTHING, KeyScope
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.bucket_names import AnyBucket
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, sentence_of
 from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
@@ -81,8 +81,8 @@ class GuardedBackend:
         return coarse_hits(found) if grant.filters and isinstance(found, Hits) else found
 
     async def explained(self, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
-        """Return the explanation of a query whose words are marked in texts that its hits are shown with: the client
-        gets these texts alone, so the key has to allow the query."""
+        """Return the explanation of a query, for marks in the texts of its hits. The key has to allow the query alone,
+        because the client gets these texts and not the explanation."""
         permit = PERMIT.get()
         if permit is not None:
             permit.grant.check("query", _named((collection, bucket)))
@@ -105,7 +105,7 @@ class GuardedBackend:
             try:
                 grant.check("upsert" if upsert else "push", _named(row))
             except NotPermitted as error:
-                refused.append((place, str(error)))
+                refused.append((place, sentence_of(error)))
             else:
                 places.append(place)
         found = await self._backend.push_rows([rows[place] for place in places], upsert=upsert)

@@ -10,7 +10,7 @@ from pydantic import Field
 from sonicpy.errors import SonicError
 from sonicpy.http.guarded import PERMIT
 from sonicpy.http.models import HitsJson, ProblemJson, QueryBody, Strict
-from sonicpy.http.problems import noted_status
+from sonicpy.http.problems import noted_status, said_of
 from sonicpy.http.routes import ListedRoute, Operation
 
 QUERIES_MAX = 64
@@ -64,4 +64,4 @@ async def _answered(answer: AnswerOne, query: Any, *, is_counted: bool) -> HitsJ
         return await answer(query)
     except SonicError as error:
         status = noted_status(error)
-        return ProblemJson(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=str(error))
+        return ProblemJson(type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=said_of(error))

@@ -143,12 +143,16 @@ class HitJson(BaseModel):
     group: int | str | None = Field(default=None, description="the value or the tag of its group, if it has one")
 
 
+RangeJson = Annotated[list[int | None], Field(min_length=3, max_length=3)]
+"""A range with its count; no tuple, because many generators and checkers of OpenAPI cannot read `prefixItems`."""
+
+
 class FacetsJson(BaseModel):
     """Counts over all objects that answer."""
 
     total: int = Field(description="number of all matching objects")
     tags: dict[str, dict[str, int]] = Field(description="by the beginning of tags: objects that hold each, most first")
-    ranges: dict[str, list[tuple[int | None, int | None, int]]] = Field(
+    ranges: dict[str, list[RangeJson]] = Field(
         description="by the name of values: from, up to (left out), and the number of objects in between"
     )
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -25,6 +26,7 @@ from sonicpy.errors import (
     StoreFull,
     TimedOut,
     TooLong,
+    sentence_of,
 )
 
 logger = logging.getLogger(__name__)
@@ -45,6 +47,12 @@ STATUSES: Mapping[type[SonicError], int] = {
     ConnectionLost: 502,
 }
 """Status by class of error; 500 for any other SonicError."""
+STATUSES_OF_CODES = {"not_permitted": 403, "internal_error": 500}
+"""Status by code of an error that another server answered."""
+SENTENCES_OF_CODES = {
+    "internal_error": "the server failed; its log has the reason",
+    "query_error": "word holds no word, or more than one; allowed is exactly one",
+}
 FAILURES = (400, 401, 403, 408, 413, 415, 422, 429, 500, 501, 502, 503, 504, 507)
 CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemJson"}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -74,12 +82,21 @@ def add_handlers(app: FastAPI) -> None:
 
 def status_of(error: SonicError) -> int:
     """Return the status of an error."""
+    if type(error) is CommandError and error.code in STATUSES_OF_CODES:
+        return STATUSES_OF_CODES[error.code]
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
+
+
+def said_of(error: SonicError) -> str:
+    """Return an error as a sentence, the same for an index of this process and for one behind a channel."""
+    if type(error) is CommandError and error.detail is None:
+        return SENTENCES_OF_CODES.get(error.code, str(error))
+    return sentence_of(error)
 
 
 def refusal(error: SonicError, request_id: str | None) -> JSONResponse:
     """Return a response about a request that the backend refused; a failure is logged."""
-    return problem(noted_status(error), str(error), request_id=request_id)
+    return problem(noted_status(error), said_of(error), request_id=request_id)
 
 
 def noted_status(error: SonicError) -> int:
@@ -98,7 +115,7 @@ SENTENCES: Mapping[str, str] = {
     "object_of_a_list": "{where} is {given}; allowed are JSON objects",
     "string_type": "{where} is {given}; allowed are strings",
     "string_unicode": "{where} is no Unicode text: it holds half of a surrogate pair",
-    "string_pattern_mismatch": "{where} is {given}; it may not hold the character NUL",
+    "string_pattern_mismatch": "{where} is {given}; allowed are {choices}",
     "string_too_short": "{where} is {given}; allowed are at least {min_length} characters",
     "string_too_long": "{where} is longer than {max_length} characters",
     "greater_than_equal": "{where} is {given}; allowed are numbers from {ge} on",
@@ -110,8 +127,19 @@ SENTENCES: Mapping[str, str] = {
     "int_type": "{where} is {given}; allowed are whole numbers",
     "bool_parsing": "{where} is {given}; allowed are true and false",
     "bool_type": "{where} is {given}; allowed are true and false",
+    "float_parsing": "{where} is {given}; allowed are numbers",
+    "float_type": "{where} is {given}; allowed are numbers",
+    "finite_number": "{where} is {given}; allowed are numbers",
+    "list_type": "{where} is {given}; allowed are lists",
+    "dict_type": "{where} is {given}; allowed are JSON objects",
+    "too_short": "{where} is empty; allowed are lists from {min_length} on",
+    "too_long": "{where} is too long; allowed are lists of at most {max_length}",
 }
 """Sentences by type of pydantic's error; other types keep pydantic's sentence."""
+PARTED = ("tags", "values", "rules", "queries")
+"""Keys of bodies that are lists or objects of parts."""
+CHOICES = re.compile(r"\^\(([\w|]+)\)\$")
+"""The pattern of a parameter that is one of a few words."""
 GIVEN_MAX = 60
 """Characters of a wrong value that an error message shows."""
 
@@ -125,9 +153,17 @@ def _sentence(error: Mapping[str, Any]) -> str:
         where = f"{where}[{places[1]}].{places[2]}"
     elif len(places) == 2 and isinstance(places[1], int) and kind == "model_attributes_type":
         where, kind = f"{where}[{places[1]}]", "object_of_a_list"
+    elif len(places) > 1 and places[0] in PARTED and places[1] != "[key]":
+        where = f"{where}[{places[1]}]" if isinstance(places[1], int) else f"{where}.{places[1]}"
     sentence = SENTENCES.get(kind, "{where}: {msg}")
     given = _shown(error["input"])[:GIVEN_MAX]
-    return sentence.format(where=where, given=given, place=where, msg=error["msg"], **error.get("ctx", {}))
+    context = {"choices": "", **error.get("ctx", {})}
+    if kind == "json_invalid":
+        context["error"] = context["error"].removesuffix(" starting at")
+    if kind == "string_pattern_mismatch":
+        words = CHOICES.match(context["pattern"])
+        context["choices"] = words[1].replace("|", ", ") if words else "texts without the character NUL"
+    return sentence.format(where=where, given=given, place=where, msg=error["msg"], **context)
 
 
 def _shown(value: object) -> str:

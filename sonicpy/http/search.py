@@ -242,18 +242,12 @@ class SearchOperations:
         """Return the objects that are most like an object, best first."""
         return hits_json(await self._backend.call("similar", collection, bucket, object, **options), "", options)
 
+    @takes_options("LIST")
     async def words(
-        self,
-        collection: CollectionName,
-        bucket: BucketName,
-        prefix: Prefix = "",
-        after: After = None,
-        limit: PageLimit = 100,
-        buckets: OtherBuckets = "",
+        self, collection: CollectionName, bucket: BucketName, buckets: OtherBuckets = "", **options: Any
     ) -> WordsJson:
         """Return words of a bucket in byte order, page by page: `after` is the last word of the page before."""
-        where = with_others(bucket, buckets)
-        found = await self._backend.call("words", collection, where, limit=limit, prefix=prefix, after=after)
+        found = await self._backend.call("words", collection, with_others(bucket, buckets), **options)
         return WordsJson(words=found)
 
     @takes_options("EXPLAIN")
@@ -355,7 +349,7 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
 async def suggested(
     backend: Backend, collection: str, bucket: AnyBucket, texts: list[str], limit: int, filter: str | None = None
 ) -> list[str]:
-    """Return words that complete or correct the last word of the first text that is answered; none if none is.
+    """Return words that complete or correct the last word of the first of these texts that the backend answers.
 
     A text of several words is refused where words are suggested in the order of the alphabet, and by older servers.
     """

@@ -115,10 +115,11 @@ class Answers(TextReader):
         check_scope(asked.search)
         facets = facets_of(asked.of, asked.ranges)
         with self._reading(asked.collection, asked.bucket, asked.buckets) as lexicon:
-            terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
+            search = asked.search
+            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
             if lexicon is None:
                 return no_facets(facets)
-            wanted = wanted_of(lexicon, asked.search, terms, self._config, matching)
+            wanted = wanted_of(lexicon, search, terms, self._config, matching)
             condition = condition_of(asked.filter)
             return count_all_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
 
@@ -218,8 +219,8 @@ class Answers(TextReader):
         """Return words of the bucket that complete or correct `word`.
 
         Args:
-            word: a word, or the beginning of one. Words may come before it, with blanks between: then those come first
-                that most objects hold together with them, and those that no object does are left out, if they can be.
+            word: a word, or the beginning of one. Words may come before it, with blanks between: then suggestions
+                that most objects hold together with these come first; others are left out, unless all are such.
             limit: maximum of words.
             filter: only words that some object holds whose tags and values meet these conditions: those of most such
                 objects first.
@@ -352,7 +353,7 @@ class Answers(TextReader):
     def _with_vector(self, search: Search) -> Search:
         """Return a search with the vector that the embedder makes of its text, unless it has one."""
         embed = self._embed
-        if embed is None or search.vector is not None or search.buckets or search.group or not search.text:
+        if embed is None or search.vector is not None or not search.text:
             return search
         if self._config.search.ranking != "bm25":
             return search
@@ -388,7 +389,8 @@ class Answers(TextReader):
             terms = self._lexer(lexicon).lex_plain(text)
             words = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART]
             unknown = [word for word, row in zip(words, lexicon.rows(words), strict=True) if row is None]
-        self.questions.note(search.collection, search.bucket, map(bytes.decode, words), map(bytes.decode, unknown))
+        bucket = "" if search.buckets else search.bucket  # of several: seen by those who see the whole collection
+        self.questions.note(search.collection, bucket, map(bytes.decode, words), map(bytes.decode, unknown))
 
     def _reading(
         self, collection: str, bucket: str, buckets: tuple[str, ...]
@@ -431,17 +433,20 @@ class Answers(TextReader):
     ) -> list[str]:
         """Return suggestions that objects hold which meet a condition."""
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
-        from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_together, passing_words  # noqa: PLC0415  loaded when it is needed
 
         check_names(collection, bucket)
         check_ranking(self._config)
         limit = number_of("limit", limit)
         with self._reading(collection, bucket, buckets) as lexicon:
-            term = self._typed(word, self._lexer(lexicon)).word
+            typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return []
-            found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
             readers = [part.reader for part in parts_of(lexicon)]
+            if typed.before and (found := passing_together(lexicon, readers, typed, limit, condition)):
+                return list(map(bytes.decode, found))
+            term = typed.word
+            found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
             return [each.decode() for each in passing_words(readers, term, found, condition)[:limit]]
 
     def _lexer(self, lexicon: Lexicon | UnitedLexicon | None) -> Lexer:

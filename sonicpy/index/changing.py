@@ -360,7 +360,7 @@ class Changing:
         return fields
 
     def _fields_of_export(self, given: Mapping[str, Any]) -> Fields:
-        """Return the same of an object of an export. Raises InvalidArgument, or StoreError if a key is not known."""
+        """Return the fields of an object of an export. Raises InvalidArgument, or StoreError if a key is not known."""
         check_known(given.keys() - OTHER_KEYS, "the object")
         compat = self._engine.is_compat
         vectors = vectors_of_export(given)

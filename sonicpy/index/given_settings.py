@@ -32,7 +32,7 @@ def config_of(settings: Any) -> "Config":
 
 
 def full_config(settings: "Config") -> "Config":
-    """Return the result of `config_of` as a Config, also the settings by default."""
+    """Return a result of `config_of` as a Config: one is made for DEFAULTS."""
     return _config_class()() if settings is DEFAULTS else settings
 
 

@@ -38,7 +38,7 @@ class MirrorReport:
         rows: how many rows were read.
         changed: how many of them changed their object, or made it.
         unchanged: how many of them changed nothing.
-        gone: how many objects were erased, because no row names them.
+        gone: how many objects were erased, because no row names them; none if a row has no name.
         refused: the first rows that were refused; an object of such a row stays as it is.
         refused_count: how many rows were refused.
     """
@@ -134,6 +134,8 @@ class Mirror:
         self._tags = tags
         self._values = tuple(values)
         self._held = self._notes()
+        self._has_nameless = False
+        """Whether a row of this pass named no object: it may be that of any."""
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
@@ -152,7 +154,8 @@ class Mirror:
 
         Args:
             rows: of this bucket.
-            whole: the rows are all there are: erase the objects of others that were there when the pass began.
+            whole: the rows are all there are: erase the objects of others that were there when the pass began, unless
+                a row has no name.
             progress: called with the number of rows that are done, now and then.
 
         Raises:
@@ -161,6 +164,7 @@ class Mirror:
         end = self._next_iid()
         if end:
             self._claim()
+        self._has_nameless = False
         report, seen, pushed = MirrorReport(), set[int](), PushReport()
         self._index.push_read(self._named(rows, seen), pushed, progress, upsert=True)
         report.rows = pushed.rows
@@ -168,7 +172,7 @@ class Mirror:
         report.changed = pushed.indexed - pushed.unchanged
         report.refused, report.refused_count = pushed.refused, pushed.refused_count
         self._claim()
-        if whole:
+        if whole and not self._has_nameless:
             report.gone = self.erase(name for iid, name in self._objects(end) if hash(name) not in seen)
         return report
 
@@ -217,6 +221,7 @@ class Mirror:
         prefix = self._prefix
         for row in rows:
             name = f"{prefix}{row.object}"
+            self._has_nameless |= not row.object
             seen.add(hash(name))
             if isinstance(row, Row):
                 if prefix:

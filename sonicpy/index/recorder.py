@@ -72,7 +72,7 @@ class RecorderEngine(TextEngine):
         return self._cutter
 
     def lexer_of(self, collection: str, bucket: str) -> Lexer:
-        """Return the same for a PUSH, whose terms have their order where `store.order` says so."""
+        """Return the lexer for the next PUSH into a bucket: its terms have their order where `store.order` says so."""
         is_kept = self.notes_order and self.keeps_order(collection, bucket)
         return self._cutter.ordered() if is_kept else self._cutter
 

@@ -13,8 +13,8 @@ from sonicpy.index.search.faceting import ALL_TAGS, count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.likeness import sums_of
 from sonicpy.index.search.masks import mask_of
-from sonicpy.index.search.meaning import sums_of
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
 from sonicpy.index.search.parts import NamedObject, Part, find_by_plan
 from sonicpy.index.search.plan import of_plain
@@ -110,6 +110,16 @@ class SpreadParts(Answers):
             if lexicon is None:
                 return [0] * len(words)
             return count_passing(lexicon.reader, [word.encode() for word in words], parse(filter))
+
+    def spread_passing_together(
+        self, collection: str, bucket: str, groups: list[list[str]], words: list[str], filter: str
+    ) -> list[int]:
+        """Return the counts of `spread_together` among the objects that pass a filter."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [0] * len(words)
+            before = [[word.encode() for word in group] for group in groups]
+            return count_passing(lexicon.reader, [word.encode() for word in words], parse(filter), before)
 
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
         """Return words of this part in byte order. Raises as `words`."""

@@ -148,9 +148,6 @@ def lexed(lex: Callable[[str], Lexed], text: str) -> Lexed:
 
 
 def check_scope(search: Search) -> None:
-    """Raise InvalidArgument if a search names no bucket, or several with a vector."""
-    if search.buckets and search.vector is not None:
-        reason = "a vector is given, and several buckets are named; allowed is one of the two"
-        raise InvalidArgument(reason, "invalid_meta_value", reason)
+    """Raise InvalidArgument if a search names no bucket."""
     if not are_names(search.collection, search.bucket):
         check_names(search.collection, search.bucket)

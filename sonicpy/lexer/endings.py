@@ -127,6 +127,10 @@ ENDINGS: Mapping[str, Endings | Particles] = {
         " ени яни ски ска ско ският ската ското ските ост остта ости ния ние ният ните ната ното на но ни",
         least=3, changed=_SOUTH_SLAVIC_CHANGED,
     ),
+    "hebrew": Endings(
+        "ים ות יות ית ה ת י ו ך נו הם הן כם כן יו יה יהם יהן יכם יכן ייך ינו תי תו תה תם תנו",
+        least=3, changed="ך>כ ם>מ ן>נ ף>פ ץ>צ",
+    ),
     "icelandic": Endings(
         "inn in ið num nni nar na nir nna ina inum inni ins anum ann ans unni una urinn urnar arnir ana anna unum"
         " arinnar innar",

@@ -40,7 +40,7 @@ class LanguageWords:
         """By word: its languages, as bits; the words of one language share one number, which takes a third of the
         memory."""
         self._phrases: dict[str, list[tuple[list[str], int]]] = {}
-        """The same of words with blanks in them, as the words they consist of, by the last one; long ones first."""
+        """By last word: phrases on lists, each as its words with its languages as bits; long ones first."""
         self._weights: list[tuple[str, float]] = []
         """By bit: a language, and the nats of a word on its list."""
         self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}

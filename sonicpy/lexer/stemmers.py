@@ -22,6 +22,7 @@ ALGORITHMS = {language.code: language.stemmer for language in LANGUAGES if langu
     "eus": "basque",
     "gle": "irish",
     "glg": "spanish",
+    "heb": "hebrew",
     "hrv": "serbian",
     "isl": "icelandic",
     "kor": "korean",

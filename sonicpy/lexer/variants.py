@@ -51,6 +51,16 @@ def patterns(word: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def beginnings(word: str) -> list[str]:
+    """Return the folded forms of the spellings of a beginning: with other nasal signs at its end, too."""
+    found = patterns(word)
+    if word.endswith(ANUSVARA):
+        found += [found[0][:-1] + nasal + VIRAMA for nasal in NASALS]
+    elif word.endswith(VIRAMA) and word[-2:-1] in NASALS:
+        found.append(found[0][:-2] + ANUSVARA)
+    return found
+
+
 def _with_anusvara(word: str) -> str:
     """Return a word with the sign for each nasal consonant that it may replace."""
     for nasal, consonants in NASALS.items():

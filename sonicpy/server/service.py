@@ -16,6 +16,7 @@ from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
 from sonicpy.server.connections.permits import keys_of
+from sonicpy.server.connections.phrase_turns import may_check
 from sonicpy.server.connections.pump import Pump
 from sonicpy.server.connections.serving import Serving
 from sonicpy.server.jobs.committer import Committer
@@ -183,6 +184,7 @@ class Service(BaseService):
         syncs = config.store.kv.durability == "commit"
         committer = Committer(index.engine, syncs_before_reply=syncs)
         super().__init__(config, CALLS, index, committer)
+        self.answer_phrases_in_turns()
         self.index = index
         self.where = config.store.kv.path
         self.maintenance = Maintenance(index.maintainer, config, committer, self.statistics)
@@ -221,7 +223,11 @@ class Service(BaseService):
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn; see `Serving.execute`."""
         if self.embedding is not None and isinstance(command, Embedding.KINDS):
-            return await self._answer_with_vector(await self.embedding.with_vector(command))
+            command = await self.embedding.with_vector(command)
+            if self.phrases is None or not may_check(command):
+                return await self._answer_with_vector(command)
+        if self.phrases is not None and may_check(command):
+            return await self.phrases.answer(self.index, lambda answers: CALLS[type(command)](answers, command))
         match command:
             case Info():
                 await self.refresh_figures()

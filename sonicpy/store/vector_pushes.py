@@ -1,4 +1,4 @@
-"""The short ways of a PUSH with a vector or an order, and of an UPSERT, as `Store.push` is that of a plain PUSH."""
+"""The short ways of a PUSH with a vector or an order, and of an UPSERT; `Store.push` has that of a plain PUSH."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

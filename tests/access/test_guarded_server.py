@@ -193,7 +193,7 @@ def test_over_http(server: Server, secrets: dict[str, str]) -> None:
         ]:
             found = asking.get(path, **parameters)
             assert found.status == 403, (path, found)
-            assert found.body["detail"].startswith("not_permitted(the key some does not "), found
+            assert found.body["detail"].startswith("the key some does not "), found
         queries = [{**where, "text": "word"} for where in (scope, other, scope)]
         many = asking.post("/v1/query/many", queries=queries).body
         assert [answer.get("status") for answer in many["answers"]] == [None, 403, None]

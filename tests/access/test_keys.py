@@ -189,8 +189,12 @@ def test_the_verbs_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     secret = capsys.readouterr().out.strip()
     assert secret.startswith("web.")
     assert len(secret) >= len("web.") + 160 / 6
-    assert main(["keys", "add", "web", "--bucket", "messages", *folder]) != 0
-    assert "there is a key web already" in capsys.readouterr().err
+    for scope, said in (
+        ("messages", "there is a key web already"),
+        ("a b/*", "collection is 'a b'; allowed"),
+    ):
+        assert main(["keys", "add", "web", "--bucket", scope, *folder]) == 2
+        assert said in capsys.readouterr().err
     assert main(["keys", "list", *folder]) == 0
     listed = capsys.readouterr().out
     assert listed.startswith("web  search  messages/a messages/b  until 20")

@@ -23,11 +23,12 @@ import sonicpy
 from sonicpy.errors import ConnectionLost, SonicError
 from tests.attacks.outcome import Outcome
 from tests.processes import HOST, Server
+from tests.support.patience import SLOWNESS
 
 INTERRUPTS, CANCELLATIONS, BATCHES, KILLS = 4_000, 4_000, 20, 10
 ROWS = 2_000
 """Pushes of a batch."""
-HANGS_S = 40.0
+HANGS_S = 40.0 * SLOWNESS
 """Longer than any call may take, with all time limits and retries of the client."""
 COLLECTION = "attacked"
 SIGNAL = signal.SIGUSR2

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from tests.attacks.outcome import Outcome
 from tests.processes import environment
+from tests.support.patience import SLOWNESS
 
 ROUNDS = 10
-WHOLE_S = 240.0
+WHOLE_S = 240.0 * SLOWNESS
 """No further round begins after this time."""
 CHANGES = 150
 """The number of pushes acknowledged between two rounds."""
-STATE_S = 20.0
+STATE_S = 20.0 * SLOWNESS
 PASSING = [(503, 10008, "JetStream system temporarily unavailable"), (500, 10009, "can not handle request"),
            (503, 10023, "insufficient resources")]  # fmt: skip
 SETTING = (503, 10039, "JetStream not enabled for account")

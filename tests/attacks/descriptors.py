@@ -10,6 +10,7 @@ from tests.attacks.outcome import Outcome
 from tests.processes import HOST, free_port
 from tests.server.limited import Limited, crowd, opened
 from tests.server.peer import Peer
+from tests.support.patience import WAIT_S
 
 ROUNDS = 20
 LIMIT = 200
@@ -46,7 +47,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
                     answer = control.ask(command)
                     if answer.startswith(("ERR", "ENDED")):
                         wrong.append(f"round {round_}: {command}: {answer}")
-                with urllib.request.urlopen(f"http://{HOST}:{metrics}/healthz", timeout=20) as health:
+                with urllib.request.urlopen(f"http://{HOST}:{metrics}/healthz", timeout=WAIT_S) as health:
                     if health.status != 200:
                         wrong.append(f"round {round_}: /healthz says {health.status}")
                 tried += CROWD + PUSHES + 4

@@ -6,8 +6,8 @@ import pytest
 
 from tests.attacks.catalogue import Attack, attacks
 
-GATE = 0.03
-"""Scale in the gate: about a second for an attack."""
+GATE = 0.02
+"""Scale in the gate: less than a second for an attack."""
 
 EACH = pytest.mark.parametrize("attack", attacks(), ids=lambda attack: attack.name)
 

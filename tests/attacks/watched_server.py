@@ -18,6 +18,7 @@ from unittest import mock
 from sonicpy.cli.main import main
 from sonicpy.server.server import Server
 from tests.processes import HOST, environment, free_port
+from tests.support.patience import WAIT_S
 
 
 class Watched:
@@ -54,7 +55,7 @@ class Watched:
     def end(self) -> None:
         """End the server."""
         self._process.terminate()
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=WAIT_S)
 
     def _answer(self) -> str:
         assert self._process.stdout is not None

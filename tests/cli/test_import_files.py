@@ -18,6 +18,7 @@ from sonicpy.cli.importing.json_array import elements
 from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.main import main
 from tests.cli.conftest import Run
+from tests.support.patience import WAIT_S
 
 ROWS = [{"id": 1, "text": "amber birch"}, {"id": "2", "text": 'grün [tab], "x"'}, {"id": 3, "text": "cedar"}]
 HELD = {"1": {"amber", "birch"}, "2": {"grün", "tab", "x"}, "3": {"cedar"}}
@@ -206,7 +207,7 @@ def test_a_pipe_is_read_once(here: Path, run: Run) -> None:
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     run("import", "pipe", "--format", "jsonl", *TO_C, "-q")
-    writer.join(10)
+    writer.join(WAIT_S)
     assert len(held()) == 2000
     reading, writing = os.pipe()
     os.close(writing)

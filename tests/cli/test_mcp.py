@@ -26,7 +26,8 @@ from sonicpy.options import ARGUMENTS
 from tests.processes import HOST, Server
 from tests.support.paths import ROOT
 from tests.support.patience import WAIT_S
-from tests.test_options_everywhere import BITS, EXAMPLES, TAGS, TEXTS, VALUES
+from tests.support.surfaces import BITS, TAGS, TEXTS, VALUES
+from tests.test_options_everywhere import EXAMPLES
 
 READING = {"search", "facets", "similar", "suggest", "explain", "collections", "buckets", "objects", "stats"}
 WRITING = {"push", "upsert", "flush"}

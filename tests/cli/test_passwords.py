@@ -11,6 +11,7 @@ import pytest
 from sonicpy.cli.main import main
 from tests.cli.conftest import Run
 from tests.processes import HOST, Server, environment, free_port
+from tests.support.patience import WAIT_S
 
 PASSWORD = "SecretPassword"
 """The password of `locked_server`."""
@@ -67,7 +68,7 @@ def test_agents_get_the_password_but_not_on_their_command_line(tmp_path: Path, l
     )  # fmt: skip
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + WAIT_S
         while not (agents := children.read_text().split()) and time.monotonic() < deadline:
             time.sleep(0.01)
         (agent,) = agents

@@ -1,5 +1,6 @@
 """`sonicpy shell`: lines at a prompt are verbs of the command line; Tab completes verbs, names and words."""
 
+import io
 import sys
 from pathlib import Path
 
@@ -9,6 +10,13 @@ import sonicpy
 from sonicpy.cli import shell
 from sonicpy.cli.main import main
 from sonicpy.index.read_only_index import ReadOnlyIndex
+
+
+class Terminal(io.StringIO):
+    """A standard input that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -75,5 +83,19 @@ def test_without_the_extra_or_the_index_it_says_so(
     assert "there is no index in" in capsys.readouterr().err
     sonicpy.open(tmp_path / "store").close()
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    monkeypatch.setattr(sys, "stdin", Terminal())
     assert main(["shell", str(tmp_path / "store")]) == 2
     assert "pip install 'sonicpy-search[shell]'" in capsys.readouterr().err
+
+
+def test_lines_of_a_file_are_carried_out_without_a_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("fruit", "default", "1", "green apple", tags=["round"])
+        index.push("fruit", "default", "2", "green apple pie")
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    lines = ["use fruit", "query apple --limit 1", "similar 1", 'facets apple --of "*"', "synonyms fruit", "quit"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines)))
+    assert main(["shell", str(tmp_path / "store")]) == 0
+    assert capsys.readouterr() == ("1\n2\nround\t1\ntotal\t2\n", "")

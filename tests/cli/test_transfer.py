@@ -333,7 +333,7 @@ def test_there_and_back_again(run: Run) -> None:
         assert second.words("c", "b") == first.words("c", "b")
         assert second.verify() == []
     assert {json.loads(line)["collection"] for line in run("export", "e", "--data", "d").splitlines()[1:]} == {"e"}
-    assert run("export", "c", "nobody", "--data", "d") == ""
+    assert run("export", "c", "nobody", "--data", "d", said="has no bucket 'nobody'") == ""
     run("export", "--data", "d", "-o", "no/where", status=1, said="cannot write no/where: No such file")
 
 
@@ -499,17 +499,17 @@ def test_synonyms_are_exported_and_imported(run: Run) -> None:
 
 def test_the_verb_of_synonyms(run: Run) -> None:
     Path("rules.txt").write_text("# towns\n\nny, new york\n")
-    assert run("synonyms", "c", "tv => television", "--data", "d") == "1 rules\n"
+    assert run("synonyms", "c", "tv => television", "--data", "d") == "1 rule\n"
     assert run("synonyms", "c", "--add", "rules.txt", "--data", "d") == "2 rules\n"
     assert run("synonyms", "c", "--data", "d") == "tv => television\nny, new york\n"
     assert run("synonyms", "c", "--data", "d", "--json") == '["tv => television", "ny, new york"]\n'
-    assert run("synonyms", "c", "--set", "rules.txt", "--data", "d") == "1 rules\n"
-    run("synonyms", "c", "alone", "--data", "d", status=1, said="one word alone")
+    assert run("synonyms", "c", "--set", "rules.txt", "--data", "d") == "1 rule\n"
+    run("synonyms", "c", "alone", "--data", "d", status=2, said="one word alone")
     run("synonyms", "c", "a, b", "--clear", "--data", "d", status=2, said="allowed is one of them")
     run("synonyms", "c", "--set", "missing", "--data", "d", status=2, said="cannot be read")
     run("synonyms", "c", "--set", "a, b", "--data", "d", status=2, said="a rule stands alone: sonicpy synonyms COLLECT")
     assert run("synonyms", "c", "--clear", "--data", "d") == "0 rules\n"
-    assert run("synonyms", "c", "--data", "d") == ""
+    assert run("synonyms", "c", "--data", "d", said="there is no collection") == ""
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,11 @@ CONVERSATION = [
     ("consolidate", ""),
     ("flush c b o3", "2\n"),
     ("flush c nobody", "0\n"),
+    ("flush c b nobody", "0\n"),
+    ("pop c b nobody word", "0\n"),
+    ("tag c nobody o1 --tags red", "0\n"),
+    ("similar c b nobody", ""),
+    ("synonyms d", ""),
     ("flush c --json", '{"flushed": 1}\n'),
     ("count c", "0\n"),
 ]
@@ -64,6 +69,12 @@ CONVERSATION = [
 ABSENT = {
     ("ls c nobody", ""): "collection 'c' has no bucket 'nobody'",
     ("count c", "0\n"): "there is no collection 'c'",
+    ("flush c nobody", "0\n"): "collection 'c' has no bucket 'nobody'",
+    ("flush c b nobody", "0\n"): "bucket 'b' of collection 'c' has no object 'nobody'",
+    ("pop c b nobody word", "0\n"): "bucket 'b' of collection 'c' has no object 'nobody'",
+    ("tag c nobody o1 --tags red", "0\n"): "collection 'c' has no bucket 'nobody'",
+    ("similar c b nobody", ""): "bucket 'b' of collection 'c' has no object 'nobody'",
+    ("synonyms d", ""): "there is no collection 'd'",
 }
 """Remarks beside an answer, by line and answer."""
 
@@ -103,7 +114,7 @@ def test_a_terminal_is_told_what_was_counted(run: Run, monkeypatch: pytest.Monke
     run("push", "c", "b", "o", "hello world", "--data", "d")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert run("count", "c", "b", "--data", "d") == "2 words\n"
-    assert run("count", "c", "--of", "objects", "--data", "d") == "1 objects\n"
+    assert run("count", "c", "--of", "objects", "--data", "d") == "1 object\n"
 
 
 def test_scores_and_totals(run: Run, shared_server: Server) -> None:

@@ -19,8 +19,9 @@ from tests.client.every_call import BUCKET, COLLECTION, OBJECTS, calls, fill
 from tests.client.fake import Caller, Fake
 from tests.client.interrupts import CancelledAt
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
-PATIENCE_S = 20.0
+PATIENCE_S = WAIT_S
 PUSHES = 700
 Work = Callable[[], Awaitable[object]]
 

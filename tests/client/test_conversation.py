@@ -54,6 +54,7 @@ def test_greetings_tell_who_it_is(greeting: str, name: str, version: str) -> Non
     [
         (b"CONNECTED <x v1>\r\nENDED authentication_failed\r\n", WrongPassword),
         (b"CONNECTED <x v1>\r\nENDED authentication_required\r\n", WrongPassword),
+        (b"CONNECTED <x v1>\r\nENDED not_permitted(the token has expired)\r\n", WrongPassword),
         (b"ENDED too_many_connections\r\n", ConnectionLost),
         (b"CONNECTED <x v1>\r\nENDED unknown\r\n", ConnectionLost),
         (b"220 mail.example.net ESMTP\r\n", NotSonic),

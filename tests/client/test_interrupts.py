@@ -22,13 +22,14 @@ from sonicpy.errors import CommandError
 from tests.client.every_call import BUCKET, COLLECTION, OBJECTS, calls, fill
 from tests.client.interrupts import Interrupt, Interrupted
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 # A socket that an interrupt dropped on its way into a variable is closed when Python frees it.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-PATIENCE_S = 20.0
+PATIENCE_S = WAIT_S
 PUSHES = 700
 
 

@@ -142,7 +142,7 @@ def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signa
 
 def push_everywhere(ports: list[int], names: Iterator[int], acknowledged: list[str]) -> None:
     """Push an object to every node, each until it is acknowledged."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + WAIT_S
     for port in ports:
         oid = f"o{next(names)}"
         while True:

@@ -80,7 +80,7 @@ def test_a_log_that_was_made_again_stops_its_replicas(cluster: DevCluster) -> No
     with Load(list(cluster.node_ports.values())) as load:
         load.wait_for(100)
     asyncio.run(make_again(cluster, 0))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_S
     while len(found := status(cluster.addresses).figures["faults"]) < 3 * len(cluster.layout.partitions_of(0)):
         assert time.monotonic() < deadline, found
         time.sleep(0.2)
@@ -152,7 +152,7 @@ def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevClus
         assert max(seconds for _, seconds in answers) < ANSWER_S + 1
     finally:
         strong.terminate()
-        strong.wait(20)
+        strong.wait(WAIT_S)
 
 
 def timed(channel: Channel, line: bytes) -> tuple[bytes, float]:

@@ -33,6 +33,7 @@ from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, SonicError, StoreError  # noqa: E402
 from tests.cluster.pretender import pretending, refusal  # noqa: E402
 from tests.processes import environment  # noqa: E402
+from tests.support.patience import WAIT_S
 
 # Status and code of errors of NATS 2.12, as its list of errors has them.
 ELECTING = [(503, 10004), (503, 10005), (503, 10008), (500, 10009), (500, 10006), (400, 10040), (400, 10044)]
@@ -184,7 +185,7 @@ def test_a_node_waits_for_brokers_and_ends_in_order_if_it_is_stopped(tmp_path: P
         assert process.stderr is not None
         line = process.stderr.readline()
         process.send_signal(signal.SIGTERM)
-        rest = process.communicate(timeout=30)[1]
+        rest = process.communicate(timeout=WAIT_S)[1]
     assert "the node n1 has waited for" in line
     assert "code 10008" in line
     assert rest == ""

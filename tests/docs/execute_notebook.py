@@ -10,7 +10,9 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-CELL_S = 120
+from tests.support.patience import WAIT_S
+
+CELL_S = int(2 * WAIT_S)
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

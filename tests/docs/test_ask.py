@@ -1,5 +1,7 @@
 """The page "Ask" has every option of QUERY with its sentence and an example, whose answer is the one on the page."""
 
+import contextlib
+import io
 import re
 from collections.abc import Iterator
 
@@ -74,14 +76,15 @@ def table(index: sonicpy.Index) -> str:
     for option in OPTIONS["QUERY"]:
         call = "query({})" if option.is_argument else "QUERY messages default {}"
         example = call.format(EXAMPLES[option.name])
-        names = f"`{option.name}`, `{option.usage}`" if option.is_argument else f"`{option.usage}`"
+        given = option.name if option.default in (None, "") else f"{option.name}={option.default!r}"
+        names = f"`{given}`, `{option.usage}`" if option.is_argument else f"`{option.usage}`"
         rows.append(f"| {names} | {option.sentence} | `{example}` | {answer_of(index, option.name)} |")
     return "\n".join(["| option | what it does | example | answer |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def test_the_page_has_every_option(index: sonicpy.Index) -> None:
     assert EXAMPLES.keys() == {option.name for option in OPTIONS["QUERY"]}
-    assert table(index) in PAGE.read_text("utf-8"), "python -m tests.docs.test_ask prints the table"
+    assert table(index) in PAGE.read_text("utf-8"), "python -m tests.docs.test_ask writes the table"
 
 
 def test_the_signs_mean_what_the_page_says(index: sonicpy.Index) -> None:
@@ -93,11 +96,16 @@ def test_the_signs_mean_what_the_page_says(index: sonicpy.Index) -> None:
         assert (", ".join(sorted(found)) or "nothing") == answer, text
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """Write the table into the page."""
+    code = next(block for block in blocks(PAGE) if block.language == "python").code
     with sonicpy.open(":memory:", config={"store.order": True}) as made:
-        code = next(block for block in blocks(PAGE) if block.language == "python").code
-        exec(
-            code.replace(OPENED, "opened"),
-            {"opened": made, "sonicpy": sonicpy},
-        )
-        print(table(made), end="")
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(code.replace(OPENED, "opened"), {"opened": made, "sonicpy": sonicpy})
+        text = PAGE.read_text("utf-8")
+        before, behind = re.split(r"^\| option \|.*?^(?!\|)", text, maxsplit=1, flags=re.DOTALL | re.MULTILINE)
+        PAGE.write_text(before + table(made) + behind, "utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -17,6 +17,8 @@ WORDS = re.compile(
     r"|\b[Ss]o (?:many|much|few)\b"  # the number, `count`, this many
     r"|\b(?:tells?|told|hears?|heard)\b"  # reports, receives
     r"|(?:^|[.:;] |\n\s*|\"\"\")Let\b"  # the verb of what is done
+    r"|\bReturn (?:about|those of|the same (?:about|for|of))\b"  # the approximate share; the words that; its subject
+    r"|\bit is none\b"  # it is not one, it is no point
 )
 FOLDERS = ("benchmarks", "ext", "sonicpy")
 
@@ -63,6 +65,8 @@ def test_the_rules_find_bad_docstrings() -> None:
         "Return what is left.",
         "Whoever asks hears of it.",
         "Take so many.",
+        "Return the same of a PUSH.",
+        "Return those of some words that pass.",
     ):
         assert BEGINNING.match(f'"""{text}"""') or WORDS.search(f'"""{text}"""'), text
     for text in ("Return the rest.", "Args:\n    what: the option.", "The letters so far.", "Outlet valves."):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import NOTEBOOKS, ROOT, name_of
+from tests.support.patience import SLOWNESS
 
 IMAGE_MAX_BYTES = 100_000
 LINE_MAX_CHARACTERS = 95
@@ -57,7 +58,7 @@ def test_it_runs(notebook: Path, tmp_path: Path) -> None:
             pytest.skip(f"needs {name}: pip install 'sonicpy-search[docs]'")
     target = tmp_path / "executed.ipynb"
     command = [sys.executable, "-m", "tests.docs.execute_notebook", str(notebook), str(target)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300 * SLOWNESS, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     executed = json.loads(target.read_text(encoding="utf-8"))["cells"]
     kinds = [[sorted(output.get("data", {})) for output in cell.get("outputs", [])] for cell in executed]

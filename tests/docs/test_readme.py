@@ -112,6 +112,25 @@ def test_links_to_files_lead_somewhere() -> None:
             assert inside, f"{name_of(page)} links to {target}, which is not a page of the site"
 
 
+def headings(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    plain = [
+        re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    ]
+    return {re.sub(r"\s+", "-", heading) for heading in plain} | set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+
+
+def test_links_to_headings_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)\s]*#[^)]+)\)", page.read_text(encoding="utf-8")):
+            name, _, anchor = target.partition("#")
+            if name and not name.endswith(".md"):
+                continue  # "#only-dark" of a picture
+            found = headings(page.parent / name if name else page)
+            assert anchor in found, f"{name_of(page)} links to {target}"
+
+
 def test_paths_named_in_the_architecture_exist() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = set(re.findall(r"(?<![\w/])(?:[a-z]\w*/)+\w+\.py", text))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import DOCS, NOTEBOOKS, PAGES, ROOT, imported_by, packages_of, python_of
+from tests.support.patience import SLOWNESS
 
 
 @pytest.mark.full
@@ -29,5 +30,5 @@ def test_examples_pass_mypy(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("examples_*.py"))) > 4
     settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
     command = [sys.executable, "-m", "mypy", *settings, *map(str, sorted(tmp_path.glob("*.py")))]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300 * SLOWNESS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

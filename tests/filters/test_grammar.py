@@ -46,6 +46,7 @@ READ: list[tuple[str, Condition]] = [
     ("HAS price", Range("price")),
     ("price IN (3, 1, 3)", Among("price", (1, 3))),
     ("place WITHIN 5km OF 47.21,-1.55", Within("place", 5_000, 472_100_000, -15_500_000)),
+    ("place WITHIN .5km OF .25,-.55", Within("place", 500, 2_500_000, -5_500_000)),
     ("place WITHIN 2.5 km OF 0, 180", Within("place", 2_500, 0, 1_800_000_000)),
 ]
 REFUSED = [

@@ -196,6 +196,7 @@ def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy
         ("/v1/objects", {**SCOPE, "after": "gone"}, 400, "gone"),
         ("/v1/nothing", {}, 404, "there is nothing at /v1/nothing; /openapi.json lists the operations"),
         ("/page/secret.txt", {}, 404, "there is nothing at /page/secret.txt"),
+        ("/v1/query%0A", {}, 404, "there is nothing at /v1/query%0A; /openapi.json lists the operations"),
     ],
 )
 def test_an_error_is_a_problem_with_a_sentence(
@@ -246,6 +247,11 @@ EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alon
         ("flush", {"object": -1e17}, f"object is -1e+17; {EXACT}"),
         ("push", {"text": None}, "text is null; allowed are strings"),
         ("query", {"limit": 1.5}, "limit is 1.5; allowed are whole numbers"),
+        ("query", {"match": "most"}, "match is 'most'; allowed are all, any, auto"),
+        ("query", {"meaning": "x"}, "meaning is 'x'; allowed are numbers"),
+        ("push", {"tags": "red"}, "tags is 'red'; allowed are lists"),
+        ("push", {"tags": ["red", 1]}, "tags[1] is 1; allowed are strings"),
+        ("push", {"values": {"price": 1.5}}, "values.price is 1.5; allowed are whole numbers"),
     ],
 )
 def test_a_wrong_value_is_a_sentence(client: TestClient, path: str, wrong: dict[str, Any], says: str) -> None:
@@ -260,7 +266,7 @@ def test_what_utf8_and_paths_cannot_hold(client: TestClient) -> None:
     answer = client.post("/v1/push", content=half, headers={"Content-Type": "application/json"})
     assert answer.json()["detail"] == "text is no Unicode text: it holds half of a surrogate pair"
     answer = client.post("/v1/backup", json={"folder": "a\0b"})
-    assert answer.json()["detail"] == "folder is 'a\\x00b'; it may not hold the character NUL"
+    assert answer.json()["detail"] == "folder is 'a\\x00b'; allowed are texts without the character NUL"
 
 
 def test_a_whole_float_names_an_object_as_in_the_library(index: sonicpy.Index, client: TestClient) -> None:
@@ -440,7 +446,16 @@ def test_the_schema_names_every_operation(client: TestClient) -> None:
         assert name in schema["components"]["schemas"]
 
 
-def test_a_client_of_a_server_is_served_too(tmp_path: Path) -> None:
+REFUSED = [
+    ("/v1/query", {"text": "x", "after": "o"}),
+    ("/v1/query", {"text": "x", "phrase": "a b"}),
+    ("/v1/query", {"text": "x", "filter": "a AND"}),
+    ("/v1/suggest", {"word": "!!!"}),
+    ("/v1/objects", {"after": "gone"}),
+]
+
+
+def test_a_client_of_a_server_is_served_too(index: sonicpy.Index, client: TestClient, tmp_path: Path) -> None:
     async def ask(port: int) -> list[Any]:
         async with await sonicpy.connect_async(f"sonic://{HOST}:{port}") as client:
             transport = httpx.ASGITransport(app=app(client))
@@ -454,10 +469,16 @@ def test_a_client_of_a_server_is_served_too(tmp_path: Path) -> None:
                     await http.get("/v1/figures"),
                     await http.get("/health"),
                 ]
+                answers += [await http.get(path, params={**SCOPE, **wrong}) for path, wrong in REFUSED]
+                answers.append(await http.post("/v1/backup", json={"folder": "/proc/nowhere"}))
                 return [answer.json() for answer in answers]
 
     with Server(tmp_path) as server:
-        pushed, bulk, found, figures, health = asyncio.run(ask(server.port))
+        pushed, bulk, found, figures, health, *refused, failed = asyncio.run(ask(server.port))
+    for (path, wrong), answer in zip(REFUSED, refused, strict=True):  # the same sentences as without a server between
+        twin = client.get(path, params={**SCOPE, **wrong}).json()
+        assert (answer.get("status"), answer.get("detail")) == (twin["status"], twin["detail"]), (path, wrong)
+    assert (failed["status"], failed["detail"]) == (500, "the server failed; its log has the reason")
     assert pushed == {"done": True}
     assert bulk["pushed"] == 5
     assert len(found["hits"]) == 6

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra [http]")
 
 from tests.http.test_server import WithHttp
+from tests.support.patience import WAIT_S, measured_slowness
 
 pytestmark = pytest.mark.full
 
@@ -28,13 +29,13 @@ def test_queries_and_rows_keep_their_bars() -> None:
     ratios, rates, pings = [], [], []
     for _ in range(ROUNDS):
         command = [sys.executable, "-m", "benchmarks.http", "500"]
-        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=True).stdout
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3 * WAIT_S, check=True).stdout
         ratios.append(float(found(r"^  HTTP +\d+ +([\d.]+) x", said)))
         rates.append(float(found(r"bulk .* ([\d.]+) x", said)))
         pings.append(float(found(r"bulk .* p99 ([\d.]+),", said)))
     assert min(ratios) <= QUERY_CPU_MAX
     assert max(rates) >= BULK_RATE_MIN
-    assert min(pings) <= PING_MS_MAX
+    assert min(pings) <= PING_MS_MAX * measured_slowness()
 
 
 def found(pattern: str, text: str) -> str:

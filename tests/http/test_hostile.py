@@ -151,10 +151,9 @@ def unread_answers(server: WithHttp) -> None:
     """Requests whose answers nobody reads."""
     with contextlib.ExitStack() as stack:
         for _ in range(200):
-            peer = socket.socket()
+            peer = stack.enter_context(socket.socket())
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             peer.connect((HOST, server.http_port))
-            stack.enter_context(peer)
             peer.setblocking(False)
             with contextlib.suppress(OSError):
                 peer.sendall(QUERY.replace(b"text=", b"limit=1000&text=") * 1_000)

@@ -21,6 +21,7 @@ from sonicpy.access.key_store import KeyStore
 from tests.access.test_keys import SECRET, token
 from tests.http.test_page import browser
 from tests.processes import HOST, Server, free_port
+from tests.support.patience import WAIT_S
 
 __all__ = ["browser"]
 KIT = Path(sonicpy.http.__file__).parent / "kit"
@@ -46,7 +47,7 @@ def in_node(body: str) -> Any:
         console.log(JSON.stringify(await ({body})()));
     """
     done = subprocess.run(
-        [NODE, "--input-type=module", "-"], input=script, capture_output=True, text=True, timeout=60, check=False
+        [NODE, "--input-type=module", "-"], input=script, capture_output=True, text=True, timeout=WAIT_S, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -237,7 +238,7 @@ def library(site: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) ->
         pytest.skip("npm is not installed")
     folder = tmp_path_factory.mktemp("npm")
     packed = subprocess.run(
-        [NPM, "pack", "--silent", "instantsearch.js@4"], cwd=folder, capture_output=True, text=True, timeout=120,
+        [NPM, "pack", "--silent", "instantsearch.js@4"], cwd=folder, capture_output=True, text=True, timeout=2 * WAIT_S,
         check=False,
     )  # fmt: skip
     if packed.returncode:

@@ -213,7 +213,7 @@ def test_the_same_request_elsewhere_works_as_it_stands(seen: Seen, tmp_path: Pat
     for kind in ("curl", "Python", "Shell", "Channel"):
         page.get_by_role("tab", name=kind).click()
         lines[kind] = page.locator("#request-shown pre").inner_text().replace("PASSWORD", PASSWORD)
-    assert lines["Channel"].endswith('QUERY messages default "lisbon \\"weather\\" it\'s"')
+    assert lines["Channel"].endswith('QUERY messages default "lisbon \\"weather\\" it\'s" SYNTAX(web)')
     for kind, command in (
         ("curl", ["sh", "-c", lines["curl"].replace("curl ", "curl -sS ", 1)]),
         ("Python", [sys.executable, "-c", lines["Python"]]),

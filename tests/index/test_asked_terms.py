@@ -20,7 +20,8 @@ from sonicpy.index.recorder import Recorder
 from sonicpy.index.search.web_syntax import MANY_MAX
 from tests.index.test_spread import Part
 from tests.reference.boolean import Item, answering, near, typed
-from tests.test_options_everywhere import PartsDesk, command, of_reply
+from tests.support.surfaces import PartsDesk
+from tests.test_options_everywhere import command, of_reply
 
 C, B = "c", "b"
 WORDS = ("alba", "albo", "brid", "brin", "colt", "corm", "dusk", "dune", "fjel", "grok")

@@ -242,7 +242,8 @@ def _check_fresh(index: Index, word: str) -> None:
         ("straße", "", "strasse"),
         ("año", "ñ", "año"),
         ("ёлка", "", "елка"),
-        ("їжак", "", "їжак"),
+        ("їжак", "", "іжак"),
+        ("йод", "", "йод"),
         ("हिन्दी", "", "हिन्दी"),
         ("ελληνικά", "", "ελληνικα"),
         ("café", None, "café"),
@@ -305,7 +306,7 @@ def test_german_forms_with_an_umlaut_are_one_family(tmp_path: Path, pair: str) -
         "søren soren", "þingvellir thingvellir", "nội noi", "mười muoi", "timișoara timisoara", "kṛṣṇa krsna",
         "ὀδυσσέας οδυσσεας", "έρευνητικότητας ερευνητικοτητας", "за\u0301мок замок", "i\u0307stanbul istanbul",
         "co\u00adope\u00adrate cooperate", "كِتَابُ كتاب", "مُحَمَّد محمد", "كتـــاب كتاب", "أحمد احمد",
-        "می\u200cخواهم میخواهم", "שָׁלוֹם שלום", "e\u0301̣bun ebun",
+        "کتاب كتاب", "پاکستان پاكستان", "קילו׳ קילו'", "יו״ר יו\"ר", "їжак іжак", "ґанок ганок", "שָׁלוֹם שלום", "e\u0301̣bun ebun",
     ],
 )  # fmt: skip
 def test_spellings_that_look_the_same_to_users_meet(tmp_path: Path, pair: str) -> None:
@@ -318,6 +319,24 @@ def test_spellings_that_look_the_same_to_users_meet(tmp_path: Path, pair: str) -
         assert index.query(C, B, one, stem=False).objects == ["one"]
         index.consolidate()
         assert index.query(C, B, one).objects == ["one", "other"]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "می\u200cخواهم میخواهم", "علي على", "سنة سنه", "مسؤول مسوول", "צהל צה״ל", "דוח דו\"ח",
+        "כלב הכלב", "כלב שהכלב", "قال وقال", "دجاج بدجاج", "đorđe djordje",
+    ],
+)  # fmt: skip
+def test_letters_that_are_often_confused_and_particles_before_a_word_meet(tmp_path: Path, pair: str) -> None:
+    one, other = pair.split()
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", one)
+        push(index, "other", other)
+        assert index.query(C, B, one + " ").objects == ["one", "other"], "the exact spelling is first"
+        assert index.query(C, B, other + " ").objects == ["other", "one"]
+        index.consolidate()
+        assert index.query(C, B, one + " ").objects == ["one", "other"]
 
 
 @pytest.mark.parametrize("pair", ["ocean ocean's", "shakespeare shakespeare’s", "mcdonalds mcdonald’s"])
@@ -432,3 +451,13 @@ def test_families_and_joined_words_beside_a_graph_are_those_of_an_index_that_has
             fresh._engine.lexicons.joined.clear()
             for text in asked:
                 assert kept.query("c", "b", text, lang="eng").pairs() == fresh.query("c", "b", text, lang="eng").pairs()
+
+
+def test_a_short_form_of_an_unknown_word_is_as_likely_chance(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        for number, text in enumerate(["se la vie", "I was seeing it", "the man goes home", "homme"]):
+            index.push(C, B, str(number), text, "eng")
+        assert {hit.how for hit in index.explain(C, B, "seing ", lang="eng").hits} <= {"completion", "correction"}
+        assert index.query(C, B, "l'homme ").objects == ["3"]
+        index.push(C, B, "seing", "seing", "eng")
+        assert index.query(C, B, "seing ", lang="eng").scores[1] > 3, "it is a form of a word that is held"

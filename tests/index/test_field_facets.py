@@ -19,7 +19,7 @@ from sonicpy.config import Config
 from sonicpy.index.recorder import Recorder
 from sonicpy.search import asked, facets_asked
 from tests.index.test_spread import Part
-from tests.test_options_everywhere import PartsDesk
+from tests.support.surfaces import PartsDesk
 
 WORDS, TAGS, NAMES = ["alpha", "bravo", "delta"], ["size:s", "size:m", "red"], ["title", "body"]
 SCOPE = ("c", "b")
@@ -82,6 +82,10 @@ def test_facets_of_named_texts(tmp_path: Path, seed: int) -> None:
                 assert hits.facets is not None
                 assert hits.total == twin["total"]
                 assert plain(hits.facets) == twin
+                if len(names) == 1:
+                    signed = f"{names[0]}:{word}"
+                    assert plain(index.facets(*SCOPE, signed, syntax="web", **asked)) == twin
+                    assert plain(halves.facets("c", ["x", "y"], signed, syntax="web", **asked)) == twin
             weighted = index.facets(*SCOPE, word, fields="title^5,body^0", **asked)
             assert plain(weighted) == plain(index.facets(*SCOPE, word, **asked)) == expected(things, word, NAMES)
 
@@ -99,6 +103,11 @@ def test_named_texts_in_parts(tmp_path: Path) -> None:
                 options = {"of": "*", "ranges": "price: 10", "complete": False, "fields": fields}
                 reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
                 assert plain(reply.removeprefix("RESULT ")) == expected(things, word, fields.split(","))
+                if "," not in fields:
+                    options = {**options, "fields": None, "syntax": "web"}
+                    signed = spread.execute(CountFacets(*facets_asked(*SCOPE, f"{fields}:{word}", options)))
+                    reply = asyncio.run(signed).decode()
+                    assert plain(reply.removeprefix("RESULT ")) == expected(things, word, [fields])
             for name in NAMES:
                 asked_of: Any = {"syntax": "web", "complete": False, "limit": 100}
                 found = spread.execute(Query(*asked("QUERY", *SCOPE, f"{name}:{word}", asked_of)))

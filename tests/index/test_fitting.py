@@ -10,27 +10,35 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy.errors import InvalidArgument
+from tests.support.examples import examples
 
 WORDS = ("bado", "bago", "bakuta", "balo", "bameri", "dazu", "dexi", "foku", "gozi", "hupa")
 """Words without forms, of which five begin alike."""
 
 
-def fitting(texts: Sequence[str], before: Sequence[str], beginning: str, limit: int) -> list[str]:
-    """Return the suggestions that counting in all texts gives."""
+def fitting(
+    texts: Sequence[str], before: Sequence[str], beginning: str, limit: int, passing: Sequence[str] | None = None
+) -> list[str]:
+    """Return the suggestions that counting in all texts gives.
+
+    Args:
+        passing: the texts that pass a filter; None: there is none.
+    """
     held = [set(text.split()) for text in texts]
     frequency = Counter(word for words in held for word in words)
+    held = held if passing is None else [set(text.split()) for text in passing]
     begun = sorted(
         (word for word in frequency if word.startswith(beginning)),
         key=lambda word: (word != beginning, -frequency[word], len(word), word),
     )
     known = [word for word in before if frequency[word]][-4:]
-    for first in range(len(known)):
+    for first in range(len(known) + (passing is not None)):
         wanted = set(known[first:])
         counts = {word: sum(wanted | {word} <= words for words in held) for word in begun}
         found = [word for word in sorted(begun, key=lambda word: -counts[word]) if counts[word]]
         if found:
             return found[:limit]
-    return begun[:limit]
+    return begun[:limit] if passing is None else []
 
 
 def bucket_of(texts: Sequence[str]) -> sonicpy.Bucket:
@@ -56,6 +64,21 @@ def test_against_counts(many: sonicpy.Index, texts: list[str], before: list[str]
     bucket.push_many((str(number), text, "none") for number, text in enumerate(texts))
     wanted = fitting(texts, before, "ba", limit)
     assert bucket.suggest(f"{' '.join(before)} ba", limit=limit)[: len(wanted)] == wanted
+
+
+@settings(max_examples=examples(40))
+@given(TEXTS, st.sets(st.integers(0, 11)), st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True))
+def test_a_filter_counts_its_objects(many: sonicpy.Index, texts: list[str], red: set[int], before: list[str]) -> None:
+    many.flush_collection("c")
+    for number, text in enumerate(texts):
+        for bucket in ("b", f"x{number % 3}"):
+            many.push("c", bucket, f"o{number}", text, "none", tags=["red"] if number in red else None)
+    passing = [text for number, text in enumerate(texts) if number in red]
+    wanted = fitting(texts, before, "ba", 6, passing)
+    for buckets in ("b", ["x0", "x*"]):
+        found = many.suggest("c", buckets, f"{' '.join(before)} ba", limit=6, filter="red")
+        assert found[: len(wanted)] == wanted, buckets
+        assert all(any(word in text.split() for text in passing) for word in found)
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.3), (0.5, 0.001), (0.002, 0.4)], ids=["common", "rare word", "rare before"])

@@ -14,7 +14,8 @@ PROGRAM = """
 import multiprocessing, os, sys, time
 import sonicpy
 
-FOLDER, METHOD = sys.argv[1:]
+FOLDER, METHOD, WAIT = sys.argv[1:]
+WAIT_S = float(WAIT)
 ROUNDS, READERS = 40, 3
 index = everybody = None
 
@@ -25,7 +26,7 @@ def open_index(barrier):
 def follow(reader):
     '''Read until the last object is there; return what was wrong.'''
     everybody.wait()
-    seen, deadline = 0, time.monotonic() + 60
+    seen, deadline = 0, time.monotonic() + WAIT_S
     while seen < ROUNDS and time.monotonic() < deadline:
         found = sorted(map(int, index.query("c", "b", "amber", limit=ROUNDS).objects))
         if found != list(range(len(found))) or len(found) < seen:
@@ -46,11 +47,11 @@ def write(barrier):
 if __name__ == "__main__":
     sonicpy.open(FOLDER).close()
     start = multiprocessing.get_context(METHOD)
-    barrier = start.Barrier(READERS + 1, timeout=60)
+    barrier = start.Barrier(READERS + 1, timeout=WAIT_S)
     with start.Pool(READERS, open_index, [barrier]) as pool:
         following = pool.map_async(follow, range(READERS), chunksize=1)
         write(barrier)  # opened behind the fork
-        said = following.get(60)
+        said = following.get(WAIT_S)
     print(len(set(said)), *said, sep="\\n")
 """
 
@@ -63,7 +64,7 @@ def test_workers_that_open_the_index_themselves_see_every_commit(tmp_path: Path,
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = subprocess.run(
-        [sys.executable, program, tmp_path / "store", method],
+        [sys.executable, program, tmp_path / "store", method, str(WAIT_S)],
         env=environment({}), capture_output=True, text=True, timeout=WAIT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

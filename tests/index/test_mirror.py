@@ -285,3 +285,34 @@ def test_a_table_whose_mirror_is_killed_again_and_again(table: Table) -> None:
         assert held(index) == wanted({str(name): text for name, text in rows})
         assert index.verify() == []
     table.mirror("--check")
+
+
+MISNAMED = [
+    (["--text", "title,typo"], "no column 'typo', which --text names"),
+    (["--field", "title=typo"], "no column 'typo', which --field names"),
+    (["--tags", "typo"], "no column 'typo', which --tags names"),
+    (["--value", "price=at*typo"], "no column 'at*typo', which --value names"),
+    (["--id", "typo"], "no column 'typo', which --id names"),
+]
+
+
+@pytest.mark.parametrize(("flags", "said"), MISNAMED)
+def test_a_column_that_is_not_there_changes_nothing(
+    table: Table, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    table.set(1, "title", 1)
+    assert table.mirror() == {"rows": 1, "changed": 1}
+    for check in ([], ["--check"]):
+        at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(table.folder), *check]
+        assert main(["mirror", table.url, *at, *flags]) == 2
+        assert f"has {said}; it has 'id', 'title', 'body', 'at', 'gone'." in capsys.readouterr().err
+    assert table.mirror() == {"rows": 1, "unchanged": 1}
+
+
+def test_a_row_without_a_name_keeps_all_objects(index: sonicpy.Index) -> None:
+    index.mirror([{"id": 1, "text": "one"}, {"id": 2, "text": "two"}], **PLACE)
+    for rows in ([{"id": 1, "text": "one"}, {"id": None, "text": "two"}], [{"name": 1, "text": "one"}] * 2):
+        report = index.mirror(rows, **PLACE)
+        assert report.gone == 0 and report.refused_count
+        assert held(index).keys() == {"1", "2"}
+    assert index.mirror([{"id": 1, "text": "one"}], **PLACE).gone == 1

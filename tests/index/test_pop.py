@@ -30,6 +30,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "compat, stemming": {"server__compat": "sonic", "normalization__stemming_enabled": True},
     "compat, diacritics": {"server__compat": "sonic", "normalization__diacritic_folding_enabled": True},
 }
+IN_THE_GATE = {"default", "stemming", "compat"}
 CODES = [language.code for language in LANGUAGES]
 
 
@@ -51,7 +52,13 @@ def real_sentences(each: int) -> list[tuple[str | None, str]]:
 
 
 @pytest.mark.parametrize("with_extras", [pytest.param(True, marks=needs_extras), False], ids=["extras", "bare"])
-@pytest.mark.parametrize("chosen", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(SETTINGS[name], id=name, marks=[] if name in IN_THE_GATE else [pytest.mark.full])
+        for name in SETTINGS
+    ],
+)
 def test_pop_takes_away_what_push_of_the_same_text_stored(
     tmp_path: Path, chosen: dict[str, Any], with_extras: bool
 ) -> None:

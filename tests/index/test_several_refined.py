@@ -9,8 +9,8 @@ import pytest
 import sonicpy
 from sonicpy.bucket_names import in_bucket
 from sonicpy.errors import InvalidArgument
-from sonicpy.vectors import Vector
 from tests.index.test_spread import corpus
+from tests.reference.meaning import Scored, reordered
 
 C, ALL = "c", "whole"
 BUCKETS = ("red", "forum:1", "forum:2", "blue", "plain")
@@ -158,12 +158,74 @@ def test_facets(index: sonicpy.Index) -> None:
     assert with_query.hows is not None
 
 
-def test_a_vector_is_of_one_bucket(index: sonicpy.Index) -> None:
-    vector: Vector = [1.0] * 64
-    with pytest.raises(InvalidArgument, match="allowed is one of the two"):
-        index.query(C, NAMED, "night", vector=vector)
-    with pytest.raises(InvalidArgument, match="allowed is one of the two"):
-        index.explain(C, NAMED, "night", vector=vector)
+def test_vectors_order_the_objects_of_several_buckets() -> None:
+    dice = random.Random(5)
+    signs: dict[str, tuple[bool, ...]] = {}
+    with sonicpy.open(":memory:") as index:
+        with index.batch():
+            for number in range(120):
+                vector = [dice.randrange(-9, 10) for _ in range(16)] if dice.random() < 0.8 else None
+                bucket = dice.choice(("red", "forum:1", "forum:2"))
+                text = " ".join(dice.sample(["night", "lights", "houses", "boat"], dice.randrange(1, 4)))
+                tags, values = dice.sample(["size:m", "size:l"], dice.randrange(3)), {"author": number % 9}
+                index.push(C, bucket, f"o{number}", text, vector=vector, tags=tags, values=values)
+                if vector is not None and bucket != "plain":
+                    signs[f"o{number}"] = tuple(each > 0 for each in vector)
+        index.push(C, "plain", "p", "night")
+        for _ in range(8):
+            query, depth = [dice.randrange(-127, 128) for _ in range(15)] + [127], dice.choice((0, 5, 50, 1000))
+            named = dice.choice((["red", "forum:*", "plain"], ["red"], ["plain", "forum:2"]))
+            options: dict[str, Any] = {"filter": dice.choice((None, "size:m")), "boost": dice.choice((None, "author"))}
+            meant: dict[str, Any] = {"vector": query, "depth": depth, "meaning": dice.choice((0.5, 2))}
+            text = dice.choice(("night", "night houses", "zzzz"))
+            words = index.query(C, named, text, limit=1000, **options)
+            found = index.query(C, named, text, limit=1000, total=True, how=True, **options, **meant)
+            scored = [Scored(hit.object, hit.score or 0.0) for hit in words]
+            expected = reordered(scored, signs, query, meant["meaning"], depth)
+            assert found.objects == [one.object for one in expected]
+            assert found.scores == pytest.approx([one.score for one in expected])
+            assert found.total == len(words) and all(hit.how for hit in found)
+            assert all(index.exists(C, hit.bucket or "", hit.object) for hit in found)
+            explained = index.explain(C, named, text, limit=9, filter=options["filter"], **meant)
+            if options["boost"] is None:
+                assert [(hit.object, hit.bucket) for hit in explained.hits] == [
+                    (hit.object, hit.bucket) for hit in found[:9]
+                ]
+            for group in ("author", "size:", "absent"):
+                for buckets in (named, "red"):
+                    check_groups_of(index, buckets, text, group, {**options, **meant})
+        index.push(C, "other", "q", "night", vector=[1.0] * 24)
+        with pytest.raises(InvalidArgument, match="the vectors vector of the bucket 24"):
+            index.query(C, ["red", "other"], "night", vector=query)
+
+
+def check_groups_of(index: sonicpy.Index, buckets: Any, text: str, group: str, options: dict[str, Any]) -> None:
+    """Compare groups of words and meaning with the first of each in the whole answer."""
+    found = index.query(C, buckets, text, limit=1000, **options)
+    seen: set[Any] = set()
+    expected = []
+    for hit in found:
+        held = groups_of(index, hit.bucket or str(buckets), hit.object, group)
+        expected += [(hit.object, hit.score, key) for key in (held or [None]) if key is None or key not in seen]
+        seen.update(held)
+    grouped = index.query(C, buckets, text, group=group, limit=7, offset=2, total=True, **options)
+    rows = [(hit.object, hit.score, hit.group) for hit in grouped]
+    assert rows == expected[2:9], (text, group, options)
+    assert grouped.total == len(expected)
+    if options.get("boost") is None:
+        given = {name: value for name, value in options.items() if name != "boost"}
+        explained = index.explain(C, buckets, text, group=group, limit=4, **given)
+        assert [(hit.object, hit.group) for hit in explained.hits] == [(row[0], row[2]) for row in expected[:4]]
+        assert [hit.score for hit in explained.hits] == [row[1] for row in expected[:4]]
+
+
+def groups_of(index: sonicpy.Index, bucket: str, oid: str, group: str) -> list[Any]:
+    """Return the groups of an object, by asking for each."""
+    if group == "size:":
+        return [tag for tag in ("size:l", "size:m") if oid in index.query(C, bucket, "", filter=tag, limit=1000)]
+    if group != "author":
+        return []
+    return [number for number in range(9) if oid in index.query(C, bucket, "", filter=f"author = {number}", limit=1000)]
 
 
 def test_fields_of_several_buckets_are_looked_up_in_each() -> None:
@@ -182,7 +244,7 @@ def test_fields_of_several_buckets_are_looked_up_in_each() -> None:
             ("title:york hotel", {"syntax": "web"}),
             ("hotel -title:hotel", {"syntax": "web"}),
         ):
-            one, several = (index.query(C, bucket, text, total=True, **options) for bucket in (ALL, ["b0", "b1"]))
+            one, several = (index.query(C, bucket, text, total=True, **options) for bucket in (ALL, ["b0", "b1"]))  # type: ignore[arg-type]
             assert (several.scores, several.total) == (one.scores, one.total), text
             assert sorted(several.objects) == sorted(one.objects) != [], text
 

@@ -72,10 +72,8 @@ def test_no_word_is_kept_from_its_stem_by_longer_endings(algorithm: str) -> None
     check(algorithm, (beginning + ending for beginning in WORDS[algorithm].split()[::3] for ending in longer))
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [pytest.param(name, marks=[] if name == "english" else [pytest.mark.full]) for name in WORDS],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("algorithm", WORDS)
 def test_no_word_of_real_texts_is_kept_from_its_stem(algorithm: str) -> None:
     texts = [shared_data(name).read_text() for name in ("messages/messages.tsv", "words/freq_top2500_by_language.tsv")]
     check(algorithm, sorted(set(re.findall("[a-z]{1,40}", " ".join(texts).lower()))))

@@ -82,7 +82,7 @@ class Worker:
         self.index.count_objects(C, B)
 
 
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("late", [pytest.param(False, marks=pytest.mark.full), True])
 @pytest.mark.parametrize("folding", [pytest.param(False, marks=pytest.mark.full), True])
 def test_eight_threads(tmp_path: Path, folding: bool, late: bool) -> None:
     with open_index(tmp_path, commits_late=late, normalization__diacritic_folding_enabled=folding) as index:

@@ -36,11 +36,11 @@ def test_queries_that_found_nothing() -> None:
         index.query("c", ["b", "other"], "giraffe someone@example.org www.example.org")
         found = index.stats("c", "b")["unanswered"]
         assert found == {
-            "queries": {"zebra hippo": 6, "giraffe": 1, "hippo zebra": 1},
-            "words": {"hippo": 7, "zebra": 7, "giraffe": 1},
+            "queries": {"zebra hippo": 6, "hippo zebra": 1},
+            "words": {"hippo": 7, "zebra": 7},
         }
-        assert list(found["queries"]) == ["zebra hippo", "giraffe", "hippo zebra"]
         assert index.stats("c", "other")["unanswered"]["queries"] == {"zebra": 1}
+        assert list(index.stats("c")["unanswered"]["queries"]) == ["zebra hippo", "giraffe", "hippo zebra", "zebra"]
         assert index.stats("c")["unanswered"]["words"] == index.stats()["unanswered"]["words"] == {
             "hippo": 7, "zebra": 8, "giraffe": 1,
         }  # fmt: skip

@@ -28,7 +28,6 @@ BY_CLOCK = 0.15
 TWICE = 0.4
 ALARM_MAX_S = 0.004
 COPIED = 0.01
-WAIT_S = 60.0
 Scene = IndexScene | TableScene
 
 

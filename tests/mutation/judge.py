@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tests.mutation.targets import Target
+from tests.support.patience import WAIT_S
 
 COPIED = ("sonicpy", "ext", "tests", "benchmarks", "configs", "docs", "pyproject.toml", "setup.py", "README.md", ".ci")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "site", ".mypy_cache")
@@ -18,7 +19,7 @@ SECONDS_MAX = 15.0
 """CPU time of the tests that judge one mutant; those that need least come first."""
 TIMES_SLOWER = 6.0
 """A run that takes so many times as long as its CPU time hangs, and START_S more."""
-START_S = 60.0
+START_S = WAIT_S
 NO_TEST = 5
 
 

@@ -26,8 +26,16 @@ from tests.reference import parts as twin
         ("1080p", "1080"),
         ("2024년", "2024"),
         ("제3장", "3장"),
-        ("kbs2에서", "kbs 에서"),
-        ("win32api", "win api"),
+        ("kbs2에서", "kbs 에서 2에서"),
+        ("win32api", "win api 32api"),
+        ("1000xm4", "1000 xm xm4"),
+        ("rtx3080ti.jpg", "rtx 3080 ti jpg rtx3080ti"),
+        ("lg전자", "lg 전자"),
+        ("삼성전자", "전자"),
+        ("사과나무를", "나무를 무를"),
+        ("갤럭시s23", "갤럭시 s23"),
+        ("2024년5월", "2024 5월 년5월"),
+        ("مى\u200cروم", "مى روم"),
         ("rock'n'roll", "rock roll n'roll"),
         ("l'homme", "homme"),
         ("d\u2019états", "états"),
@@ -75,7 +83,29 @@ def test_a_word_has_at_most_sixteen_parts() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["a", "bc", "def", "1", "22", "333", ".", "_", ":", "'", "·", ",", "é", "л", "글", "\2"]),
+        st.sampled_from(
+            [
+                "a",
+                "bc",
+                "def",
+                "1",
+                "22",
+                "333",
+                ".",
+                "_",
+                ":",
+                "'",
+                "·",
+                ",",
+                "é",
+                "л",
+                "글",
+                "전자",
+                "م",
+                "\u200c",
+                "\2",
+            ]
+        ),
         max_size=9,
     )
 )

@@ -26,7 +26,7 @@ def cut_power(*arguments: str) -> None:
 
 @needs_recorder
 def test_some_states() -> None:
-    cut_power("interval", "restart", "--states", "40")
+    cut_power("interval", "restart", "--states", "20")
 
 
 @needs_recorder

@@ -1,4 +1,4 @@
-"""The rows that are packed in bits, read as docs/storage-format.md draws them: slow, and without the compiled code."""
+"""The rows that are packed in bits, read as the heads of native modules draw them: slow, without the compiled code."""
 
 from collections.abc import Iterator
 

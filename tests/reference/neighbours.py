@@ -16,6 +16,9 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     for first in range(len(numbers)):
         for end in range(first + 2, len(numbers) + 1):
             _add(found, terms, tuple(numbers[first:end]))
+    groups = [terms.words[number] for number in numbers for _ in range(terms.counts[number])]
+    if 1 < len(numbers) < len(groups) <= 6 and all(map(bytes.isdigit, groups)):
+        found[b"".join(terms.words[number] * terms.counts[number] for number in numbers)] = tuple(numbers)
     for number in numbers:
         word, flags = terms.words[number], terms.flags[number]
         tokens = tokens_of(word)
@@ -25,6 +28,8 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
             found[b"".join(tokens)] = (number,)
         elif word.isalpha() and 2 <= len(word) <= 5:
             found[b".".join(bytes([letter]) for letter in word)] = (number,)
+            if len(word) > 2:
+                found[word[:1] + b"." + word[1:]] = found[word[:-1] + b"." + word[-1:]] = (number,)
     return found
 
 

@@ -8,6 +8,7 @@ BETWEEN_DIGITS = ".,:\u066b\u066c" + APOSTROPHES
 HEBREW_MARKS = '"\u05f3\u05f4'
 ARTICLES = ("بال", "فال", "كال", "وال", "ال", "لل")
 HUMP = "\2"
+NON_JOINER = "\u200c"
 
 
 def parts_of(word: str) -> list[str]:
@@ -22,9 +23,15 @@ def parts_of(word: str) -> list[str]:
             found += [token for token, _ in piece]
     found += [_text(piece) for piece in pieces if len(piece) > 1 or _is_code(piece)]
     found += _runs(word, pieces)
+    found += [token[at:] for piece in pieces for token, _ in piece for at in _tails(token)]
     whole = word.replace(HUMP, "")
     parts = [part for part in found if _is_part(part) and part != whole]
     return list(dict.fromkeys(parts))
+
+
+def _tails(token: str) -> range:
+    """Return where the tails of a token of Hangul begin."""
+    return range(2, len(token) - 1) if re.fullmatch("[\uac00-\ud7a3]{4,}", token) else range(0)
 
 
 def kind(char: str) -> str:
@@ -35,6 +42,17 @@ def kind(char: str) -> str:
     if category[0] in "LN":
         return "L"
     return "A" if category[0] == "M" or category == "Cf" or char in HEBREW_MARKS else "S"
+
+
+def is_latin(letter: str) -> bool:
+    """Return whether a letter is on one of the pages of Latin letters."""
+    return letter < "\u0250" or "\u1e00" <= letter < "\u1f00"
+
+
+def is_behind_arabic(begun: str) -> bool:
+    """Return whether a word ends in an Arabic letter, and perhaps its marks."""
+    last = next((char for char in reversed(begun) if kind(char) != "A"), "")
+    return kind(last) == "L" and "\u0600" <= last < "\u0780" if last else False
 
 
 def _without_article(word: str) -> str:
@@ -53,6 +71,10 @@ def _pieces(word: str) -> list[str]:
     at = 0
     while at < len(word):
         char = word[at]
+        if char == NON_JOINER and is_behind_arabic(word[:at]):
+            pieces.append("")
+            at += 1
+            continue
         before = next((kind(other) for other in reversed(word[:at]) if kind(other) != "A"), "S")
         behind = "".join(map(kind, word[at + 1 :]))
         if char in HUMP + "\0" or kind(char) != "S" or before == "D" and char in BETWEEN_DIGITS and behind[:1] == "D":
@@ -70,8 +92,12 @@ def _tokens(piece: str) -> list[tuple[str, bool]]:
     """Return the letters and the numbers of a piece, each with whether a HUMP is before it."""
     tokens: list[tuple[str, bool]] = []
     last, is_humped = "", False
+    letter = ""
     for char in piece:
         found = kind(char)
+        if found == last == "L" and is_latin(letter) != is_latin(char):
+            last, is_humped = "", True
+        letter = char if found == "L" else letter
         if char in HUMP + "\0":
             is_humped, last = bool(tokens) or is_humped or char == "\0", ""
             continue
@@ -84,12 +110,15 @@ def _tokens(piece: str) -> list[tuple[str, bool]]:
 
 
 def _is_code(piece: list[tuple[str, bool]]) -> bool:
-    changes = [not is_humped for _, is_humped in piece]
+    changes = [
+        not is_humped and before[0].isascii() and token[0].isascii()
+        for (before, _), (token, is_humped) in zip(piece, piece[1:], strict=False)
+    ]
     for (before, _), (middle, one), (after, two) in zip(piece, piece[1:], piece[2:], strict=False):
         digits = [char for char in middle if kind(char) == "D"]
         if len(digits) == 1 and not one and not two and before[0].isascii() and after[0].isascii():
             return True
-    return sum(changes[1:]) > 2
+    return sum(changes) > 2
 
 
 def _text(piece: list[tuple[str, bool]]) -> str:
@@ -101,7 +130,7 @@ def _runs(word: str, pieces: list[list[tuple[str, bool]]]) -> list[str]:
     starts: list[tuple[int, int]] = []
     for number, piece in enumerate(pieces):
         for place, (_, is_humped) in enumerate(piece):
-            is_joint = place == 0 or is_humped or not piece[place - 1][0][0].isascii()
+            is_joint = place == 0 or is_humped or not piece[place - 1][0][0].isascii() or number == len(pieces) - 1
             if is_joint and (place == 0 or not _is_code(piece)):
                 starts.append((number, place))
     return [_run(word, pieces, *start) for start in reversed(starts)]

@@ -37,26 +37,30 @@ class Peer:
         unix: Path | None = None,
         source: str = "",
     ) -> None:
+        self._server = server
         self.socket = socket.socket(family(server.host) if unix is None else socket.AF_UNIX)
+        self._received = b""
+        try:
+            self._connect(receive_bytes, tls, unix, source)
+            if mode is not None:
+                self._start(mode, server.password or "")
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, receive_bytes: int | None, tls: ssl.SSLContext | None, unix: Path | None, source: str) -> None:
         self.socket.settimeout(WAIT_S)
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         if source:
             self.socket.bind((source, 0))
         if unix is None:
-            self.socket.connect((server.host, server.port))
+            self.socket.connect((self._server.host, self._server.port))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         else:
             self.socket.connect(str(unix))
         if tls is not None:
-            self.socket = tls.wrap_socket(self.socket, server_hostname=server.host)
-        self._received = b""
-        if mode is not None:
-            try:
-                self._start(mode, server.password or "")
-            except BaseException:
-                self.close()
-                raise
+            self.socket = tls.wrap_socket(self.socket, server_hostname=self._server.host)
 
     def _start(self, mode: str, password: str) -> None:
         assert self.line().startswith("CONNECTED <")

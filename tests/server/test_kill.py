@@ -81,6 +81,13 @@ def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None
     kill_again_and_again(tmp_path, 2 if durability == "interval" else 1, random.randrange(10**9), durability)
 
 
+def test_a_stream_that_begins_after_the_kill_leaves_no_socket(tmp_path: Path) -> None:
+    """An open one would be a ResourceWarning, which fails the test."""
+    stream = Stream("b0", 0)
+    stream.run(Server(tmp_path), threading.Event())
+    assert (stream.acknowledged, stream.in_flight, stream.wrong) == (0, [], [])
+
+
 def test_words_wait_through_a_kill_in_compat_mode(tmp_path: Path) -> None:
     """Sonic loses words that were not consolidated."""
     server = Server(tmp_path, {"server.compat": "sonic"})

@@ -17,6 +17,7 @@ from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.option_kinds import Languages
 from tests.docs.test_protocol import talk
 from tests.processes import HOST, Server, free_port
+from tests.support.patience import WAIT_S
 
 RULES = LineRules(Limits(), Languages(frozenset()))
 TEXTS = {"b1": "sunny weather", "forum:1": "sunny days", "forum:2": "rainy weather", "a,b": "weather report"}
@@ -248,5 +249,5 @@ def test_questions_without_an_answer(tmp_path: Path, processes: str) -> None:
         (line,) = talk(server, "control", "STATS c b")
         found = json.loads(line.removeprefix("RESULT "))
         assert found["unanswered"] == {"queries": {"xylophone": 3}, "words": {"xylophone": 3}}
-        with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=WAIT_S) as answer:
             assert 'sonicpy_unanswered{query="xylophone"} 3.0' in answer.read().decode()

@@ -15,6 +15,7 @@ from tests.processes import HOST, Server, free_port
 from tests.server.certificates import write_certificates
 from tests.server.limited import Limited, crowd, opened
 from tests.server.peer import Peer
+from tests.support.patience import WAIT_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc, and sets their limits")
 
@@ -25,7 +26,7 @@ REFUSED = "new connections are refused: this process may open 140 files"
 
 def asked(port: int, path: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://{HOST}:{port}{path}", timeout=WAIT_S) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

@@ -146,10 +146,7 @@ def test_a_server_stops_to_take_changes_and_says_it_once(tmp_path: Path) -> None
     with Server(tmp_path) as running, Peer(running, "ingest") as peer:
         assert peer.ask('PUSH c b o "found"') == "OK"
         (tmp_path / "store" / "sonicpy.lock").unlink()
-        deadline = time.monotonic() + 30
-        while REFUSED not in running.log():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: REFUSED in running.log())
         assert running.log().count(REFUSED) == 1
         assert peer.ask('PUSH c b o2 "found"').startswith("ERR")
         with Peer(running, "search") as search:

@@ -24,6 +24,7 @@ from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms
 from tests.store.trouble import failing_writes
 from tests.support.examples import thinned
+from tests.support.patience import WAIT_S
 
 RUN: list[Mutation | str] = [
     push("o1", "alpha beta*2 the!", 2),
@@ -458,7 +459,7 @@ def test_a_change_ends_the_refusal_once_the_disk_has_room_again(tmp_path: Path) 
             with pytest.raises(StoreFull, match="changes are refused until the store can be written again: no room"):
                 change()
     assert store.refusing
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_S
     while store.refusing:
         assert time.monotonic() < deadline
         with suppress(StoreFull):

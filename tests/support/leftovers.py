@@ -9,6 +9,8 @@ import uuid
 from tests.support import proc
 
 VARIABLE = "PYTEST_OF_SONICPY"
+TRACKER = "multiprocessing.resource_tracker"
+"""A helper of Python, which ends with the process that first used shared memory."""
 
 
 def mark_run() -> None:
@@ -20,8 +22,11 @@ def left_behind() -> list[str]:
     """Return the id and the command line of each process that this run has started and that is still there."""
     mark = f"{VARIABLE}={os.environ[VARIABLE]}".encode()
     found = []
+    own = proc.children(os.getpid())
     for process in proc.processes():
         command = proc.read(process, "cmdline").replace(b"\0", b" ").decode(errors="replace")
-        if command and process != os.getpid() and mark in proc.read(process, "environ").split(b"\0"):
+        if process == os.getpid() or (TRACKER in command and process in own):
+            continue
+        if command and mark in proc.read(process, "environ").split(b"\0"):
             found.append(f"{process}: {command}")
     return found

@@ -15,7 +15,7 @@ from tests.support.patience import WAIT_S
 
 PASSWORD = "versus"
 START_S = WAIT_S
-STOP_S = 30.0
+STOP_S = WAIT_S
 
 SONIC_CONFIG = """\
 [server]

@@ -23,7 +23,9 @@ from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.windows cimport WINDOW_BITS
 from sonicpy._native.word_range cimport WordRange
 
+from sonicpy._native.keys import word_keys
 from sonicpy._native.lengths import OBJECTS_PER_ROW
+from sonicpy._native.term_rows import infos_found
 from sonicpy._native.varint import DamagedBytes
 
 cdef extern from "Python.h":
@@ -433,6 +435,44 @@ cdef class CachingReader:
 cdef inline Py_ssize_t references(object variable) noexcept:
     """Return the number of references to the object in a variable of the caller, including this variable."""
     return Py_REFCNT(<PyObject *> variable)
+
+
+def words_of_all(list readers not None, list terms not None, *, bint letters=False) -> list:
+    """Return the rows of terms as `CachingReader.words` does, of each of some buckets of one view: rows that no cache
+    has are read together.
+
+    Args:
+        readers: of the buckets; others than CachingReader, and those of uncommitted changes, are asked one by one.
+        letters: see `shown_bytes`.
+    """
+    cdef list columns = [], asked = [], keys = [], own, missing, found, read
+    cdef CachingReader caching
+    cdef BucketCache cache
+    cdef object source = None
+    cdef dict rows
+    for reader in readers:
+        if not isinstance(reader, CachingReader) or not (<CachingReader> reader)._source.is_committed:
+            columns.append(reader.words(terms))
+            continue
+        caching, missing = <CachingReader> reader, []
+        cache = caching._cache
+        found = looked_up(cache._words, cache._older_words, cache._words_max, terms, missing)
+        columns.append(found)
+        if missing:
+            source = caching._source
+            own = word_keys(source.state.bucket, missing)
+            keys.extend(own)
+            asked.append((cache, found, missing, own))
+    if not asked:
+        return columns
+    keys.sort()
+    rows = dict(source.read_words(keys))
+    for cache, found, missing, own in asked:
+        read = infos_found(missing, own, rows, letters=letters)
+        if PyDict_Size(cache._words) + len(missing) > cache._words_max:
+            cache.age_words()
+        fill(cache._words, found, missing, read)
+    return columns
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):

@@ -108,8 +108,8 @@ def whole_clauses(list clauses not None, Terms terms not None) -> list:
 
 
 def cuttable_clauses(list clauses not None, Terms terms not None) -> list:
-    """Return those of `whole_clauses` whose words may be written apart: they have other characters than the letters a to
-    z, or no object holds them. Raises as `whole_clauses`."""
+    """Return the `whole_clauses` whose words may be written apart: they have other characters than a to z, or no
+    object holds them. Raises as `whole_clauses`."""
     cdef const uint8_t *flags = flags_of(clauses, terms)
     cdef Clause clause
     return [
@@ -120,7 +120,7 @@ def cuttable_clauses(list clauses not None, Terms terms not None) -> list:
 
 
 def run_clauses(list clauses not None, Terms terms not None) -> list:
-    """Return those of `whole_clauses` whose words begin with a letter of a script without blanks, and have more than this
+    """Return the `whole_clauses` whose words begin with a letter of a script without blanks, and have more than this
     letter. Raises as `whole_clauses`."""
     cdef const uint8_t *flags = flags_of(clauses, terms)
     cdef const uint8_t *text

@@ -6,7 +6,7 @@
             marks if they are, and per term by rising term id golomb(k) of term id - term id before - 1
     marks   golomb(0) how many - 1, bits(1) whether some terms are hidden; per mark by rising place bits(n) the place
             among the terms, of which the last one takes n bits, and if some are hidden bits(1) whether this one is;
-            golomb(0) of tf - 1, of tf - 2 if none is hidden
+            golomb(0) of tf - 1, of tf - 2 if none is hidden; 0 and 0 together: hidden, with a tf of 0
 
 The OID of a run shares its first bytes with the OID before it; `more` OIDs follow whose decimal number at the end, with
 equally many digits, increases by one each: objects that are numbered consecutively take nearly no room for their names.

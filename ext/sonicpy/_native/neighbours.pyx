@@ -49,6 +49,7 @@ def words_together(Terms terms not None) -> dict:
             count += 1
     if count > 1:
         add_neighbours(found, terms.words, shapes, count)
+        add_repeated(found, terms, shapes, count)
     for number in range(count):
         if not shapes[number].is_stop:
             add_closed(found, terms.words[shapes[number].number], shapes[number].number)
@@ -98,6 +99,20 @@ cdef int add_neighbours(dict found, list words, const Shape *shapes, Py_ssize_t 
     return 0
 
 
+cdef int add_repeated(dict found, Terms terms, const Shape *shapes, Py_ssize_t count) except -1:
+    """Add the number that all terms make, if they are groups of digits, some of which come more than once: 1,000,000."""
+    cdef Py_ssize_t place, groups = 0
+    cdef const uint8_t *counts = <const uint8_t *> <const char *> terms.counts
+    for place in range(count):
+        if not shapes[place].is_digits:
+            return 0
+        groups += counts[shapes[place].number]
+    if count < groups <= DIGITS_MAX:
+        numbers = tuple([shapes[place].number for place in range(count)])
+        found[NOTHING.join([terms.words[number] * counts[number] for number in numbers])] = numbers
+    return 0
+
+
 cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
     """Add a word with joints without them, or the initials that a short word may be."""
     cdef const uint8_t *text = <const uint8_t *> <const char *> word
@@ -108,6 +123,9 @@ cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
             found[NOTHING.join(tokens)] = (number,)
     elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
         found[with_points(text, len(word))] = (number,)
+        if len(word) > INITIALS_MIN:  # Ph.D., M.Sc.
+            found[word[:1] + b"." + word[1:]] = (number,)
+            found[word[: len(word) - 1] + b"." + word[len(word) - 1 :]] = (number,)
     return 0
 
 

@@ -1,13 +1,17 @@
 """The parts of a joined word: `os.path.join` has `os`, `path`, `join` and `path.join`.
 
     token   letters, or digits, with their marks. A number is one token with the signs between its digits (1,000, 14.2.1).
-    joint   where two tokens meet: a sign is between them, letters change to digits or back, or a small letter
-            meets a capital one. The last is lost once case is folded, so that a hidden term carries it: the byte JOINT.
-    piece   the tokens between two signs. A piece with more than CHANGES_MAX changes is a code, and whole; so is one in
-            which a single digit is between ASCII letters: there it replaces a letter (ubunt0user).
-    run     the tokens from a joint to the end of the word; not from a change of ASCII letters to digits or back
+    joint   where two tokens meet: a sign is between them, letters change to digits or back, Latin letters to those of
+            another script or back, or a small letter meets a capital one. The last is lost once case is folded, so that a
+            hidden term carries it: the byte JOINT. In Arabic script the non-joiner is a sign.
+    piece   the tokens between two signs. A piece with more than CHANGES_MAX changes of ASCII letters and digits is a code,
+            and whole; so is one in which a single digit is between ASCII letters: there it replaces a letter (ubunt0user).
+    run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
+            last piece
 
-Tokens, pieces and runs are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
+    tail    the syllables of a token of Hangul behind two others or more: nouns are often written together there
+
+Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
 not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
 article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
@@ -37,6 +41,10 @@ cdef enum:
     ADDRESS_PIECES_MIN = 4
     ADDRESS_DIGITS_MAX = 4
     ARTICLES = 6
+    NON_JOINER = 0x200C
+    HANGUL_FIRST = 0xAC00
+    HANGUL_LAST = 0xD7A3
+    HANGUL_BYTES = 3  # of a syllable
 
 cdef enum Kind:  # of a character
     SIGN
@@ -90,6 +98,14 @@ cdef inline bint is_between_digits(uint32_t point) noexcept nogil:
     return point == c"." or point == c"," or point == c":" or is_apostrophe(point) or point == 0x66B or point == 0x66C
 
 
+cdef inline bint is_latin(uint32_t point) noexcept nogil:
+    return point < 0x250 or 0x1E00 <= point < 0x1F00
+
+
+cdef inline bint is_arabic(uint32_t point) noexcept nogil:
+    return 0x600 <= point < 0x780
+
+
 cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
     """Return whether no more than one or two letters are left from `at` on."""
     cdef int letters = 0, width
@@ -109,7 +125,7 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
     """Write the tokens of a word and return how many they are."""
     cdef Py_ssize_t at = article_size(word, size)
     cdef int count = 0, width
-    cdef uint32_t point
+    cdef uint32_t point, letter = 0  # the last one
     cdef Kind kind, last = LETTER if at else SIGN  # of the character before, marks passed over
     cdef Joint joint = AFTER_SIGN
     if at:
@@ -120,7 +136,9 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
     while at < size:
         kind = kind_at(word, at, &width)
         point = decode(word, at, &width)
-        if kind == ATTACHED:
+        if point == NON_JOINER and last == LETTER and is_arabic(letter):
+            last, joint = SIGN, AFTER_SIGN
+        elif kind == ATTACHED:
             if last != SIGN:
                 tokens[count - 1].end = at + width
         elif kind == SIGN:
@@ -134,9 +152,13 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
                 joint = HUMP if point == JOINT and last != SIGN else AFTER_SIGN if point != JOINT else joint
                 last = SIGN
         else:
+            if last == kind == LETTER and is_latin(letter) != is_latin(point):
+                last, joint = SIGN, HUMP
             if last != kind and count < TOKENS_MAX:
                 tokens[count] = Token(at, at, 0, 0, CHANGE if last != SIGN else joint)
                 count += 1
+            if kind == LETTER:
+                letter = point
             tokens[count - 1].end = at + width
             tokens[count - 1].letters += kind == LETTER
             tokens[count - 1].digits += kind == FIGURE
@@ -204,12 +226,35 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
             add_part(word, size, tokens, first, end, parts)
         first = end
     for first in range(count - 1, -1, -1):
-        if begins_run(word, tokens, first) and (tokens[first].joint == AFTER_SIGN or not is_code[first]):
+        if begins_run(word, tokens, count, first) and (tokens[first].joint == AFTER_SIGN or not is_code[first]):
             add_part(word, size, tokens, first, count, parts)
+    for first in range(count):
+        add_tails(word, size, &tokens[first], parts)
 
 
-cdef inline bint begins_run(const uint8_t *word, const Token *tokens, int number) noexcept nogil:
-    return tokens[number].joint != CHANGE or word[tokens[number - 1].begin] >= 0x80
+cdef void add_tails(const uint8_t *word, Py_ssize_t size, const Token *token, Parts *parts) noexcept nogil:
+    """Add what is behind two syllables or more of a token of Hangul, if it has two or more."""
+    cdef Py_ssize_t at, least = HANGUL_BYTES * LETTERS_MIN
+    cdef int width
+    if token.end - token.begin < 2 * least or not 0xEA <= word[token.begin] <= 0xED:
+        return
+    at = token.begin
+    while at < token.end:
+        if not HANGUL_FIRST <= decode(word, at, &width) <= HANGUL_LAST:
+            return
+        at += width
+    at = token.begin + least
+    while at <= token.end - least:
+        add_span(word, size, at, token.end, parts)
+        at += HANGUL_BYTES
+
+
+cdef inline bint begins_run(const uint8_t *word, const Token *tokens, int count, int number) noexcept nogil:
+    return (
+        tokens[number].joint != CHANGE
+        or word[tokens[number - 1].begin] >= 0x80
+        or end_of_piece(tokens, count, number) == count
+    )
 
 
 cdef inline bint is_plain(const uint8_t *word, Py_ssize_t size) noexcept nogil:
@@ -234,7 +279,9 @@ cdef int end_of_piece(const Token *tokens, int count, int first) noexcept nogil:
 cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end) noexcept nogil:
     cdef int number, changes = 0
     for number in range(first + 1, end):
-        changes += tokens[number].joint == CHANGE
+        changes += (
+            tokens[number].joint == CHANGE and word[tokens[number - 1].begin] < 0x80 and word[tokens[number].begin] < 0x80
+        )
         if (
             tokens[number].digits == 1 and tokens[number].joint == CHANGE and word[tokens[number - 1].begin] < 0x80
             and number + 1 < end and tokens[number + 1].joint == CHANGE and word[tokens[number + 1].begin] < 0x80
@@ -252,9 +299,16 @@ cdef void add_part(
     for number in range(first, end):
         letters += tokens[number].letters
         digits += tokens[number].digits
-    if parts.count == PARTS_MAX or is_all(word, size, begin, begin + length):
-        return
-    if not (letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits)):
+    if letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits):
+        add_span(word, size, begin, begin + length, parts)
+
+
+cdef void add_span(
+    const uint8_t *word, Py_ssize_t size, Py_ssize_t begin, Py_ssize_t end, Parts *parts
+) noexcept nogil:
+    cdef Py_ssize_t length = end - begin
+    cdef int number
+    if parts.count == PARTS_MAX or is_all(word, size, begin, end):
         return
     for number in range(parts.count):
         if (

@@ -29,6 +29,24 @@ cdef enum:
     ALONE_MAX = 32  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
 
 
+class CheckedTooMany(Exception):
+    """More objects would have to be looked at than an allowance allows."""
+
+
+@cython.final
+cdef class Allowance:
+    """How many objects phrases may look at.
+
+    Attributes:
+        left: so many more.
+    """
+
+    cdef public int64_t left
+
+    def __init__(self, int64_t left):
+        self.left = left
+
+
 @cython.final
 cdef class Phrase(Mask):
     """The objects that hold words next to each other, in their order.
@@ -37,6 +55,7 @@ cdef class Phrase(Mask):
         among: objects that hold all of the words, and perhaps others.
         reader: of the bucket.
         places: of each word of the phrase, the ids of the terms that may be there; at most PHRASE_WORDS_MAX.
+        allowance: raises CheckedTooMany where it does not suffice; None: every object may be looked at.
 
     Attributes:
         checked: how many objects were looked at.
@@ -51,14 +70,19 @@ cdef class Phrase(Mask):
     cdef uint32_t bucket
     cdef int64_t asked  # the window of the object that was looked at alone
     cdef int times
+    cdef bint is_made
+    cdef Allowance allowance
     cdef readonly uint64_t checked
 
-    def __init__(self, Py_ssize_t windows, Mask among not None, reader not None, uint32_t bucket, list places not None):
+    def __init__(
+        self, Py_ssize_t windows, Mask among not None, reader not None, uint32_t bucket, list places not None,
+        Allowance allowance=None,
+    ):
         cdef dict bits = {}
         cdef Py_ssize_t number
         if not 0 < len(places) <= MOST_PLACES:
             raise ValueError(f"a phrase has {len(places)} words; allowed are 1 to {MOST_PLACES}")
-        self.among, self.reader, self.bucket, self.asked = among, reader, bucket, -1
+        self.among, self.reader, self.bucket, self.asked, self.allowance = among, reader, bucket, -1, allowance
         for number, each in enumerate(places):
             for term_id in each:
                 bits[term_id] = bits.get(term_id, 0) | 1 << number
@@ -88,12 +112,29 @@ cdef class Phrase(Mask):
         return self.look(iids, bits, None)
 
     def those(self, list iids not None) -> list:
-        """Return those of some objects, by rising IID, that hold the phrase, whether `among` has them or not."""
+        """Return the objects among these, by rising IID, that hold the phrase, whether `among` has them or not."""
         cdef uint64_t bits[WINDOW_WORDS]
         cdef list held = []
+        cdef uint32_t iid
+        if iids and self.is_made:
+            return [iid for iid in iids if self.passes(iid)]
         if iids:
             self.look(iids, bits, held)
         return held
+
+    def made_in_steps(self):
+        """Yield after each window that was looked at, whatever the allowance; then no object is looked at again."""
+        cdef Py_ssize_t window
+        cdef Allowance allowance = self.allowance
+        for window in range(self.count):
+            if self.made[window] == NULL:
+                self.allowance = None
+                try:
+                    self.at(window)
+                finally:
+                    self.allowance = allowance
+                yield
+        self.is_made = True
 
     cdef bint holds(self, uint32_t iid) except -1:
         cdef uint64_t bits[WINDOW_WORDS]
@@ -111,14 +152,18 @@ cdef class Phrase(Mask):
         """Set the bits of those of some objects of a window, by rising IID, that hold the phrase, or add them to a
         list; return whether any does."""
         cdef list firsts = first_of_rows(iids)
-        cdef dict orders = self.reader.order_rows(firsts)
-        cdef dict records
+        cdef dict orders, records
         cdef uint64_t iid, number, row_number
         cdef Found found[PER_ROW]
         cdef uint64_t wanted[WINDOW_WORDS]
         cdef Py_ssize_t at = 0, count = len(iids), step
         cdef bytes row, packed
         cdef int some = 0
+        if self.allowance is not None:
+            if self.allowance.left < count:
+                raise CheckedTooMany
+            self.allowance.left -= count
+        orders = self.reader.order_rows(firsts)
         if not orders:
             return 0
         records = self.reader.records_of(firsts)
@@ -206,7 +251,7 @@ cdef class Phrase(Mask):
 
 
 cdef list first_of_rows(list iids):
-    """Return those of some objects, by rising IID, that are the first of their row of records."""
+    """Return the objects among these, by rising IID, that are the first of their row of records."""
     cdef list found = []
     cdef int64_t before = -1, number
     for iid in iids:

@@ -3,7 +3,7 @@
     block   count u8, then per posting in the order of association:
             v(zigzag(IID - IID before) << 1 | (tf > 1)), and v(tf) only if tf > 1
 
-v() is a varint (varint.pxd). docs/storage-format.md describes all layouts. Tails of all lists have this layout, and all
+v() is a varint (varint.pxd). docs/storage-format.md names all tables. Tails of all lists have this layout, and all
 blocks of lists in the order of association. Full blocks of lists by IID are dense (dense_block.pxd).
 """
 

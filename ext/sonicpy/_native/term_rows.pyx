@@ -297,7 +297,7 @@ def infos_found(list terms not None, list keys not None, dict rows not None, *, 
 
 
 def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
-    """Return those of the other words of some terms that objects hold, each with its row, by the number of the term;
+    """Return the other words of terms that objects hold, each with its row, by the number of the term;
     terms without any are left out.
 
     Args:

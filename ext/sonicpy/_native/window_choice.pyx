@@ -162,7 +162,7 @@ cdef int64_t window_below_needed(QueryState query, int64_t window) noexcept nogi
 
 
 cdef int64_t next_window(QueryState query, Py_ssize_t number, int64_t below) noexcept nogil:
-    """Return the same of one term."""
+    """Return the next window below `below` with an object of a term."""
     if query.next[number] >= below:
         query.next[number] = window_below(query, &query.here[number], below)
     return query.next[number]

@@ -115,7 +115,7 @@ cdef class SortedWords(WordSource):
 
 
 def words_in(list sources not None, words not None) -> list:
-    """Return those of some words that a source holds, spelled so.
+    """Return the words that a source holds, in this spelling.
 
     Args:
         sources: of words, WordSource.

@@ -11,7 +11,7 @@ cdef enum:
 
 cdef dict walk_all(
     list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
-    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem,
+    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem, bint leading=*,
 )
 
 

@@ -78,6 +78,7 @@ cdef struct Walk:
     const uint8_t *besides  # words that begin with these bytes are left out; NULL: none are
     int besides_size
     bint begins  # words that begin as the pattern does, too
+    bint leading  # words that the pattern begins with, each with the number of its letters there
     int64_t budget  # letters that may still be looked at; below zero the walk ends
     int64_t wanted  # words that may still be collected
     bint failed  # there was no memory
@@ -242,8 +243,8 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
                 collect(self, child, depth, best)
                 return
             found = best
-    if child.ends_word and found <= self.distance:
-        add(self, depth + 1, found)
+    if child.ends_word and (found <= self.distance or (self.leading and state.row[0])):
+        add(self, depth + 1, lowest_bit(state.row[0]) if self.leading else found)
     if child.goes_on and leads_on(state, min(self.distance, best - 1)):
         visit(self, child.spot, state, depth + 1, best)
 
@@ -350,7 +351,7 @@ def find_words(
 
 cdef dict walk_all(
     list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
-    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem,
+    bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem, bint leading=False,
 ):
     """Return the result of `find_words` with these arguments."""
     cdef Pattern read
@@ -368,6 +369,7 @@ cdef dict walk_all(
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
     walk.distance, walk.begins, walk.swaps, walk.spelled, walk.joined = distance, begins, swaps, spelled, joined
+    walk.leading = leading
     if besides:
         walk.besides, walk.besides_size = <const uint8_t *> besides, <int> len(besides)
     try:

@@ -74,10 +74,12 @@ class ServerTarget:
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
-        seen: set[str] = set()
+        seen, nameless = set[str](), 0
 
         def named() -> Iterable[Row]:
+            nonlocal nameless
             for row in read_rows(rows, shape):
+                nameless += not row.object
                 seen.add(f"{prefix}{row.object}")
                 if isinstance(row, Refused):
                     refused.append(row)
@@ -88,7 +90,7 @@ class ServerTarget:
         pushed = self._client.push_many(named(), upsert=True, progress=progress)
         refused += pushed.refused
         report = MirrorReport(len(seen), pushed.indexed, 0, 0, refused, len(refused))
-        if whole:
+        if whole and not nameless:
             report.gone = self.erase(before - seen)
         return report
 

@@ -38,7 +38,7 @@ async def _serve(box: ToolBox) -> None:
 class InputLines:
     """The lines of the standard input, for the running loop.
 
-    A thread reads them that no exit waits for. With the one of the package, Ctrl-C would wait for the next line.
+    A daemon thread reads them, so that Ctrl-C ends the program at once; that of the package would wait for a line.
     """
 
     def __init__(self) -> None:

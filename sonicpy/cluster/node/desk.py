@@ -45,7 +45,7 @@ TRY_S = 1.5
 APPLY_S = 5.0
 """Longest time until a replica has applied the acknowledged changes."""
 READ_APPLY_S = 1.0
-"""The same for one try of a read: then another node is asked, and this one again."""
+"""Longest such wait of one try of a read: then another node is asked, and this one again."""
 PAUSE_S = 0.05
 
 
@@ -211,7 +211,7 @@ class Desk:
             return pack_error(error, is_change=is_change)
 
     def _answer_now(self, packed: bytes) -> bytes | None:
-        """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
+        """Return the packed answer of a replica of this node; None: it cannot answer at once."""
         try:
             partition, question = unpack_question(packed)
             replica = self._held.get(partition)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Query
+from sonicpy.errors import InvalidArgument
 from sonicpy.filters.sorting import parse_boost
-from sonicpy.index.search.grouped import check_after
+from sonicpy.index.search.grouped import after_of
 from sonicpy.index.search.parts import Page
 from sonicpy.index.search.plan import to_plain
 from sonicpy.index.search.refine import check_spread
@@ -46,6 +47,8 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     """Return the reply to a QUERY with groups."""
     if command.is_by_score:
         check_spread(command, spread.config)
+        if command.vector is not None:
+            raise InvalidArgument("group and vector are both given, of a bucket that is spread; allowed is one of them")
     planned, behind = None, None
     if command.has_words:
         planned = await spread.planned(command)
@@ -53,9 +56,9 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
             none = 0 if command.total else None
             return replies.hits([], none, scores=command.scores, whole=0 if command.whole else None,
                                 hows=[] if command.how else None)  # fmt: skip
-    if command.after is not None:
-        check_after(command)
-        behind = await spread.behind(command, command.after)
+    last, after = after_of(command)
+    if after is not None:
+        behind = [*await spread.behind(command, after), last]
     plan = None if planned is None else planned.plan
     answers = await spread.ask(
         *command.scope, "spread_grouped", list(Search(*command)), None if plan is None else to_plain(plan), behind,

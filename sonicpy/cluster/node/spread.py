@@ -48,8 +48,9 @@ from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting
 from sonicpy.index.search.how import HowFound, corrected_text
+from sonicpy.index.search.likeness import check_ranking, refused_vector
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.meaning import MeantRows, check_ranking, merge_meant, refused_vector
+from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms, pack_typed
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
@@ -312,7 +313,9 @@ class Spread:
         check_names(collection, bucket)
         typed = self._recorder.read_typed(word, await self._desk.rules.find(collection, bucket))
         if filter is not None:
-            found = await self._passing(command, typed.word, filter)
+            check_filters(self._recorder.config)
+            found = (await self._fitting(command, typed)) if typed.before else []
+            found = found or await self._passing(command, typed.word, filter)
             return replies.event("SUGGEST", [word.decode() for word in found[:limit]])
         if typed.before:
             return replies.event("SUGGEST", [word.decode() for word in await self._fitting(command, typed)])
@@ -333,7 +336,6 @@ class Spread:
     async def _passing(self, command: Suggest, term: bytes, filter: str) -> list[bytes]:
         """Return the suggestions that objects hold which pass a filter."""
         scope = (command.collection, command.bucket)
-        check_filters(self._recorder.config)
         sketches = await self._ask(*scope, "spread_word", *scope, term.decode())
         words = suggest_likely(SummedStatistics(list(map(json.loads, sketches))), term, SUGGESTIONS_EXAMINED)
         counts = await self._ask(*scope, "spread_passing", *scope, [word.decode() for word in words], filter)
@@ -346,7 +348,9 @@ class Spread:
         if languages := common_languages(sketches):
             before = [(word, matching and matching._replace(languages=languages)) for word, matching in typed.before]
             sketches = await self._typed_sketches(scope, typed._replace(before=before))
-        steps = suggest_fitting(SummedStatistics(sketches), typed, command.limit)
+        filter = command.filter
+        kind, more = ("spread_together", ()) if filter is None else ("spread_passing_together", (filter,))
+        steps = suggest_fitting(SummedStatistics(sketches), typed, command.limit, filtered=filter is not None)
         counts: list[int] | None = None
         while True:
             try:
@@ -355,7 +359,7 @@ class Spread:
                 found: list[bytes] = end.value
                 return found
             fields = ([[word.decode() for word in group] for group in groups], [word.decode() for word in words])
-            answers = await self._ask(*scope, "spread_together", *scope, *fields)
+            answers = await self._ask(*scope, kind, *scope, *fields, *more)
             counts = [sum(each) for each in zip(*map(json.loads, answers), strict=True)]
 
     async def _typed_sketches(self, scope: Scope, typed: Typed) -> list[Sketch]:

@@ -81,7 +81,7 @@ METHODS = frozenset(
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
         *("spread_asked", "spread_fields", "spread_how"),
-        *("spread_together", "spread_typed"),
+        *("spread_together", "spread_typed", "spread_passing_together"),
         *("spread_meant", "vector_refusal", "synonyms_from"),
         *("spread_grouped", "spread_passing", "spread_highest", "spread_aged"),
         *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),

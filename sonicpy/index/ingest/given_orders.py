@@ -18,7 +18,7 @@ def order_of(terms: Terms) -> Fields:
 
 
 def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Terms]) -> Fields:
-    """Return the same for an object with named texts: each of them is a piece that no phrase leaves.
+    """Return the field with the order of the terms of named texts: each text is a piece that no phrase leaves.
 
     Args:
         terms: of all texts together.
@@ -40,7 +40,7 @@ def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:
     """Return the field of the order of an object of an export: lists of its words, None for a gap.
 
     Raises:
-        InvalidArgument: it is none, or has other words than the object.
+        InvalidArgument: it is no order, or has other words than the object.
     """
     if held is None:
         return ()

@@ -74,7 +74,7 @@ class ColumnCheck:
         return self.refusal_of((push.collection, push.bucket), given)
 
     def refusal_of(self, scope: Scoped, given: Iterable[tuple[str, bytes]]) -> str | None:
-        """Return the same about the vectors of an object of a bucket, by column."""
+        """Return the reason why a bucket does not take the vectors of an object, by column; None: it takes them."""
         columns = self._columns[scope] if scope in self._columns else self._stored(scope)
         for name, bits in given:
             found = column_for(columns, name, 8 * len(bits))

@@ -28,7 +28,7 @@ class GivenTexts(NamedTuple):
     Attributes:
         text: the whole text of the object, in the form that digests are made of.
         named: its parts by name, in the same form; {}: none has a name.
-        parts: the same with the part that has no name; {}: it was given as a whole.
+        parts: as `named`, and the part without a name; {}: the text was given as a whole.
     """
 
     text: str

@@ -110,7 +110,8 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending
-    figures |= _tagging(view, state)
+    if figures["exists"]:
+        figures |= _tagging(view, state)
     figures["length_percentiles"] = _percentiles(view.lengths(state)) if state.objects else {}
     figures["graph"] = {
         "version": state.lexicon_version,

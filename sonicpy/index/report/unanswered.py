@@ -17,7 +17,7 @@ LETTERS_MAX = 200
 """Letters of a query that are kept."""
 
 Unanswered = tuple[str, str, str]
-"""A collection, a bucket, and a query or a word."""
+"""A collection, a bucket ("": several), and a query or a word."""
 QuestionTally = dict[Unanswered, int]
 Tallies = tuple[QuestionTally, QuestionTally, int]
 """Queries, words, and the number of all queries that found nothing."""

@@ -1,7 +1,8 @@
 """Spellings that count as one word: a word without its accents.
 
 Folding removes accents, the vowel points of Arabic and Hebrew, and invisible characters: soft hyphens and joiners. All
-apostrophes are equal. A language keeps the letters of its own alphabet.
+apostrophes are equal, and so are the letters that keyboards of Arabic, Persian and Urdu have for one. A language keeps the
+letters of its own alphabet.
 """
 
 import re
@@ -30,36 +31,46 @@ _SOFT_HYPHEN = "\u00ad"
 ZWNJ = "\u200c"
 """It separates the parts of Persian words."""
 _JOINERS = ZWNJ + "\u200d"
-_OTHER_APOSTROPHES = "\u02bb\u02bc\u2018\u2019"
+_OTHER_APOSTROPHES = "\u02bb\u02bc\u05f3\u2018\u2019"
+QUOTE, _HEBREW_QUOTE = '"', "\u05f4"
+"""The sign before the last letter of Hebrew abbreviations."""
 
 _MARKS = frozenset(_ACCENTS)
 _PLAIN = {
     "ß": "ss", "œ": "oe", "æ": "ae", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i",
-    "ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا",
+    "ё": "е", "ѐ": "е", "ѝ": "и", "ї": "і", "ґ": "г", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ک": "ك", "ی": "ي", "ہ": "ه",
+    "ھ": "ه", "ۀ": "ه", "ۂ": "ه",
 }  # fmt: skip
 """Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
 languages."""
 
-_TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue"}
-"""Letters of Germanic languages, and how those write them who lack the keys."""
+_TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "đ": "dj"}
+"""Letters, and how those write them who lack the keys."""
+
+_LOOSE = {"ى": "ي", "ں": "ن", "ئ": "ي", "ؤ": "و", "ة": "ه", "ۃ": "ه"}
+"""Letters of Arabic that are often, but not always, written for others."""
 
 _HAS_TWO_LETTERS = re.compile("|".join(dict.fromkeys(_TWO_LETTERS.values())))
 
-_SEEN = str.maketrans(dict.fromkeys(_OTHER_APOSTROPHES, "'") | dict.fromkeys(_SOFT_HYPHEN + _JOINERS))
+_SEEN = str.maketrans(
+    dict.fromkeys(_OTHER_APOSTROPHES, "'") | {_HEBREW_QUOTE: QUOTE} | dict.fromkeys(_SOFT_HYPHEN + _JOINERS)
+)
 _CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
 """The letters that may have marks, and those that are others without theirs."""
+_LOOSENED = str.maketrans(_LOOSE)
 _UNMARKED = _SEEN | str.maketrans(dict.fromkeys(_ACCENTS + _HEBREW_POINTS + _ARABIC_POINTS))
 
 
 def is_spelled(word: str) -> bool:
-    """Return whether a word consists of letters, marks and apostrophes, and begins with a letter."""
+    """Return whether a word consists of letters, marks, apostrophes and signs of abbreviation, and begins with a
+    letter."""
     letters = word.replace("'", "")
     return (
         letters.isalpha()
         or not word.isascii()
         and word[:1].isalpha()
         and all(
-            letter.isalpha() or letter == "'" or ord(letter) in _UNMARKED or unicodedata.category(letter)[0] == "M"
+            letter.isalpha() or letter in "'\"" or ord(letter) in _UNMARKED or unicodedata.category(letter)[0] == "M"
             for letter in word
         )
     )
@@ -119,6 +130,17 @@ def respelled(word: str) -> str | None:
 def respelling() -> Folding:
     """Return `respelled` as a table of letters, for walks over words."""
     return folding("", but=tuple(_TWO_LETTERS.items()))
+
+
+@lru_cache(1)
+def loosening() -> Folding:
+    """Return `loosened` as a table of letters, for walks over words."""
+    return folding("", but=tuple(_LOOSE.items()))
+
+
+def loosened(word: str) -> str:
+    """Return an Arabic word without points, and with one of each two letters that are often confused."""
+    return fold(word, "").translate(_LOOSENED)
 
 
 @lru_cache(64)

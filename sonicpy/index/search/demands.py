@@ -36,7 +36,7 @@ class Demands(NamedTuple):
         begun: terms that represent all words that begin so.
         inner: terms that represent all words that hold their letters.
         either: alternatives; see `Either`.
-        free: terms that are wanted besides, by themselves, although they are among alternatives.
+        free: terms of alternatives that the text also names alone.
         refused: words that no object may hold.
         fields: the names of texts with their weights; None: none was given.
         inside: terms, and refused words behind them, that look in one named text alone, each with its name.

@@ -29,9 +29,10 @@ from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
 from sonicpy.index.search.grouped import best_by_score as best_of_groups
 from sonicpy.index.search.grouped import check_grouped, grouped_by_filter
 from sonicpy.index.search.how import HowFound
+from sonicpy.index.search.likeness import Meant
 from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.meaning import Meant, find_meant
+from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, named_together, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
@@ -98,7 +99,7 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
             check_grouped(search, config)
             asked = search._replace(total=True)
             grouped = best_of_groups(lexicon, analysed.terms, config, asked, analysed.matching, limit)
-            plan, part = grouped.plan, grouped.part
+            plan, part, meant = grouped.plan, grouped.part, grouped.meant
         elif search.vector is None:
             plan, part = carry_out(
                 lexicon, analysed.terms, config, analysed.matching, limit, total=True, masks=passing.masks
@@ -348,12 +349,14 @@ def _hits_by_filter(lexicon: AnyLexicon, search: Search) -> tuple[tuple[Explaine
 
 def _meant_hits(analysed: Analysed, plan: Plan, meant: Meant) -> tuple[ExplainedHit, ...]:
     """Return the hits with the part of the vector in their scores."""
-    best = meant.found[: analysed.search.limit]
+    best: Any = meant.found[: analysed.search.limit]
     hits = _hits_of(analysed, plan, meant.part, "bm25", meant.part.names(best), best)
-    likeness = {iid: each for (iid, _, _), each in zip(meant.found, meant.order.likeness, strict=False)}
+    if isinstance(meant.part, SeveralParts):
+        hits = tuple(replace(hit, bucket=its) for hit, its in zip(hits, meant.part.buckets(best), strict=True))
+    likeness = {place: each for (place, _, _), each in zip(meant.found, meant.order.likeness, strict=False)}
     return tuple(
-        replace(hit, score=score, likeness=each.cosine, meaning=each.added) if (each := likeness.get(iid)) else hit
-        for hit, (iid, _, _), score in zip(hits, best, meant.order.scores, strict=False)
+        replace(hit, score=score, likeness=each.cosine, meaning=each.added) if (each := likeness.get(place)) else hit
+        for hit, (place, _, _), score in zip(hits, best, meant.order.scores, strict=False)
     )
 
 

@@ -6,7 +6,7 @@ elided word (l'homme). Those that share a stem with it are its family, too. This
 stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
@@ -16,13 +16,25 @@ from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
-from sonicpy.index.search.accents import ZWNJ, fold, folding, is_spelled, respelled, respelling, unmarked
+from sonicpy.index.search.accents import (
+    QUOTE,
+    ZWNJ,
+    fold,
+    folding,
+    is_spelled,
+    loosened,
+    loosening,
+    respelled,
+    respelling,
+    unmarked,
+)
 from sonicpy.index.search.matching import (
     ARTICLES,
     BEHIND_MIN,
     ELIDED,
     ELIDED_ANYWHERE,
     ELIDES,
+    JOINED_BEFORE,
     MARKS_OF_FORMS,
     PREFIXES,
     SCRIPTS_WITH_MARKS,
@@ -41,6 +53,8 @@ FAMILY_MAX = 16
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+HEBREW = range(0x5D0, 0x5EB)
+"""Its letters."""
 DOUBLED_LETTERS = 3
 """Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
@@ -102,21 +116,55 @@ def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set
 
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
-    """Return the words that are the same with two letters for one that has a mark."""
+    """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with letters
+    that are often confused, or with another particle before them."""
     script = script_of(text)
     if script in variants.SCRIPTS:
         return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
+    if script in JOINED_BEFORE:
+        patterns = [each.encode() for each in _loose_spellings(loosened(text), JOINED_BEFORE[script])]
+        return _spelled_among(find_words(sources, patterns, loosening()))
     two = respelled(text) if script == "LATIN" else None
-    if two is None:
-        return set()
-    found = find_words(sources, [two.encode()], respelling())
+    found = {} if two is None else find_words(sources, [two.encode()], respelling())
+    elided = [fold(each, "").encode() for each in _elided(text)] if script == "LATIN" else []
+    if elided:
+        found |= find_words(sources, elided, folding(""))
+    return _spelled_among(found)
+
+
+def _spelled_among(found: Iterable[bytes]) -> set[bytes]:
     return {each for each in map(word_of, found) if is_spelled(each.decode())}
+
+
+def _loose_spellings(word: str, particles: tuple[str, ...]) -> Iterator[str]:
+    """Yield a word, and it without the sign of an abbreviation, or with it, behind each particle, and without one."""
+    yield word
+    if len(word) < BEHIND_MIN:
+        return
+    if QUOTE in word:
+        yield word.replace(QUOTE, "")
+    elif ord(word[0]) in HEBREW:
+        yield word[:-1] + QUOTE + word[-1]
+    for each in particles:
+        yield each + word
+        if word.startswith(each) and len(word) - len(each) >= BEHIND_MIN:
+            yield word[len(each) :]
+
+
+def _elided(text: str) -> Iterator[str]:
+    """Yield a Latin word without an elided one before it, whatever the language, or a short word behind elided ones."""
+    if "'" in text or not text.isascii():
+        behind = _core(text, ELIDED_ANYWHERE)
+        if behind != unmarked(text):
+            yield behind
+    if len(text) < BEHIND_MIN and fold(text[0], "") in ELIDES:
+        yield from (each + text for each in ELIDED_ANYWHERE)
 
 
 def joined_with(
     sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Matching | None
 ) -> set[bytes]:
-    """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
+    """Return the joined words of which a part is `word` or one of its family; some may be in no object.
 
     Args:
         sources: of aliases: see _native/parts.pyx.

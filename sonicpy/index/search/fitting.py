@@ -5,7 +5,8 @@ too. If no object holds a completion together with all of these, the first of th
 object holds are left out at once.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from sonicpy._native.together import count_together
@@ -41,11 +42,17 @@ Fitting = Generator[tuple[list[list[bytes]], list[bytes]], list[int], list[bytes
 """Yields groups of words, and words; is sent how many objects hold each of these words together with one word of each
 group; returns suggestions."""
 
+CountTogether = Callable[[list[list[bytes]], list[bytes]], list[int]]
+"""Returns how many objects of a bucket hold each of some words together with one word of each group."""
 
-def suggest_fitting(statistics: Statistics, typed: Typed, limit: int) -> Fitting:
+
+def suggest_fitting(statistics: Statistics, typed: Typed, limit: int, *, filtered: bool = False) -> Fitting:
     """Find at most `limit` words that complete or correct the last word, those first that most objects hold together
     with the words before, then the most frequent ones. A word that no object holds together with these is not among
     them, unless all words are such.
+
+    Args:
+        filtered: only objects that pass a filter are counted; then no word is found rather than such ones.
     """
     groups, word = _groups(statistics, typed), typed.word
     found = completed(statistics, word, max(COMPLETIONS_COUNTED, limit))
@@ -60,7 +67,7 @@ def suggest_fitting(statistics: Statistics, typed: Typed, limit: int) -> Fitting
         fitting += yield from _fitting(others, groups[first:])
         if fitting:
             return fitting[:limit]
-    return suggest_likely(statistics, word, limit)
+    return [] if filtered else suggest_likely(statistics, word, limit)
 
 
 def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list[bytes]:
@@ -69,6 +76,15 @@ def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list
     Args:
         window: number of newest objects that each word finds; 0: all.
     """
+    return counted_by(steps, [partial(count_in, each, window=window) for each in lexicons])
+
+
+def counted_by(steps: Fitting, counters: Sequence[CountTogether]) -> list[bytes]:
+    """Return the suggestions of `suggest_fitting`.
+
+    Args:
+        counters: of each bucket.
+    """
     counts: list[int] | None = None
     while True:
         try:
@@ -76,7 +92,7 @@ def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list
         except StopIteration as end:
             found: list[bytes] = end.value
             return found
-        counts = [sum(each) for each in zip(*(count_in(one, groups, words, window) for one in lexicons), strict=True)]
+        counts = [sum(each) for each in zip(*(count(groups, words) for count in counters), strict=True)]
 
 
 def count_in(lexicon: Lexicon, groups: list[list[bytes]], words: list[bytes], window: int) -> list[int]:

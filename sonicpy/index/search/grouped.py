@@ -13,8 +13,7 @@ from sonicpy._native.mask import AllOf, Bits, Mask, NotIn, settled
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits, with_groups
-from sonicpy.errors import InvalidArgument
-from sonicpy.filters.grouping import GroupKey, parse_group
+from sonicpy.filters.grouping import GroupKey, parse_group, split_group
 from sonicpy.filters.sorting import NEWEST, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.demands import asks_nothing
@@ -24,6 +23,7 @@ from sonicpy.index.search.parts import Part
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.ranking import AnyLexicon, check_together, find_by, plan_of
 from sonicpy.index.search.refine import (
+    Best,
     Place,
     Wanted,
     check_boost,
@@ -41,6 +41,7 @@ from sonicpy.store.views.bucket_reader import window_count
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.index.search.likeness import Meant
 
 FEWEST = 16
 """Objects that are asked for at first, at least."""
@@ -69,23 +70,37 @@ class Finder(NamedTuple):
     windows: Sequence[int]
 
 
-def best_of_groups(finder: Finder, wanted: int, counts: Callable[[Any], bool] = lambda row: True) -> list[KeptObject]:
+def best_of_groups(
+    finder: Finder,
+    wanted: int,
+    counts: Callable[[Any, GroupKey | None], bool] = lambda row, key: True,
+    first: Sequence[tuple[Any, At]] = (),
+) -> list[KeptObject]:
     """Return the best object of each group, until `wanted` of them count, or all.
 
     Args:
-        counts: whether a row is one of those that are wanted.
+        counts: whether a row and its group are among those that are wanted.
+        first: rows that come before those of `finder`, which finds them, too.
     """
     kept: list[KeptObject] = []
     seen: set[GroupKey] = set()
-    passing, count, missing = finder.passing, max(2 * wanted, FEWEST), wanted
-    while missing > 0:
-        found = finder.find(count, passing)
+
+    def keep(found: Sequence[tuple[Any, At]]) -> int:
         keys = in_buckets([at for _, at in found], lambda number, iids: finder.groups[number].of(iids))
+        wanted = 0
         for (row, at), held in zip(found, keys, strict=True):
             new: list[GroupKey | None] = [key for key in held if key not in seen] if held else [None]
             seen.update(held)
-            kept += [(row, at, key) for key in new]
-            missing -= len(new) if counts(row) else 0
+            kept.extend((row, at, key) for key in new)
+            wanted += sum(counts(row, key) for key in new)
+        return wanted
+
+    missing = wanted - keep(first)
+    passing = _others(finder, kept, seen) if first else finder.passing
+    count = max(2 * wanted, FEWEST)
+    while missing > 0:
+        found = finder.find(count, passing)
+        missing -= keep(found)
         if len(found) < count:
             break
         count *= 2
@@ -115,7 +130,7 @@ def grouped_hits(
     """Return the page of a search with groups.
 
     Raises:
-        InvalidArgument: it has a vector, too; or the ranking has no groups.
+        InvalidArgument: the ranking has no groups; or like `find_meant`.
     """
     if not search.is_by_score:
         return _hits_in_order(lexicon, wanted_of(lexicon, search, terms, config, matching), search)
@@ -123,7 +138,10 @@ def grouped_hits(
     if not len(terms) and asks_nothing(terms):
         return with_groups(Hits(total=0, whole=0) if search.total else Hits(), [])
     best = best_by_score(lexicon, terms, config, search, matching, search.offset + search.limit)
-    hits = hits_of(lexicon, best.plan, best.part, terms, config, search, best.whole, best.most)
+    if best.meant is None:
+        hits = hits_of(lexicon, best.plan, best.part, terms, config, search, best.whole, best.most)
+    else:
+        hits = best.meant.hits(lexicon, terms, search, best.whole)
     return with_groups(hits, best.keys[search.offset : search.offset + search.limit])
 
 
@@ -136,6 +154,7 @@ class BestOfGroups(NamedTuple):
         counted: all groups; None: they were not asked for.
         of_whole: those that answer by whole words, likewise.
         most: no factor of a score is larger.
+        meant: these objects by words and meaning; None: the search has no vector.
     """
 
     plan: Plan
@@ -144,6 +163,7 @@ class BestOfGroups(NamedTuple):
     counted: CountedGroups | None
     of_whole: CountedGroups | None
     most: float
+    meant: "Meant | None" = None
 
     @property
     def whole(self) -> int | None:
@@ -153,8 +173,6 @@ class BestOfGroups(NamedTuple):
 
 def check_grouped(search: Search, config: "Config") -> None:
     """Raise InvalidArgument if a search by score has no groups."""
-    if search.vector is not None:
-        raise InvalidArgument("group and vector are both given; allowed is one of them")
     check_by_score(search, config)
 
 
@@ -180,16 +198,23 @@ def best_by_plan(
         check_boost(config)
         find_part = partial(_by_boost, lexicon, plan, config, search.boost, highest)
     parts: list[Part | SeveralParts] = []
+    masks, most = masks_of(lexicon, condition), 1.0 if search.boost is None else parse_boost(search.boost).most
 
     def find(wanted: int, passing: PassingMasks) -> list[tuple[Any, At]]:
         part = find_part(wanted, passing)
         parts.append(part)
-        if isinstance(part, SeveralParts):
-            return [(row, row[0]) for row in part.found]
-        return [(row, (0, row[0])) for row in part.found]
+        return _placed(lexicon, part.found)
 
-    finder = _finder(lexicon, search, masks_of(lexicon, condition) or [None] * len(parts_of(lexicon)), find)
-    kept = best_of_groups(finder, max(count, 1))
+    finder = _finder(lexicon, search, masks or [None] * len(parts_of(lexicon)), find)
+    first, meant = list[tuple[Any, At]](), None
+    if search.vector is not None:
+        from sonicpy.index.search.likeness import check_ranking, in_new_order  # noqa: PLC0415  loaded when it is needed
+
+        check_ranking(config)
+        parts.append(find_part(search.depth, finder.passing))
+        meant = in_new_order(lexicon, Best(plan, parts[0], masks, most), search)
+        first = _placed(lexicon, meant.found)
+    kept = best_of_groups(finder, max(count, 1), first=first)
     counted, of_whole = None, None
     if search.total:
         window, whole = config.store.kv.retain_word_objects, only_whole(plan)
@@ -203,8 +228,15 @@ def best_by_plan(
         of_whole = counted if whole is None else of_whole
     part = parts[0]
     part.found, part.total = [row for row, _, _ in kept[:count]], None if counted is None else counted.total
-    most = 1.0 if search.boost is None else parse_boost(search.boost).most
-    return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most)
+    meant = None if meant is None else meant.of_groups(part, most)
+    return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most, meant)
+
+
+def _placed(lexicon: AnyLexicon, found: Sequence[Any]) -> list[tuple[Any, At]]:
+    """Return objects that were found, each with its place."""
+    if isinstance(lexicon, UnitedLexicon):
+        return [(row, row[0]) for row in found]
+    return [(row, (0, row[0])) for row in found]
 
 
 def _by_score(
@@ -252,10 +284,11 @@ def count_groups(finder: Finder, answers: PassingMasks) -> CountedGroups:
 def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search) -> Hits:
     if not wanted:
         return with_groups(Hits(total=0 if search.total else None), [])
-    behind = places_behind(lexicon, search, parse_sort(search.sort or NEWEST))
+    last, after = after_of(search)
+    behind = places_behind(lexicon, search._replace(after=after), parse_sort(search.sort or NEWEST))
     end = search.offset + search.limit
-    finder, kept = best_in_order(lexicon, wanted, search, behind, end)
-    page = [each for each in kept if is_behind(each[0], behind)][search.offset : end]
+    finder, kept = best_in_order(lexicon, wanted, search, behind, last, end)
+    page = [each for each in kept if is_behind(each[0], behind, each[2], last)][search.offset : end]
     names = in_buckets([at for _, at, _ in page], lambda number, iids: wanted[number].reader.oids(iids))
     total = count_groups(finder, finder.passing).total if search.total else None
     buckets = [lexicon.names[number] for _, (number, _), _ in page] if isinstance(lexicon, UnitedLexicon) else None
@@ -270,14 +303,18 @@ def grouped_by_filter(lexicon: AnyLexicon, search: Search) -> Hits:
 
 
 def best_in_order(
-    lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search, behind: Sequence[Place | None], count: int
+    lexicon: AnyLexicon,
+    wanted: Sequence[Wanted],
+    search: Search,
+    behind: Sequence[Place | None],
+    last: GroupKey | None,
+    count: int,
 ) -> tuple[Finder, list[KeptObject]]:
     """Return the best object of each group in the order of a search, until `count` of them are behind a place.
 
     Args:
-        behind: the place in each bucket; None: all are.
+        behind, last: as of `is_behind`.
     """
-    check_after(search)
     sort, condition = parse_sort(search.sort or NEWEST), condition_of(search.filter)
     answers = [one.under(condition) for one in wanted]
 
@@ -292,24 +329,38 @@ def best_in_order(
         return [(row, row[1:]) for row in rows[:most]]
 
     finder = _finder(lexicon, search, list(map(settled, answers)) if search.total else answers, find)
-    return finder, best_of_groups(finder, max(count, 1), lambda row: is_behind(row, behind))
+    return finder, best_of_groups(finder, max(count, 1), lambda row, key: is_behind(row, behind, key, last))
 
 
-def is_behind(row: tuple[int | None, int, int], behind: Sequence[Place | None]) -> bool:
+def is_behind(
+    row: tuple[int | None, int, int], behind: Sequence[Place | None], key: Any, last: GroupKey | None
+) -> bool:
     """Return whether an object of an order - its key, its bucket, its IID - is behind a place.
 
     Args:
         behind: the place in each bucket; None: all are.
+        key: its group.
+        last: at the place itself, groups behind this one are; None: none.
     """
-    key, number, iid = row
+    value, number, iid = row
     place = behind[number]
-    return place is None or (key is None, -(key or 0), -iid) > (place[0] is None, -(place[0] or 0), -place[1])
+    if place is None:
+        return True
+    mine, its = ((each is None, -(each or 0), -at) for each, at in ((value, iid), place))
+    return mine > its or (mine == its and is_later(key, last))
 
 
-def check_after(search: Search) -> None:
-    """Raise InvalidArgument if a page of groups cannot begin behind an object."""
-    if search.after is not None and parse_group(search.group or "").is_tags:
-        raise InvalidArgument(
-            "after is given with groups of tags, of which an object may be in several; allowed are offset, and groups "
-            "of values"
-        )
+def is_later(key: GroupKey | None, last: GroupKey | None) -> bool:
+    """Return whether a group of an object comes behind another one of it; no group comes behind None."""
+    return last is not None and key is not None and str(key) > str(last)
+
+
+def after_of(search: Search) -> tuple[str | None, str | None]:
+    """Return the tag and the object behind which a page begins; None: groups are not of tags, it begins nowhere.
+
+    Raises:
+        InvalidArgument: the object has no tag beside it.
+    """
+    if search.after is None or not parse_group(search.group or "").is_tags:
+        return None, search.after
+    return split_group(search.after)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from sonicpy._native.leading_words import leading_words
 from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
@@ -127,7 +128,7 @@ class Lexicons:
         return words
 
     def stand_in(self, reader: CachedReader) -> SortedWords:
-        """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
+        """Return the words of a bucket from the store, perhaps with some that are gone: the graph cannot be read."""
         state = reader.state
         moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
@@ -142,11 +143,6 @@ def is_too_long(reader: CachedReader, word: bytes) -> bool:
     if len(word) <= SONIC_BYTES_MAX:
         return False
     return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
-
-
-def only_grew(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-    """Return whether nothing happened between two moments of a bucket but that words became pending."""
-    return before[0] == now[0] and before[3] == now[3]
 
 
 class Lexicon(Statistics):
@@ -220,7 +216,7 @@ class Lexicon(Statistics):
         return self.reader.words(words)
 
     def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
-        """Return those of some words that objects may hold: a word is in the graph, or pending."""
+        """Return the words that objects may hold, because they are in the graph or pending."""
         graph = self._graph
         if not words or not self.live or (graph is None and self.reader.state.lexicon_version):
             return list(words)
@@ -289,7 +285,7 @@ class Lexicon(Statistics):
         return found
 
     def family(self, word: bytes, matching: Matching) -> Family:
-        """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
+        """Return the other words that a word finds, at most FAMILY_MAX of either kind; some may be in no object."""
         if not matching.languages:
             matching = self.resolved(matching)
         families, moment = self._lexicons.families, self._known_moment or self._moment
@@ -326,10 +322,10 @@ class Lexicon(Statistics):
         return self._pending, self._pending.taken
 
     def _only_grew(self, graph: WordGraph | None, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-        """Return whether all that was known at a moment is still right, and pending words alone may add to it."""
+        """Return whether all that was known at a moment is still right: nothing happened but that words became pending."""
         if graph is None and self.reader.state.lexicon_version:  # what stands in for it is made anew
             return False
-        return only_grew(before, now)
+        return before[0] == now[0] and before[3] == now[3]
 
     def _new_sources(self, before: Mark, now: Mark) -> list[WordSource] | None:
         """Return the words that became pending between two marks, and their aliases; []: none; None: look at all."""
@@ -369,7 +365,7 @@ class Lexicon(Statistics):
         return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
         if matching is not None and not matching.languages:
             matching = self.resolved(matching)
         known, moment = self._lexicons.joined, self._known_moment or self._moment
@@ -448,6 +444,11 @@ class Lexicon(Statistics):
         beginning = folded(word)
         found = find_words(sources, [beginning], folding(""), begins=True, most=BEGUN_MAX)
         return self.held([each for each in nearest_parts(found) if not folded(each).startswith(beginning)])
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that some letters begin with; see `Statistics`."""
+        found = leading_words(self._sources(self._graph, is_live=self.live), letters, folding(""))
+        return [(word, row, found[word]) for word, row in self.held(sorted(found))] if found else []
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that hold some letters; see `Statistics`."""

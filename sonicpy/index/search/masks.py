@@ -45,7 +45,7 @@ class Masks:
         self._lists = lists_of(tags, [tags.postings_of(some) for some in held], self._lengths)
 
     def _made(self, condition: Condition) -> tuple[int, Mask]:
-        """Return about how many objects meet a condition at most, and the mask of them."""
+        """Return the mask of a condition, behind an approximate maximum of the objects in it."""
         match condition:
             case HasTag():
                 return self._of_tags(condition)
@@ -90,7 +90,7 @@ def lazy_windows(columns: ColumnRows, column: int, count: int) -> LazyWindows:
 
 
 def one_range_each(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return conditions with one range of each name of values: an object has one value of a name, in all of them."""
+    """Return conditions in which the ranges of each name of values are one: the part that all of them share."""
     ranges: dict[str, Range] = {}
     for each in conditions:
         if isinstance(each, Range):

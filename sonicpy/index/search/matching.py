@@ -20,6 +20,8 @@ COMMON = {
     "ARMENIAN": ("armenian",),
     "TAMIL": ("tamil",),
     "DEVANAGARI": ("hindi", "nepali"),
+    "ARABIC": ("arabic", "persian", "urdu"),
+    "HEBREW": ("hebrew",),
 }
 """By script, the stemmers of a word where neither the language of the query nor that of the bucket is known. The first
 is that of the language that most texts in the script are in."""
@@ -47,13 +49,38 @@ ELIDED = {
 }
 """By algorithm, words that lose their vowel before another one and are written with it."""
 ELIDED_ANYWHERE = ("all'", "d'", "dell'", "l'", "qu'")
-"""The same where several algorithms stem a word: those of names and titles, because each takes a look-up."""
+"""Elided words where several algorithms stem a word: those of names and titles, because each takes a look-up."""
 ELIDES = frozenset("aehiouy")
 """Letters with which a word begins that another one is elided before."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
 """Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
 """The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
+JOINED_BEFORE = {
+    "ARABIC": ("ب", "ف", "ك", "ل", "و", "وب", "ول"),
+    "HEBREW": (
+        "ב",
+        "ה",
+        "ו",
+        "כ",
+        "ל",
+        "מ",
+        "ש",
+        "בה",
+        "וב",
+        "וה",
+        "וכ",
+        "ול",
+        "ומ",
+        "וש",
+        "כש",
+        "מה",
+        "שב",
+        "שה",
+        "של",
+    ),
+}
+"""By script, the particles that are joined to the word behind them, but are also the first letters of other words."""
 PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
     "dutch": (("ge", ""),),
     "indonesian": (

@@ -1,134 +1,20 @@
-"""Meaning: the vector of a query orders the first objects that words found; it finds none itself.
-
-The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
-the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
-the others, so it moves them neither up nor down. Objects behind the first `depth` keep their places.
-"""
+"""Meaning: the vector of a query orders the first objects that words found; it finds none itself."""
 
 from collections.abc import Sequence
-from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
-from sonicpy._native.vectors import likenesses, square_sum
 from sonicpy.api.hits import Hits
-from sonicpy.errors import InvalidArgument
-from sonicpy.index.search.found_hits import hows_of
-from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.likeness import Meant, Sums, check_ranking, in_new_order, reordered
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
+from sonicpy.index.search.parts import NamedObject, RemotePart, merge
 from sonicpy.index.search.ranking import AnyLexicon, count_whole
 from sonicpy.index.search.refine import best_by_score
 from sonicpy.search import Search
-from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
-from sonicpy.store.views.bucket_reader import BucketReader
-from sonicpy.vectors import read_numbers
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
-
-Sums = Sequence[int | None]
-"""The likeness of each of some objects to a query, as `likenesses` returns them."""
-
-
-class Likeness(NamedTuple):
-    """The likeness of an object to the vector of a query.
-
-    Attributes:
-        cosine: from -1 to 1; None: the object has no vector.
-        added: to its score.
-    """
-
-    cosine: float | None
-    added: float
-
-
-class Reordered(NamedTuple):
-    """The objects of words in the order of words and meaning.
-
-    Attributes:
-        places: the place of each of them by words.
-        scores: of each, in the new order; None: the ranking has no scores.
-        likeness: of the first ones, in the new order.
-    """
-
-    places: list[int]
-    scores: list[float]
-    likeness: list[Likeness]
-
-
-def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
-    """Return the likeness of objects of a bucket to the vector of a query; or the reason why it is refused, because the
-    bucket has vectors of another length, or not in this column.
-    """
-    name, query = read_numbers(vector)
-    column = column_named(live_columns(reader.fact(VECTOR_COLUMNS)), name)
-    if column is None:
-        return [None] * len(iids)
-    if isinstance(column, str):
-        return column
-    if column.bits != len(query):
-        return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
-    places = [column.place(reader.state.bucket, iid) for iid in iids]
-    rows = reader.vector_rows(list(dict.fromkeys(key for key, _ in places)))
-    return likenesses(query, [(rows.get(key), place) for key, place in places])
-
-
-def refused_vector(why: str) -> InvalidArgument:
-    """Return the error for a vector that the bucket does not take."""
-    reason = f"the vector is refused: {why}"
-    return InvalidArgument(reason, "invalid_meta_value", reason)
-
-
-def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
-    """Return objects in the order of words and meaning.
-
-    Args:
-        scores: of all objects, best first, by words.
-        sums: of the first ones.
-    """
-    assert search.vector is not None
-    _, query = read_numbers(search.vector)
-    norm = sqrt(square_sum(query) * len(query))
-    known = [total for total in sums if total is not None]
-    mean = sum(known) / len(known) / norm if known and norm else 0.0
-    likeness = [_likeness(total, norm, mean, search.meaning) for total in sums]
-    finals = [score + each.added for score, each in zip(scores, likeness, strict=False)]
-    order = sorted(range(len(finals)), key=lambda place: (-finals[place], place))
-    return Reordered(
-        [*order, *range(len(finals), len(scores))],
-        [*(finals[place] for place in order), *scores[len(finals) :]],
-        [likeness[place] for place in order],
-    )
-
-
-def _likeness(total: int | None, norm: float, mean: float, weight: float) -> Likeness:
-    cosine = None if total is None else total / norm if norm else 0.0
-    return Likeness(cosine, weight * (mean if cosine is None else cosine))
-
-
-class Meant(NamedTuple):
-    """The answer of a bucket by words and meaning.
-
-    Attributes:
-        part: by words.
-        masks: the objects that pass the filter; None: there is none.
-        found: its objects in the new order.
-        order: how they came there.
-    """
-
-    plan: Plan
-    part: Part
-    masks: Sequence[Mask] | None
-    found: list[Found]
-    order: Reordered
-
-    def page(self, offset: int, limit: int) -> tuple[list[str], list[float]]:
-        """Return the names of the objects from place `offset` on, at most `limit`, and their scores."""
-        names = self.part.names(self.found[offset : offset + limit])
-        return names, self.order.scores[offset : offset + limit]
 
 
 def find_meant(
@@ -141,40 +27,17 @@ def find_meant(
     """Return the objects that answer a search with a vector, in the order of words and meaning.
 
     Raises:
-        InvalidArgument: the bucket has other vectors, see `sums_of`; several are searched; or the ranking has no scores
-            to add to.
+        InvalidArgument: a bucket has other vectors, see `sums_of`; or the ranking has no scores to add to.
     """
     check_ranking(config)
-    if not isinstance(lexicon, Lexicon):
-        raise refused_vector("several buckets are named; allowed is one bucket, or a search without a vector")
     wanted = max(search.depth, search.offset + search.limit)
-    best = best_by_score(lexicon, terms, config, search, matching, wanted)
-    plan, part = best.plan, best.part
-    assert isinstance(part, Part)
-    scores = merge([part], plan, len(part.found), 0, best.most).scores
-    sums = sums_of(lexicon.reader, str(search.vector), [iid for iid, _, _ in part.found[: search.depth]])
-    if isinstance(sums, str):
-        raise refused_vector(sums)
-    order = reordered(scores, sums, search)
-    return Meant(plan, part, best.masks, [part.found[place] for place in order.places], order)
+    return in_new_order(lexicon, best_by_score(lexicon, terms, config, search, matching, wanted), search)
 
 
 def meant_hits(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return a page of `find_meant` as hits. Raises like it."""
     meant = find_meant(lexicon, terms, config, search, matching)
-    names, scores = meant.page(search.offset, search.limit)
-    whole = count_whole(lexicon, meant.plan, meant.part, config, meant.masks)
-    if not search.how:
-        return Hits(names, scores, meant.part.total, whole)
-    iids = [iid for iid, _, _ in meant.found[search.offset : search.offset + search.limit]]
-    hows, corrected = hows_of(lexicon, meant.plan, meant.part, terms, search, iids)
-    return Hits(names, scores, meant.part.total, whole, hows, corrected)
-
-
-def check_ranking(config: "Config") -> None:
-    """Raise InvalidArgument if the ranking has no scores that a vector can add to."""
-    if config.search.ranking != "bm25":
-        raise refused_vector(f"search.ranking is {config.search.ranking}, allowed is bm25")
+    return meant.hits(lexicon, terms, search, count_whole(lexicon, meant.plan, meant.part, config, meant.masks))
 
 
 class MeantRows(NamedTuple):

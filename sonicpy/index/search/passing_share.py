@@ -13,8 +13,8 @@ LOOKED_AT = 4
 
 
 def share_meeting(reader: BucketReader, condition: Condition) -> float:
-    """Return about the share of the objects that meet a condition, from 0 to 1: conditions count as independent, and
-    the values of a window as spread evenly from the lowest to the highest one."""
+    """Return the approximate share of the objects that meet a condition, from 0 to 1. Conditions count as independent,
+    and the values of a window as spread evenly from the lowest to the highest one."""
     match condition:
         case HasTag():
             rows = [] if reader.tags is None else reader.tags.words([tag.encode() for tag in condition.tags])
@@ -48,6 +48,6 @@ def _share_of_values(reader: BucketReader, condition: Range | Among | Within) ->
 
 
 def _part_within(window: ColumnWindow, condition: Range) -> float:
-    """Return about the part of the values of a window that are in a range."""
+    """Return the approximate share of the values of a window that are in a range."""
     low, high = max(window.lowest, condition.low), min(window.highest, condition.high)
     return max(0, high - low + 1) / (window.highest - window.lowest + 1)

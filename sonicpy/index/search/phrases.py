@@ -4,11 +4,13 @@ A plan names the words of its phrases; a bucket makes masks of them: the objects
 those are looked at one by one to which the walk comes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from sonicpy._native.find import find_top
 from sonicpy._native.mask import AllOf, Bits, Mask
-from sonicpy._native.phrase import PHRASE_WORDS_MAX, Phrase
+from sonicpy._native.phrase import PHRASE_WORDS_MAX, Allowance, CheckedTooMany, Phrase
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
@@ -30,7 +32,56 @@ FoundObject = tuple[int, int, float]
 LOOKED_AT_FIRST = (100, 2_000)
 """How many of the best objects are looked at, before all that hold the words are; at least twice the page."""
 
+__all__ = ["CheckedTooMany"]
+
 NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
+
+
+class PhraseChecks:
+    """The objects that phrases look at for one question, whose answer may take several tries.
+
+    Args:
+        at_once: so many objects may be looked at in one try; None: all, in one.
+    """
+
+    def __init__(self, at_once: int | None = None) -> None:
+        self._at_once = at_once
+        self._allowance = None if at_once is None else Allowance(at_once)
+        self._known: dict[tuple[int, WordsInPlace], Mask] = {}
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be looked at."""
+        if self._allowance is not None and self._at_once is not None:
+            self._allowance.left = self._at_once
+        token = _CHECKS.set(self)
+        try:
+            yield
+        finally:
+            _CHECKS.reset(token)
+
+    def steps(self) -> Iterator[None]:
+        """Look at all objects of the phrases that tries have come to, 4,096 in a step at most; each try has the same
+        state of the index."""
+        for mask in list(self._known.values()):
+            if isinstance(mask, Phrase):
+                yield from mask.made_in_steps()
+
+    def mask(self, reader: BucketReader, places: WordsInPlace) -> Mask:
+        """Return the objects of a bucket that hold a phrase."""
+        key = (reader.state.bucket, places)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _mask(reader, places, self._allowance)
+        return found
+
+
+_CHECKS: ContextVar[PhraseChecks | None] = ContextVar("_CHECKS", default=None)
+
+
+def has_checks() -> bool:
+    """Return whether the question that is answered has a PhraseChecks."""
+    return _CHECKS.get() is not None
 
 
 def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Matching | None) -> Plan:
@@ -77,7 +128,8 @@ def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
     is_kept = keeps_order(reader)
     for is_needed, places in plan.phrases:
         if is_kept and len(places) > 1:
-            yield _mask(reader, places)
+            checks = _CHECKS.get()
+            yield _mask(reader, places) if checks is None else checks.mask(reader, places)
         elif is_needed and not is_kept and reader.state.objects:
             raise InvalidArgument(NOT_KEPT, "invalid_meta_value", NOT_KEPT)
 
@@ -128,7 +180,7 @@ def best_with_phrases(
     return None
 
 
-def _mask(reader: BucketReader, places: WordsInPlace) -> Mask:
+def _mask(reader: BucketReader, places: WordsInPlace, allowance: Allowance | None = None) -> Mask:
     windows = window_count(reader)
     distinct = list(dict.fromkeys(places))
     rows = {words: [row for row in reader.words([*words]) if row is not None] for words in distinct}
@@ -138,4 +190,4 @@ def _mask(reader: BucketReader, places: WordsInPlace) -> Mask:
     lists = lists_of(reader, [reader.postings_of(rows[words]) for words in distinct], reader.length_masks())
     among = AllOf(windows, [Holders(windows, lists, number) for number in range(len(distinct))])
     ids = [[row.term_id for row in rows[words]] for words in places[:PHRASE_WORDS_MAX]]
-    return Phrase(windows, among, reader, reader.state.bucket, ids)
+    return Phrase(windows, among, reader, reader.state.bucket, ids, allowance)

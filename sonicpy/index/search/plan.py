@@ -61,7 +61,7 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
 
 
 def without_last(terms: Terms) -> Terms:
-    """Return the same terms, but the text does not end in one of them."""
+    """Return terms as of a text that does not end in one of them."""
     return Terms(terms.words, terms.counts, terms.flags, terms.typed)
 
 

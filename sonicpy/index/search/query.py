@@ -42,6 +42,12 @@ def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
+    if search.total and (search.phrase is not None or search.syntax == "web"):
+        from sonicpy.index.search.phrases import PhraseChecks, has_checks  # noqa: PLC0415  loaded when it is needed
+
+        if not has_checks():  # the page and the counts look at the same objects
+            with PhraseChecks().trying():
+                return query_hits(lexicon, terms, config, search, matching)
     if search.group is not None:
         from sonicpy.index.search.grouped import grouped_hits  # noqa: PLC0415  loaded when it is needed
 

@@ -101,7 +101,7 @@ def masks_of(lexicon: AnyLexicon, condition: Condition | None) -> list[Mask] | N
 
 
 def share_passing(lexicon: AnyLexicon, condition: Condition) -> float:
-    """Return about the share of the objects that meet a condition."""
+    """Return the approximate share of the objects that meet a condition."""
     return max(share_meeting(part.reader, condition) for part in parts_of(lexicon))
 
 

@@ -10,6 +10,7 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
+from sonicpy._native.bucket_cache import words_of_all
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.mask import Mask
 from sonicpy._native.nearest import most_frequent
@@ -32,7 +33,6 @@ from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages
 from sonicpy.store.rows.named_words import is_named
 
 if TYPE_CHECKING:
-    from sonicpy.store.rows.named_words import is_named
     from sonicpy.store.views.open_cache import ReadableView
 
 Value = TypeVar("Value")
@@ -117,6 +117,8 @@ class UnitedLexicon(Statistics):
         self.live = parts[0].live
         self._lexicons = lexicons
         self._rows: dict[bytes, TermInfo | None] = {}
+        self._holders: dict[bytes, list[int]] = {}  # by the same words, the places of the buckets
+        self._readers = [part.reader for part in parts]
         self._families: dict[tuple[bytes, Matching], Family] = {}
 
     @cached_property
@@ -141,12 +143,19 @@ class UnitedLexicon(Statistics):
         missing = [word for word in words if word not in known]
         if len(known) + len(missing) > CACHED_MAX:
             known.clear()
+            self._holders.clear()
             missing = words
         if missing:
-            columns = [part.reader.words(missing) for part in self.parts]
+            columns = words_of_all(self._readers, missing, letters=counts_letters(self.reader.rules))
             for word, rows in zip(missing, zip(*columns, strict=True), strict=True):
                 known[word] = self._summed(word, rows)
+                self._holders[word] = [place for place, row in enumerate(rows) if row is not None]
         return [known[word] for word in words]
+
+    def holders(self, words: list[bytes]) -> list[int]:
+        """Return the places of the buckets that hold one of some words."""
+        self.rows(words)
+        return sorted(set().union(*(self._holders[word] for word in words)))
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family, at most FAMILY_MAX of either kind."""
@@ -165,7 +174,7 @@ class UnitedLexicon(Statistics):
         return Family(nearest_words(word, sorted(words)), nearest_words(word, sorted(doubtful)))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
         return sorted(set().union(*(part.joined(word, matching) for part in self.parts)))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
@@ -211,6 +220,11 @@ class UnitedLexicon(Statistics):
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words with a part that begins as a word does; see `Statistics`."""
         return self._of_all(part.inner(word) for part in self.parts)
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that some letters begin with; see `Statistics`."""
+        sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
+        return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of a query, by the synonyms of the collection."""
@@ -280,8 +294,12 @@ class SeveralParts:
     def page(self, offset: int, limit: int) -> tuple[list[str], list[PlacedObject]]:
         """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
         found = self.found[offset : offset + limit]
+        return self.names(found), found
+
+    def names(self, found: Sequence[PlacedObject]) -> list[str]:
+        """Return the names of some objects."""
         places = [place for place, _, _ in found]
-        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids)), found
+        return in_buckets(places, lambda number, iids: self._parts[number].names_of(iids))
 
     def buckets(self, found: Sequence[PlacedObject]) -> list[str]:
         """Return the bucket of each of some objects."""
@@ -344,9 +362,12 @@ def find_in_several(
     words = plan.words()
     has_named = any(map(is_named, words))
     finds_strangers = any(clause.role & FORBIDDEN and clause.role & BRINGS for clause in plan.clauses)
-    for place, lexicon in enumerate(united.parts):
-        reader = lexicon.reader.with_texts if has_named else lexicon.reader
-        if not finds_strangers and not any(reader.words(words)):
+    holders: Iterable[int] = range(len(united.parts))
+    if not (has_named or finds_strangers):
+        holders = united.holders(words)
+    for place in holders:
+        lexicon = united.parts[place]
+        if has_named and not finds_strangers and not any(lexicon.reader.with_texts.words(words)):
             continue
         floor = (best[wanted - 1][1], best[wanted - 1][2]) if 0 < wanted <= len(best) else None
         mask = None if masks is None else masks[place]

@@ -6,7 +6,6 @@ the square root of how often the object holds them. None has a family.
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import Plan, content_size, plan_terms
-from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.index.search.lexicon import Lexicon
@@ -34,9 +33,11 @@ def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) ->
     if found is None:
         return Hits()
     iid, record = found
-    held = sorted(((-tf, term_id) for term_id, tf, is_hidden, _ in record.terms() if not is_hidden))[:READ_MAX]
-    words = [word.encode() for word in reader.terms([term_id for _, term_id in held])]
-    plan = _plan(lexicon, words, [-tf for tf, _ in held])
+    held = [(term_id, tf) for term_id, tf, is_hidden, _ in record.terms() if not is_hidden]
+    if len(held) > READ_MAX:
+        held = sorted(held, key=lambda one: (-one[1], one[0]))[:READ_MAX]
+    words = [word.encode() for word in reader.terms([term_id for term_id, _ in held])]
+    plan = _plan(lexicon, words, [tf for _, tf in held])
     if plan is None:
         return Hits()
     part = find(bind(plan, reader, window), offset + limit + 1)
@@ -52,18 +53,16 @@ def _plan(lexicon: Lexicon, words: list[bytes], counts: list[int]) -> Plan | Non
         counts: how often the object holds each word.
     """
     objects = lexicon.objects
-    rows = zip(words, counts, lexicon.rows(words), strict=True)
-    shared = [(word, count, row) for word, count, row in rows if row is not None and row.df >= SHARED_MIN]
-    shared.sort(key=lambda one: (-_weight(objects, one[2], one[1]), one[0]))
-    rarest = shared[:TERMS_MAX]
-    if not rarest:
+    shared = [
+        (-idf(objects, row.df) * count**0.5, word, count, row)
+        for word, count, row in zip(words, counts, lexicon.rows(words), strict=True)
+        if row is not None and row.df >= SHARED_MIN
+    ]
+    if not shared:
         return None
-    names, times, infos = map(list, zip(*rarest, strict=True))
+    shared.sort()
+    _, names, times, infos = map(list, zip(*shared[:TERMS_MAX], strict=True))
     terms = Terms(names, bytes(times), bytes(len(names)))
     clauses = plan_terms(terms, infos, objects, 0, 0)
     exponent = min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / content_size(clauses, terms.flags))
     return Plan(clauses, lexicon.average_length, exponent, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
-
-
-def _weight(objects: int, row: TermInfo, count: int) -> float:
-    return float(idf(objects, row.df) * count**0.5)

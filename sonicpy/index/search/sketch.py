@@ -19,7 +19,7 @@ from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled
-from sonicpy.index.search.planners.spacing import other_spellings
+from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 from sonicpy.index.search.synonym_matches import Matches, has_family
@@ -56,6 +56,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     for word in other_spellings(terms):
         sketch.add(word)
+    sketch.add_pieces(terms)
     if synonyms := lexicon.synonyms(terms):
         sketch.add_synonyms(synonyms, matching)
     if demands is not None:
@@ -126,6 +127,12 @@ class _Sketcher:
                 self._note(each, row)
         rows = zip(words, self._lexicon.rows(words), strict=True)
         return sum(self._note(each, row) for each, row in rows if row is not None)
+
+    def add_pieces(self, terms: Terms) -> None:
+        """Add the words that the words of a query may consist of."""
+        for rest in pieces_of(terms):
+            for word, row, _ in self._lexicon.leading(rest):
+                self._note(word, row)
 
     def add_joined(self, word: bytes, matching: Matching | None) -> None:
         """Add the words that have a word as a part."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.plan import Plan
 from sonicpy.filters.grouping import GroupKey
-from sonicpy.index.search.grouped import best_by_plan, best_in_order, check_grouped, count_groups, shown_keys
+from sonicpy.index.search.grouped import best_by_plan, best_in_order, check_grouped, count_groups, is_later, shown_keys
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.refine import Wanted, check_ranking, place_by_age
@@ -54,7 +54,8 @@ def group_rows(
 
     Args:
         plan: of the text; None: it is empty.
-        behind: (key, age, name) of the object behind which the page begins; None: its first one.
+        behind: (key, age, name, tag) of the object behind which the page begins, the tag for groups of tags; None: its
+            first one.
         highest: the highest value of all parts that raises scores; None: that of this part.
     """
     wanted = search.offset + search.limit
@@ -76,8 +77,11 @@ def _rows_in_order(
 ) -> GroupRows:
     reader, end = lexicon.reader, search.offset + search.limit
     wanted = Wanted(reader, plan, config.store.kv.retain_word_objects)
-    place = None if behind is None else place_by_age(reader, *behind)
-    finder, kept = best_in_order(lexicon, [wanted], search, [place], end)
+    place, last = None, None
+    if behind is not None:
+        place = place_by_age(reader, *behind[:3])
+        last = behind[3] if reader.number_of(behind[2]) is not None else None
+    finder, kept = best_in_order(lexicon, [wanted], search, [place], last, end)
     names, count = reader.oids([iid for _, (_, iid), _ in kept]), reader.state.next_iid
     rows = [(name, row[0], at[1] / count) for name, (row, at, _) in zip(names, kept, strict=True)]
     counted = _plain(count_groups(finder, finder.passing)) if search.total else None
@@ -118,12 +122,12 @@ def merge_groups(parts: Sequence[GroupRows], search: Search, behind: Sequence[An
         for place, (row, key) in enumerate(zip(part.rows, part.keys, strict=True))
     ]
     found.sort(key=lambda one: rank(one[0]))
-    first = None if behind is None else _by_order((behind[2], behind[0], behind[1]))
+    first, last = (None, None) if behind is None else (_by_order((behind[2], behind[0], behind[1])), behind[3])
     seen: set[GroupKey] = set()
     best = []
     for row, key, how in found:
         if key is None or key not in seen:
-            if first is None or rank(row) > first:
+            if first is None or rank(row) > first or (rank(row) == first and is_later(key, last)):
                 best.append((row, key, how))
             if key is not None:
                 seen.add(key)

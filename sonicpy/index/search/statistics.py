@@ -12,6 +12,7 @@ from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
+from sonicpy.index.search.begun_words import begins_so
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.synonym_matches import NO_MATCHES, Match, Matches
@@ -74,7 +75,7 @@ class Statistics(Described):
         ...
 
     def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
-        """Return those of some words that objects may hold; the rows of the others need not be read."""
+        """Return the words that objects may hold; the rows of the others need not be read."""
         return list(words)
 
     def family(self, word: bytes, matching: Matching) -> Family:
@@ -82,7 +83,7 @@ class Statistics(Described):
         ...
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that have a word, or one of its family, as a part; no object may hold some.
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object.
 
         Args:
             matching: how the word leads to its family; None: it has none.
@@ -126,11 +127,16 @@ class Statistics(Described):
         ...
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
+        """Return the words that begin as `word` does only if accents are taken away."""
         ...
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that do not begin as a word does, without accents, but have a part that does."""
+        """Return the words of which a later part begins as `word` does, accents aside, but not the whole word."""
+        ...
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that some letters without accents begin with, each with its row and how many of the letters
+        it is."""
         ...
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
@@ -187,6 +193,7 @@ class SummedStatistics(Statistics):
         self._begun = _distances(sketches, "begun")
         self._holding = _united(sketches, "holding")
         self._rows = _counted(sketches)
+        self._plain: list[tuple[bytes, bytes]] | None = None
         self._synonyms = _matched(sketches)
 
     @property
@@ -243,11 +250,18 @@ class SummedStatistics(Statistics):
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to begin so, but spelled otherwise."""
         begun = [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
-        return [(each, row) for each, row in begun if _is_begun(each, word)]
+        return [(each, row) for each, row in begun if begins_so(each, word)]
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to have a part that begins so."""
-        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not begins_so(each, word)]
+
+    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words of the sketches that some letters begin with."""
+        if self._plain is None:
+            self._plain = [(word, fold(word.decode(), "").encode()) for word in self._rows]
+        sizes = {word: len(plain.decode()) for word, plain in self._plain if plain and letters.startswith(plain)}
+        return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of the query that the sketches are of."""
@@ -256,11 +270,6 @@ class SummedStatistics(Statistics):
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to hold some letters."""
         return most_held(self.held(sorted(self._holding.get(letters, []))))
-
-
-def _is_begun(word: bytes, beginning: bytes) -> bool:
-    """Return whether a word begins so, without accents."""
-    return fold(word.decode(), "").startswith(fold(beginning.decode(), ""))
 
 
 def most_held(found: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:

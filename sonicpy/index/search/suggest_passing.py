@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from sonicpy._native.mask import settled
-from sonicpy._native.term_mask import count_each, lists_of
+from sonicpy._native.mask import AllOf, Mask, settled
+from sonicpy._native.term_mask import Holders, count_each, lists_of
 from sonicpy.filters.conditions import Condition
+from sonicpy.index.search.fitting import CountTogether, Typed, counted_by, suggest_fitting
 from sonicpy.index.search.masks import everybody
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.index.search.statistics import Statistics
+from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 SUGGESTIONS_EXAMINED = 256
 """Maximum of words that are compared with a filter."""
@@ -15,7 +17,7 @@ SUGGESTIONS_EXAMINED = 256
 def passing_words(
     readers: Iterable[BucketReader], typed: bytes, words: Sequence[bytes], condition: Condition
 ) -> list[bytes]:
-    """Return those of some words that objects hold which meet a condition: first those that begin as typed, those of
+    """Return the words that are held by objects which meet a condition: first those that begin as typed, then those of
     most such objects.
 
     Args:
@@ -25,12 +27,34 @@ def passing_words(
     return most_passing(typed, words, [count_passing(reader, words, condition) for reader in readers])
 
 
-def count_passing(reader: BucketReader, words: Sequence[bytes], condition: Condition) -> list[int]:
-    """Return how many of the objects that meet a condition hold each of some words."""
-    rows = reader.words(list(words))
+def passing_together(
+    statistics: Statistics, readers: Sequence[BucketReader], typed: Typed, limit: int, condition: Condition
+) -> list[bytes]:
+    """Return the suggestions for a text of several words, by the objects of some buckets that meet a condition: none if
+    no such object holds one of the words before together with a completion."""
+
+    def counter(reader: BucketReader) -> CountTogether:
+        return lambda groups, words: count_passing(reader, words, condition, groups)
+
+    return counted_by(suggest_fitting(statistics, typed, limit, filtered=True), list(map(counter, readers)))
+
+
+def count_passing(
+    reader: BucketReader, words: Sequence[bytes], condition: Condition, groups: Sequence[Sequence[bytes]] = ()
+) -> list[int]:
+    """Return how many of the objects that meet a condition hold each of some words, together with one word of each
+    group."""
+    rows, lengths = reader.words(list(words)), reader.length_masks()
+    before = [[row for row in reader.words(list(group)) if row is not None] for group in groups]
+    if not all(before):
+        return [0] * len(words)
+    among: Mask = everybody(reader, condition)
+    if before:
+        holding = lists_of(reader, [reader.postings_of(group) for group in before], lengths)
+        windows = window_count(reader)
+        among = AllOf(windows, [among, *(Holders(windows, holding, number) for number in range(len(before)))])
     postings = reader.postings_of([row for row in rows if row is not None])
-    lists = lists_of(reader, [[each] for each in postings], reader.length_masks())
-    counts = iter(count_each(lists, settled(everybody(reader, condition))))
+    counts = iter(count_each(lists_of(reader, [[each] for each in postings], lengths), settled(among)))
     return [0 if row is None else next(counts) for row in rows]
 
 

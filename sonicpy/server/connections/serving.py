@@ -8,6 +8,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from sonicpy.channel.commands import Command, Mode
@@ -17,6 +18,7 @@ from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import Room
 from sonicpy.server.connections.dispatch import CHANGES, REMOVES, Postponed
 from sonicpy.server.connections.passwords import WrongPasswords
+from sonicpy.server.connections.phrase_turns import KINDS, PhraseTurns, keeps_orders, within_a_turn
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.turns import Turns
 from sonicpy.server.jobs.embedding import Embedding, has_embedder
@@ -107,6 +109,17 @@ class Serving(ABC):
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
         self._seen: dict[ServedConnection, int] = {}  # that each connection had sent at the last call of `count_active`
+
+    @cached_property
+    def phrases(self) -> PhraseTurns | None:
+        """Answers questions with phrases that take longer than a turn; None: no order of words is kept."""
+        return PhraseTurns() if keeps_orders(self.config) else None
+
+    def answer_phrases_in_turns(self) -> None:
+        """Leave questions with phrases to `execute` if they look at many objects."""
+        if self.phrases is not None:
+            for kind in self.kinds.keys() & set(KINDS):
+                self.kinds[kind] = self.kinds[kind]._replace(call=within_a_turn(self.kinds[kind].call))
 
     @property
     def is_full(self) -> bool:

@@ -18,10 +18,11 @@ from sonicpy.children import die_with_parent, ignore
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
-from sonicpy.index.read_only_index import ReadOnlyIndex
+from sonicpy.index.read_only_index import GraphReplaced, ReadOnlyIndex
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.connections.phrase_turns import may_check
 from sonicpy.server.connections.serving import ServedConnection, Serving, end_connections
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.process.loop import run_loop, settle_garbage
@@ -109,6 +110,7 @@ class SearchService(Serving):
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
         super().__init__(config, calls, index, Sealer())
+        self.answer_phrases_in_turns()
         self._engine = index.engine
         self._questions = index.questions
         self._link = link
@@ -208,6 +210,12 @@ class SearchService(Serving):
         The main process, which has these changes, answers the first few commands. Further ones wait for a commit, which
         then costs less.
         """
+        if self.phrases is not None and may_check(command) and (not self._is_behind(command) or await self._commit()):
+            answer = CALLS[type(command)]
+            try:
+                return await self.phrases.answer(self.target, lambda answers: answer(answers, command))
+            except GraphReplaced:  # while it was answered
+                return answer(self.target, command)
         if len(self._replies) >= ASKED_MAX and await self._commit():
             return CALLS[type(command)](self.target, command)
         number = next(self._numbers)
@@ -221,13 +229,17 @@ class SearchService(Serving):
         """Wrap a call: it leaves a command to `execute` if this process may lack acknowledged changes."""
 
         def answer(index: Index, command: Any) -> bytes:
-            collection: str = getattr(command, "collection", "")
-            bucket = None if getattr(command, "buckets", ()) else getattr(command, "bucket", None)
-            if self._engine.store.is_behind(collection, bucket):
+            if self._is_behind(command):
                 raise Postponed
             return call(index, command)
 
         return answer
+
+    def _is_behind(self, command: Any) -> bool:
+        """Return whether this process may lack acknowledged changes that a command has to see."""
+        collection: str = getattr(command, "collection", "")
+        bucket = None if getattr(command, "buckets", ()) else getattr(command, "bucket", None)
+        return self._engine.store.is_behind(collection, bucket)
 
     async def _commit(self) -> bool:
         """Wait for the next commit; return whether it worked."""

@@ -21,14 +21,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sonicpy.config import HttpConfig
-from sonicpy.errors import CommandError, ConfigError, ShuttingDown
+from sonicpy.errors import CommandError, ConfigError, ShuttingDown, sentence_of
 from sonicpy.http import app
 from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of, tagging_of
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
+from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
 from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explaining, name_of
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
+from sonicpy.server.connections.phrase_turns import AT_ONCE, METHODS
 from sonicpy.server.service import BaseService, Service
 from sonicpy.server.watching.figures import VerbFigures
 from sonicpy.server.watching.server_statistics import BOUNDS_S
@@ -77,13 +79,24 @@ class ServerBackend:
         began = time.perf_counter()
         if method in TEXTUAL and len(args[3]) > PIECE_CHARACTERS:
             return await self._in_pieces(method, *args, **options)
-        found = getattr(self._service.index, method)(*args, **options)
+        found = await self._found(method, *args, **options)
         self._service.statistics.note_http(method, time.perf_counter() - began)
         if method in CHANGES:
             await self._seal()
         elif (undone := self._service.committer.note_turn_without_changes()) is not None:
             raise undone
         return found
+
+    async def _found(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return the result of a method, in steps if it looks for phrases in many objects."""
+        index, phrases = self._service.index, self._service.phrases
+        if phrases is None or method not in METHODS:
+            return getattr(index, method)(*args, **options)
+        try:
+            with PhraseChecks(AT_ONCE).trying():
+                return getattr(index, method)(*args, **options)
+        except CheckedTooMany:
+            return await phrases.answer(index, lambda answers: getattr(answers, method)(*args, **options))
 
     async def _in_pieces(
         self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any, **options: Any
@@ -191,7 +204,7 @@ class ServerBackend:
                         change(*rows[place][:6], **tagging_of(rows[place]))
                     place += 1
             except CommandError as error:
-                refused.append((place, str(error)))
+                refused.append((place, sentence_of(error)))
                 place += 1
             await self._seal()
             await self._next_turn()

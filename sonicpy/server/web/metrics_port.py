@@ -36,7 +36,7 @@ class PageRequest(NamedTuple):
 
 
 class MetricsPage(NamedTuple):
-    """An answer."""
+    """An answer to a request for a page of the port."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -73,6 +73,7 @@ class MetricsPort(ThreadingMixIn, TCPServer):
         if len(self._open) >= CLIENTS_MAX:
             logger.warning("more than %d connections to the metrics port: the oldest one is ended", CLIENTS_MAX)
             for oldest in list(self._open)[:1]:
+                self._open.pop(oldest, None)  # now, so that the next connection ends another
                 with contextlib.suppress(OSError):  # its client has ended it
                     oldest.shutdown(socket.SHUT_RDWR)
         self._open[request] = None
@@ -92,6 +93,8 @@ class MetricsHandler(BaseHTTPRequestHandler):
     """One request."""
 
     server: MetricsPort
+    error_content_type = "text/plain; charset=utf-8"
+    error_message_format = "%(message)s\n"
 
     def setup(self) -> None:
         """Read from the connection within REQUEST_S."""

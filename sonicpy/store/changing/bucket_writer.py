@@ -67,18 +67,18 @@ class BucketWriter:
 
     @cached_property
     def tags(self) -> TagWriter:
-        """Of its objects."""
+        """The writer of the tags of objects."""
         tables = BucketTables(self.view, BucketState(self.state.bucket | TAGS_MARK))
         return TagWriter(self.view, self.state, tables)
 
     @cached_property
     def values(self) -> ValueWriter:
-        """Of its objects."""
+        """The writer of the values of objects."""
         return ValueWriter(self.view, self.state)
 
     @cached_property
     def texts(self) -> TextWriter:
-        """Of its objects."""
+        """The writer of the named texts of objects."""
         tables = BucketTables(self.view, BucketState(self.state.bucket | OF_TEXTS.mark))
         return TextWriter(self.view, self.state, TagWriter(self.view, self.state, tables, OF_TEXTS))
 

@@ -101,7 +101,7 @@ class LateCommits:
 
     @property
     def is_here(self) -> bool:
-        """Whether this thread is one of its own."""
+        """Whether the calling thread is one of those that commit."""
         return threading.get_ident() in self._threads
 
     def _run(self, bell: Bell) -> None:

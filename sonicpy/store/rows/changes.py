@@ -146,7 +146,7 @@ class RecentChanges:
 
 
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
-    """Return the entry of a commit, and its form as an older one; b"": it would be too large."""
+    """Return the entry of a commit, and its shorter form for when the commit is an older one; b"": too large."""
     whole = _packed_within(ENTRY_BYTES, touched)
     if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole

@@ -177,7 +177,7 @@ def require(transaction: Transaction, name: str) -> None:
         name: a key of `uses.KNOWN`.
 
     Raises:
-        KeyError: it is none.
+        KeyError: it is no such key.
         StoreError: as `Transaction.put` does.
     """
     KNOWN[name]

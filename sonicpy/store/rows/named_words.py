@@ -28,7 +28,7 @@ def named_word(name: bytes, word: bytes) -> bytes:
 
 
 def whole_word(words: Iterable[bytes]) -> bytes | None:
-    """Return the word that represents all of some words; None: there are none, or too many."""
+    """Return the word that represents a whole text of these words; None: there are none, or too many."""
     distinct = list(dict.fromkeys(words))
     return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
 
@@ -60,7 +60,7 @@ def split_name(term: bytes) -> tuple[bytes, bytes]:
 
 
 def pack_names(names: Iterable[bytes]) -> bytes:
-    """Return the fact."""
+    """Return the fact with the names of texts, a NUL between two."""
     return b"\0".join(names)
 
 

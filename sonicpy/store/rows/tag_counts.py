@@ -1,4 +1,4 @@
-"""The counters of the tags of a bucket: a fact of it."""
+"""The counters of the tags of a bucket, which are a fact of the bucket."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple

@@ -38,7 +38,7 @@ KNOWN: Final[dict[str, str]] = {
 
 
 def unknown(names: Iterable[str]) -> list[str]:
-    """Return those of some names that this version does not know, sorted."""
+    """Return the names that this version does not know, sorted."""
     return sorted(set(names) - KNOWN.keys())
 
 

@@ -47,7 +47,7 @@ def stored_word_range(transaction: Transaction, prefix: bytes, most: int, *, let
 
 
 def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[bytes]:
-    """Return the keys of the same words."""
+    """Return the keys of at most `limit` words that begin with `prefix`, from `start` on."""
     return transaction.some_keys(WORDS, start, limit, prefix)
 
 

@@ -203,7 +203,7 @@ class BucketReader:
         return None if found is None else found[0]
 
     def existing(self, iids: list[int]) -> list[int]:
-        """Return those of some IIDs that objects have."""
+        """Return the IIDs among these that objects have."""
         bucket = self.state.bucket
         names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
         return [iid for iid, name in zip(iids, names, strict=True) if name is not None]

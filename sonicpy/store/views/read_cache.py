@@ -19,7 +19,7 @@ from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Transaction
+from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, StoredRow, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.rows.keys import (
@@ -382,6 +382,11 @@ class SnapshotSource(BucketReader):
         self.note_words(len(terms))
         rows = stored_words(self._transaction, word_keys(bucket, terms))
         return infos_of(bucket, terms, rows, letters=counts_letters(self.rules))
+
+    def read_words(self, keys: list[bytes]) -> list[StoredRow]:
+        """Return (key, row) for the keys of words of any buckets that exist, in the order of `keys`."""
+        self.note_words(len(keys))
+        return stored_words(self._transaction, keys)
 
     def note_words(self, count: int) -> None:
         """Count cached rows of words; drop the older half when there are too many."""

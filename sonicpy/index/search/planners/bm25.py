@@ -23,7 +23,7 @@ from sonicpy.index.search.planners.completions import Fills, last_of, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
-from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
+from sonicpy.index.search.planners.spacing import Piece, find_pieces, words_together, write_apart, write_together
 from sonicpy.index.search.planners.stand_ins import StandIn, note_holders, stand_ins, with_stand_ins
 from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
@@ -62,7 +62,7 @@ def plan_bm25(
     clauses = plan_terms(terms, families.rows, objects, enough, EXPANDED_WORDS, families.words or None)
     size = content_size(clauses, terms.flags)
     write_together(clauses, together, families.besides, objects)
-    pieces = find_pieces(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms, folds=matching is not None)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
     if families.doubtful:
         add_doubtful(clauses, families.doubtful, objects)
@@ -94,7 +94,7 @@ def plan_bm25(
 def _apart(
     statistics: Statistics,
     clauses: list[Clause],
-    pieces: dict[int, list[bytes]],
+    pieces: dict[int, list[Piece]],
     last: Clause | None,
     others: Sequence[StandIn],
 ) -> list[Clause]:

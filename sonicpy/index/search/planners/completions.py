@@ -12,6 +12,7 @@ from sonicpy._native.clauses import add_completions, bringing_clause
 from sonicpy._native.plan import Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
+from sonicpy.index.search.accents import fold
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
@@ -30,6 +31,9 @@ COMPLETION_SHARES = (0.9, 0.8, 0.7)
 them as a completion, comes before those that lack a word."""
 ADDRESSES_MAX = 2_000
 """Addresses that begin with the typed numbers, at most."""
+WHOLE_LETTERS_MAX = 6
+"""The last letter of a word is taken for right, if an object holds the word, and it has this number of letters or fewer: many
+words begin almost as a short one."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -94,6 +98,9 @@ def _add_corrections(
     weight = min([clause.weight, *(_idf_of([(each.word, each.row)], statistics.objects) for each in whole)])
     taken.update(each for slot in clause.slots for each in slot.words)
     likeliest = likeliest_beginnings(statistics, word, most, taken)
+    almost = fold(word.decode(), "")[:-1]
+    if len(almost) < WHOLE_LETTERS_MAX and statistics.held([word]):  # `tests` is no beginning of testament
+        likeliest = [each for each in likeliest if not fold(each[0].decode(), "").startswith(almost)]
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
         clause.slots.extend(_misspelt(held, edits, weight, statistics.objects))

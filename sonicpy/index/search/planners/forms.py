@@ -15,6 +15,9 @@ from sonicpy.lexer.variants import spellings
 HAN_OR_KANA = 0xE3
 """The first byte of a letter of Han or kana in UTF-8, at least."""
 PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
+LIKE_LETTERS, SHORT_FORM = 3, 4
+"""A short form of a word that no object holds, of at most the second number of letters, surely begins with the first number
+of its letters."""
 EXPANDED_WORDS = 16
 """Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
 thousands."""
@@ -45,7 +48,7 @@ def families_of(
 ) -> Families:
     """Return the rows of the terms of a query, and the other words that they find.
 
-    Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
+    Special words, and parts of runs without blanks, have no family, except numbers with another spelling; stop
     words have one if a query holds nothing else.
 
     Args:
@@ -62,12 +65,34 @@ def families_of(
         asked += found
     end = len(asked)
     rows = statistics.rows([*asked, *besides] if besides else asked)
+    forms = held_forms(words, rows, sure) if words else {}
+    others = held_forms(doubtful, rows, perhaps) if doubtful else {}
+    for number in [each for each in forms if rows[each] is None]:
+        _doubt(number, terms.words[number], forms, others)
     return Families(
         rows[:sure] if len(rows) > sure else rows,
-        held_forms(words, rows, sure) if words else {},
-        held_forms(doubtful, rows, perhaps) if doubtful else {},
+        forms,
+        others,
         held_words(list(besides), rows[end:], live=statistics.live) if besides else [],
     )
+
+
+def _doubt(number: int, typed: bytes, forms: HeldForms, doubtful: HeldForms) -> None:
+    """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the word is as
+    likely another one with a typing error (`seing` is no form of `se`)."""
+    held = forms.pop(number)
+    unlike = [each for each in held if _is_unlike(typed.decode(), each[0].decode())]
+    alike = [each for each in held if each not in unlike]
+    if alike:
+        forms[number] = alike
+    if unlike:
+        doubtful[number] = [*doubtful.get(number, ()), *unlike]
+
+
+def _is_unlike(typed: str, form: str) -> bool:
+    if len(form) > SHORT_FORM or not (typed.isalpha() and typed.isascii() and form.isascii()):
+        return False
+    return typed[:LIKE_LETTERS] != form[:LIKE_LETTERS]
 
 
 def spelled(term: bytes) -> tuple[bytes, ...]:

@@ -40,7 +40,7 @@ def plan_newest(
     left_out = _left_out(terms)
     clauses = _clauses(terms, families, left_out, statistics.objects)
     write_together(clauses, together, families.besides, statistics.objects)
-    pieces = find_pieces(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms, folds=matching is not None)
     last = last_of(clauses, terms)
     if last is not None and is_letter(terms.words[last.term], terms.flags[last.term]):
         last = None

@@ -5,7 +5,7 @@ word written together replaces several clauses. A clause whose word is written a
 that holds the joined word, or each piece, holds all of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
@@ -16,13 +16,20 @@ from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy._native.word_break import is_unspaced_letter
+from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.numbers import groups_of, same_numbers
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.lexer.endings import HANGUL_FIRST, HANGUL_LAST
 
+Piece = tuple[bytes, ...]
+"""The words that a piece of a word may be: they differ in accents."""
+HeldWords = list[tuple[bytes, TermInfo]]
 LETTERS_MIN, LETTERS_MAX = 4, 24
-"""A word without joints that no object holds is cut if it has this number of letters or digits."""
+"""A word that no object holds is cut if it has this number of letters and digits; in Hangul, from three on."""
 PIECE_LETTERS_MIN = 2
-PIECES_MAX = 3
+PIECES_MAX = 4
+SPELLINGS_MAX = 8
+"""Words of other accents that one piece may be, at most: those that most objects hold."""
 SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 """This share of all objects holds a piece of this number of letters, as `in`, `an` and `zu`: most other words that
 could be cut so are misspelt (`sayng` is not `say ng`)."""
@@ -37,7 +44,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
         found.update(dict.fromkeys(neighbours.words_together(terms)))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
-                found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word), *_cuts(word)]))
+                found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word)]))
     return list(found)
 
 
@@ -76,91 +83,117 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> dict[int, list[bytes]]:
+def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool) -> dict[int, list[Piece]]:
     """Return the pieces of the terms that objects hold apart, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
     words that objects hold.
+
+    Args:
+        folds: words of objects that have accents are such words, too.
     """
     if len(terms) > TERMS_MAX + terms.flags.count(PART):
         return {}
-    found: dict[int, list[bytes]] = {}
+    found: dict[int, list[Piece]] = {}
     for clause in cuttable_clauses(clauses, terms):
-        pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0)
+        pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0, folds=folds)
         if pieces:
             found[clause.term] = pieces
     return found
 
 
-def _pieces(statistics: Statistics, word: bytes, *, is_held: bool) -> list[bytes]:
+def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) -> list[Piece]:
     for pieces in () if word.isalpha() else (tokens_of(word), groups_of(word)):
         if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
-            return pieces
-    return [] if is_held else _cut(statistics, word)
+            return [(piece,) for piece in pieces]
+    return [] if is_held else _cut(statistics, word, folds=folds)
 
 
-def _cut(statistics: Statistics, word: bytes) -> list[bytes]:
-    """Return the fewest words that a word consists of, and that objects hold."""
-    text = word.decode()
+def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
+    """Return the fewest pieces that a word consists of; of several ways, that whose shortest piece is the longest."""
+    text = folded(word).decode()
     if not _may_be_cut(text):
         return []
-    least, most = (1, DIGITS_TOGETHER_MAX) if text.isdigit() else (PIECE_LETTERS_MIN, PIECES_MAX)
-    begun: list[tuple[list[str], str]] = [([], text)]
+    most = DIGITS_TOGETHER_MAX if text.isdigit() else PIECES_MAX
+    ways: dict[str, tuple[int, list[Piece]]] = {text: (len(text), [])}
     for _ in range(most):
-        begun = [
-            ([*pieces, rest[:size]], rest[size:])
-            for (pieces, rest), sizes in zip(begun, _held_beginnings(statistics, begun, least), strict=True)
-            for size in sizes
-        ]
-        whole = [pieces for pieces, rest in begun if not rest and (text.isdigit() or _is_likely(statistics, pieces))]
-        if whole:
-            best = max(whole, key=lambda pieces: min(map(len, pieces)))
-            return [piece.encode() for piece in best]
+        further: dict[str, tuple[int, list[Piece]]] = {}
+        for rest, (shortest, pieces) in ways.items():
+            for size, piece in _first_pieces(statistics, text, rest, None if folds else word.decode()):
+                least, behind = min(shortest, size), rest[size:]
+                if behind not in further or further[behind][0] < least:
+                    further[behind] = least, [*pieces, piece]
+        if "" in further:
+            return further[""][1]
+        ways = further
     return []
 
 
-def _is_likely(statistics: Statistics, pieces: list[str]) -> bool:
-    """Return whether the short ones of some pieces are common words."""
-    short = [piece.encode() for piece in pieces if len(piece) <= SHORT_LETTERS]
-    common = SHORT_SHARE * statistics.objects
-    return all(row.df >= common for _, row in statistics.held(short))
+def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | None) -> Iterator[tuple[int, Piece]]:
+    """Yield the pieces that the rest of a word may begin with, each with the number of its letters.
+
+    Args:
+        typed: the word as typed; None: pieces may differ from it in accents.
+    """
+    start = len(text) - len(rest)
+    by_size: dict[int, HeldWords] = {}
+    for word, row, size in statistics.leading(rest.encode()):
+        is_same = typed is None or word == typed[start : start + size].encode()
+        if is_same and _may_follow(text, size, len(rest) - size):
+            by_size.setdefault(size, []).append((word, row))
+    for size, words in by_size.items():
+        words.sort(key=lambda each: (-each[1].df, each[0]))
+        if _is_likely(text, size, sum(row.df for _, row in words), statistics.objects):
+            yield size, tuple(word for word, _ in words[:SPELLINGS_MAX])
 
 
-def _cuts(word: bytes) -> list[bytes]:
-    """Return the words that `_cut` may ask for."""
-    text = word.decode()
-    if not _may_be_cut(text):
-        return []
-    least = 1 if text.isdigit() else PIECE_LETTERS_MIN
-    return [
-        text[start:end].encode()
-        for start in range(len(text))
-        for end in range(start + least, len(text) + 1)
-        if start == 0 or start >= least
-    ]
+def _may_follow(text: str, size: int, behind: int) -> bool:
+    """Return whether a piece, and what is behind it, have letters enough.
+
+    One digit is a number, and one letter is a piece beside digits, and at the end of a word of Hangul.
+    """
+    if size == len(text):
+        return False
+    least = 1 if not text.isalpha() else PIECE_LETTERS_MIN
+    if is_hangul(text):
+        return size >= least or not behind
+    return size >= least and not 0 < behind < least
+
+
+def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
+    """Return whether a piece of a word of letters is long, or common."""
+    return not text.isalpha() or size > SHORT_LETTERS or is_hangul(text) or holders >= SHORT_SHARE * objects
+
+
+def is_hangul(text: str) -> bool:
+    """Return whether a word begins with a syllable of Hangul, which stands for two letters or three."""
+    return HANGUL_FIRST <= ord(text[0]) <= HANGUL_LAST
+
+
+def pieces_of(terms: Terms) -> Iterator[bytes]:
+    """Yield the letters with which the pieces of the words of a query may begin."""
+    if len(terms) <= TERMS_MAX + terms.flags.count(PART):
+        for word, flags in zip(terms.words, terms.flags, strict=True):
+            if not flags & PART:
+                yield from _rests(word)
+
+
+def _rests(word: bytes) -> list[bytes]:
+    """Return what `_cut` may look at: a word without accents, and it without its first letters."""
+    text = folded(word).decode()
+    return [text[start:].encode() for start in range(len(text))] if _may_be_cut(text) else []
 
 
 def _may_be_cut(text: str) -> bool:
     return (
-        LETTERS_MIN <= len(text) <= LETTERS_MAX
-        and (text.isalpha() or text.isdigit())
+        LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
+        and text.isalnum()
         and not is_unspaced_letter(text[0].encode())
     )
 
 
-def _held_beginnings(statistics: Statistics, begun: Sequence[tuple[list[str], str]], least: int) -> Iterator[list[int]]:
-    """Yield how many letters the words have with which each of some rests begins, and that objects hold."""
-    asked = [
-        [rest[:size] for size in range(least, len(rest) + 1) if not 0 < len(rest) - size < least] for _, rest in begun
-    ]
-    words = list(dict.fromkeys(word.encode() for words in asked for word in words))
-    held = {word.decode() for word, _ in statistics.held(words)}
-    for words_of_rest in asked:
-        yield [len(word) for word in words_of_rest if word in held]
-
-
 def write_apart(
-    statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[bytes]], last: Clause | None
+    statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[Piece]], last: Clause | None
 ) -> list[Clause]:
     """Return the clauses, with one for each piece instead of those whose terms have pieces.
 
@@ -183,14 +216,15 @@ def write_apart(
 
 
 def _apart(
-    statistics: Statistics, clause: Clause, pieces: list[bytes], how: str, *, is_alone: bool
+    statistics: Statistics, clause: Clause, pieces: list[Piece], how: str, *, is_alone: bool
 ) -> Iterator[Clause]:
-    rows = dict(statistics.held(list(dict.fromkeys(pieces))))
+    rows = dict(statistics.held(list(dict.fromkeys(word for piece in pieces for word in piece))))
     first, *others = (_weighed(slot, 1 / len(pieces)) for slot in clause.slots)
     role = clause.role | (REQUIRED if is_alone else 0)
     weight = clause.weight / len(pieces)
     for piece in pieces:
-        own = Slot((piece,), SHARE * min(weight, idf(statistics.objects, rows[piece].df)), how=how)
+        holders = min(sum(rows[word].df for word in piece), statistics.objects)
+        own = Slot(piece, SHARE * min(weight, idf(statistics.objects, holders)), how=how)
         yield Clause(clause.term, role, weight, [first, own, *others], holders=max(clause.holders, 1))
 
 

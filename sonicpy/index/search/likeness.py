@@ -1,0 +1,201 @@
+"""The order of the first objects of an answer by words and meaning.
+
+The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
+the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
+the others, so it moves them neither up nor down. Objects behind the first `depth` keep their places. Groups are those
+of this order.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from sonicpy._native.mask import Mask
+from sonicpy._native.plan import Plan
+from sonicpy._native.terms import Terms
+from sonicpy._native.vectors import likenesses, square_sum
+from sonicpy.api.hits import Hits
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.found_hits import hows_of
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.parts import Found, Page, Part
+from sonicpy.index.search.several import PlacedObject, SeveralParts, UnitedLexicon, in_buckets
+from sonicpy.search import Search
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.vectors import read_numbers
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
+Sums = Sequence[int | None]
+"""The likeness of each of some objects to a query, as `likenesses` returns them."""
+
+
+class BestByWords(Protocol):
+    """The best objects by words; see `sonicpy.index.search.refine.Best`."""
+
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def part(self) -> Any: ...
+    @property
+    def masks(self) -> Sequence[Mask] | None: ...
+    @property
+    def most(self) -> float: ...
+
+
+class Likeness(NamedTuple):
+    """The likeness of an object to the vector of a query.
+
+    Attributes:
+        cosine: from -1 to 1; None: the object has no vector.
+        added: to its score.
+    """
+
+    cosine: float | None
+    added: float
+
+
+class Reordered(NamedTuple):
+    """The objects of words in the order of words and meaning.
+
+    Attributes:
+        places: the place of each of them by words.
+        scores: of each, in the new order; None: the ranking has no scores.
+        likeness: of the first ones, in the new order.
+    """
+
+    places: list[int]
+    scores: list[float]
+    likeness: list[Likeness]
+
+
+def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
+    """Return the likeness of objects of a bucket to the vector of a query; or the reason why it is refused, because the
+    bucket has vectors of another length, or not in this column.
+    """
+    name, query = read_numbers(vector)
+    column = column_named(live_columns(reader.fact(VECTOR_COLUMNS)), name)
+    if column is None:
+        return [None] * len(iids)
+    if isinstance(column, str):
+        return column
+    if column.bits != len(query):
+        return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
+    places = [column.place(reader.state.bucket, iid) for iid in iids]
+    rows = reader.vector_rows(list(dict.fromkeys(key for key, _ in places)))
+    return likenesses(query, [(rows.get(key), place) for key, place in places])
+
+
+def refused_vector(why: str) -> InvalidArgument:
+    """Return the error for a vector that the bucket does not take."""
+    reason = f"the vector is refused: {why}"
+    return InvalidArgument(reason, "invalid_meta_value", reason)
+
+
+def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
+    """Return objects in the order of words and meaning.
+
+    Args:
+        scores: of all objects, best first, by words.
+        sums: of the first ones.
+    """
+    assert search.vector is not None
+    _, query = read_numbers(search.vector)
+    norm = sqrt(square_sum(query) * len(query))
+    known = [total for total in sums if total is not None]
+    mean = sum(known) / len(known) / norm if known and norm else 0.0
+    likeness = [_likeness(total, norm, mean, search.meaning) for total in sums]
+    finals = [score + each.added for score, each in zip(scores, likeness, strict=False)]
+    order = sorted(range(len(finals)), key=lambda place: (-finals[place], place))
+    return Reordered(
+        [*order, *range(len(finals), len(scores))],
+        [*(finals[place] for place in order), *scores[len(finals) :]],
+        [likeness[place] for place in order],
+    )
+
+
+def _likeness(total: int | None, norm: float, mean: float, weight: float) -> Likeness:
+    cosine = None if total is None else total / norm if norm else 0.0
+    return Likeness(cosine, weight * (mean if cosine is None else cosine))
+
+
+class Meant(NamedTuple):
+    """The answer of a bucket, or of several, by words and meaning.
+
+    Attributes:
+        part: by words.
+        masks: the objects of each bucket that pass the filter; None: there is none.
+        found: its objects in the new order.
+        order: how they came there.
+    """
+
+    plan: Plan
+    part: Part | SeveralParts
+    masks: Sequence[Mask] | None
+    found: list[Found] | list[PlacedObject]
+    order: Reordered
+
+    def hits(self, lexicon: Lexicon | UnitedLexicon, terms: Terms, search: Search, whole: int | None) -> Hits:
+        """Return the page of a search as hits; see `hits_of`."""
+        some = slice(search.offset, search.offset + search.limit)
+        found: Any = self.found[some]
+        names, scores = self.part.names(found), self.order.scores[some]
+        buckets = self.part.buckets(found) if isinstance(self.part, SeveralParts) else None
+        if not search.how:
+            return Hits(names, scores, self.part.total, whole, buckets=buckets)
+        hows, corrected = hows_of(lexicon, self.plan, self.part, terms, search, [place for place, _, _ in found])
+        return Hits(names, scores, self.part.total, whole, hows, corrected, buckets)
+
+    def of_groups(self, part: Part | SeveralParts, most: float) -> "Meant":
+        """Return the best objects of groups by words and meaning.
+
+        Args:
+            part: with these objects.
+            most: no factor of a score is larger.
+        """
+        rows: Any = part.found
+        scores = dict(zip((row[0] for row in self.found), self.order.scores, strict=True))
+        likeness = dict(zip((row[0] for row in self.found), self.order.likeness, strict=True))
+        by_words = Page([], rows, self.plan.ceiling * most, None).scores
+        order = Reordered(
+            [],
+            [scores.get(row[0], score) for row, score in zip(rows, by_words, strict=True)],
+            [likeness[row[0]] for row in rows if row[0] in likeness],
+        )
+        return self._replace(part=part, found=rows, order=order)
+
+
+def in_new_order(lexicon: Lexicon | UnitedLexicon, best: BestByWords, search: Search) -> Meant:
+    """Return the best objects by words in the order of words and meaning.
+
+    Raises:
+        InvalidArgument: a bucket has other vectors, see `sums_of`.
+    """
+    part = best.part
+    assert isinstance(part, Part | SeveralParts)
+    rows: Any = part.found  # of one bucket, or of several
+    scores = Page([], rows, best.plan.ceiling * best.most, None).scores
+    order = reordered(scores, _sums_in(lexicon, search, [place for place, _, _ in rows[: search.depth]]), search)
+    return Meant(best.plan, part, best.masks, [rows[place] for place in order.places], order)
+
+
+def _sums_in(lexicon: Lexicon | UnitedLexicon, search: Search, places: Sequence[Any]) -> Sums:
+    """Return the likeness of objects of a bucket, by IID, or of several, by their places."""
+
+    def sums(reader: BucketReader, iids: Sequence[int]) -> Sums:
+        found = sums_of(reader, str(search.vector), iids)
+        if isinstance(found, str):
+            raise refused_vector(found)
+        return found
+
+    if isinstance(lexicon, UnitedLexicon):
+        return in_buckets(places, lambda number, iids: sums(lexicon.parts[number].reader, iids))
+    return sums(lexicon.reader, places)
+
+
+def check_ranking(config: "Config") -> None:
+    """Raise InvalidArgument if the ranking has no scores that a vector can add to."""
+    if config.search.ranking != "bm25":
+        raise refused_vector(f"search.ranking is {config.search.ranking}, allowed is bm25")

@@ -1,0 +1,91 @@
+"""Questions with phrases that look at many objects: first within a turn, then in steps between the turns of others.
+
+The steps look at the objects of one moment, and one step is taken between two passes of the loop, of whatever question:
+so others wait for one step.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sonicpy.channel.commands import CountFacets, Explain, Query
+from sonicpy.index.pinned import pinned
+from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
+from sonicpy.server.connections.dispatch import Postponed
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+    from sonicpy.index.index import Index
+
+KINDS = (Query, CountFacets, Explain)
+METHODS = ("query", "facets", "explain")
+"""Methods of Index that may look for phrases."""
+AT_ONCE = 3_000
+"""Objects that a question looks at within a turn, at most: some milliseconds."""
+
+STEP_S = 0.001
+"""A step ends after this time, and the window of 4,096 objects at which it is then."""
+
+Told = TypeVar("Told")
+
+
+def keeps_orders(config: "Config") -> bool:
+    """Return whether some bucket may keep the order of words."""
+    return bool(config.store.order)
+
+
+def may_check(command: Any) -> bool:
+    """Return whether a command may look for phrases."""
+    return isinstance(command, KINDS) and (command.phrase is not None or command.syntax == "web")
+
+
+def within_a_turn(call: Callable[[Any, Any], bytes]) -> Callable[[Any, Any], bytes]:
+    """Return a call that leaves a command to `execute` if its phrases look at too many objects."""
+
+    def call_unless_long(target: Any, command: Any) -> bytes:
+        if command.phrase is None and command.syntax != "web":
+            return call(target, command)
+        try:
+            with PhraseChecks(AT_ONCE).trying():
+                return call(target, command)
+        except CheckedTooMany:
+            raise Postponed from None
+
+    return call_unless_long
+
+
+class PhraseTurns:
+    """Answers questions in steps. Create it while the loop runs."""
+
+    def __init__(self) -> None:
+        self._one = asyncio.Lock()
+
+    async def answer(self, index: "Index", ask: Callable[[Any], Told]) -> Told:
+        """Return what `ask` returns of an index.
+
+        Args:
+            ask: takes the methods of the index that answer; it is called again after it came to more objects.
+        """
+        checks = PhraseChecks(AT_ONCE)
+        with pinned(index) as answers:
+            while True:
+                await self._turn()
+                try:
+                    with checks.trying():
+                        return ask(answers)
+                except CheckedTooMany:
+                    await self._look(checks)
+
+    async def _look(self, checks: PhraseChecks) -> None:
+        """Look at the objects of the phrases to which the question has come."""
+        until = 0.0
+        for _ in checks.steps():
+            if time.perf_counter() > until:
+                await self._turn()
+                until = time.perf_counter() + STEP_S
+
+    async def _turn(self) -> None:
+        """Leave this pass of the loop to others; one question goes on in each."""
+        async with self._one:
+            await asyncio.sleep(0)

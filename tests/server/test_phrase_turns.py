@@ -1,0 +1,138 @@
+"""Phrases of common words: their objects are looked at in steps, between which others are served."""
+
+import asyncio
+import json
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy import Index
+from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
+from sonicpy.server.connections import phrase_turns
+from sonicpy.server.connections.phrase_turns import PhraseTurns
+from tests.processes import Server, free_port
+
+ORDERED = {"store": {"order": True}}
+OBJECTS = 5_000
+"""More than a window, and than a turn looks at."""
+QUESTIONS: list[dict[str, Any]] = [
+    {"total": True},
+    {"total": True, "limit": 3, "offset": 2},
+    {"sort": "price", "total": True},
+    {"boost": "price", "filter": "third"},
+    {"group": "third", "total": True},
+    {"how": True},
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("phrases") / "store"
+    with sonicpy.open(made, config=ORDERED) as index, index.batch():
+        for number in range(OBJECTS):
+            words = "beta alpha" if number % 900 == 7 else "alpha beta"
+            tags, bucket = (["third"] if number % 3 == 0 else []), "b" if number < OBJECTS - 100 else "other"
+            index.push(
+                "c", bucket, f"o{number}", f"{words} x{number}", "none", tags=tags, values={"price": number * 7 % 1_000}
+            )
+    return made
+
+
+@pytest.fixture
+def index(folder: Path) -> Iterator[Index]:
+    with sonicpy.open(folder, config=ORDERED) as opened:
+        yield opened
+
+
+def in_steps(index: Index, ask: Any) -> tuple[Any, int]:
+    """Return an answer in steps, and how many passes of the loop there were meanwhile."""
+
+    async def count() -> tuple[Any, int]:
+        passes = 0
+        answering = asyncio.create_task(PhraseTurns().answer(index, ask))
+        while not answering.done():
+            passes += 1
+            await asyncio.sleep(0)
+        return await answering, passes
+
+    return asyncio.run(count())
+
+
+def asked(buckets: Any, phrase: str, options: dict[str, Any], answers: Any) -> Any:
+    return answers.query("c", buckets, "", phrase=phrase, **options)
+
+
+@pytest.mark.parametrize("options", QUESTIONS, ids=str)
+def test_answers_in_steps_are_those_in_one(
+    index: Index, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phrase_turns, "STEP_S", 0.0)
+    monkeypatch.setattr(phrase_turns, "AT_ONCE", 100)
+    for buckets in ("b", ["b", "other"]):
+        for phrase in ("beta alpha", "beta alpha beta"):
+            expected = index.query("c", buckets, "", phrase=phrase, **options)
+            ask = partial(asked, buckets, phrase, options)
+            found, passes = in_steps(index, ask)
+            assert list(map(str, found)) == list(map(str, expected))
+            assert (found.pairs(), found.total, found.groups) == (expected.pairs(), expected.total, expected.groups)
+            assert passes >= 3
+    found, _ = in_steps(index, lambda answers: answers.facets("c", "b", "", phrase="beta alpha", of="*"))
+    assert found == index.facets("c", "b", "", phrase="beta alpha", of="*")
+
+
+def test_a_question_shows_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phrase_turns, "AT_ONCE", 10)
+    monkeypatch.setattr(phrase_turns, "STEP_S", 0.0)
+    with sonicpy.open(tmp_path / "i", config=ORDERED) as index:
+        for number in range(50):
+            index.push("c", "b", f"o{number}", "alpha beta", "none")
+        tries: list[int] = []
+
+        def ask(answers: Any) -> Any:
+            tries.append(len(tries))
+            index.push("c", "b", f"new{len(tries)}", "alpha beta", "none")
+            return answers.query("c", "b", "", phrase="alpha beta", total=True)
+
+        found, _ = in_steps(index, ask)
+        assert len(tries) > 1 and found.total == 50
+        assert index.query("c", "b", "", phrase="alpha beta", total=True).total == 50 + len(tries)
+
+
+def test_an_allowance_is_kept(index: Index) -> None:
+    for options in QUESTIONS[:3]:
+        with pytest.raises(CheckedTooMany), PhraseChecks(3_000).trying():
+            index.query("c", "b", "", phrase="beta beta", **options)
+    with PhraseChecks(3_000).trying():
+        assert len(index.query("c", "b", "", phrase="alpha beta")) == 10, "the best objects are looked at first"
+
+
+@pytest.mark.parametrize("processes", [0, pytest.param(1, marks=pytest.mark.full)])
+def test_the_server_answers_in_steps(folder: Path, index: Index, processes: int) -> None:
+    expected = index.query("c", "b", "", phrase="beta alpha", total=True)
+    facets = index.facets("c", "b", "", phrase="beta alpha", of="*")
+    index.close()
+    port = free_port()
+    settings = {
+        "store.order": "true",
+        "http.inet": f"127.0.0.1:{port}",
+        "server.search_processes": str(processes),
+    }
+    with Server(folder.parent, settings) as server:
+        with sonicpy.connect(f"sonic://{server.host}:{server.port}") as client:
+            for _ in range(2):
+                found = client.query("c", "b", "", phrase="beta alpha", total=True)
+                assert (list(found), found.total) == (list(expected), expected.total)
+                assert client.query("c", "b", '"beta alpha"', syntax="web", total=True).total == expected.total
+                assert client.facets("c", "b", "", phrase="beta alpha", of="*") == facets
+                assert client.explain("c", "b", "", phrase="beta alpha").total == expected.total
+        named = {"collection": "c", "bucket": "b", "text": "", "phrase": "beta alpha", "total": "true", "of": "*"}
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/query?{urllib.parse.urlencode(named)}") as answer:
+            held = json.load(answer)
+        assert [hit["object"] for hit in held["hits"]] == list(expected)
+        assert (held["total"], held["facets"]) == (expected.total, facets.to_dict())
