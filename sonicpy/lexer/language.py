@@ -41,7 +41,7 @@ class LanguageGuesser:
             self._words = LanguageWords(self._stopwords)
 
     def listed(self, words: Iterable[str]) -> list[str]:
-        """Return those of some words that `languages_of` looks at; see `LanguageWords.listed`."""
+        """Return the words on lists among some words; see `LanguageWords.listed`."""
         self.prepare()
         assert self._words is not None
         return self._words.listed(words)

@@ -56,7 +56,7 @@ class LanguageWords:
             self._phrases.setdefault(parts[-1], []).append((parts, phrases[phrase]))
 
     def listed(self, words: Iterable[str]) -> list[str]:
-        """Return those of some words that are on a list: `languages` looks at these alone."""
+        """Return the words on lists among some words: `languages` looks at these alone."""
         listed = self._listed
         return [word for word in words if word in listed]
 

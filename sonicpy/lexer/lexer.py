@@ -253,7 +253,7 @@ class Lexer:
         return self.lex(text, lang), lang
 
     def listed(self, words: Iterable[str]) -> list[str]:
-        """Return those of some words that `languages_of` looks at."""
+        """Return the words among some words that `languages_of` looks at."""
         return self._guesser.listed(words) if isinstance(self._guesser, LanguageGuesser) else []
 
     def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:

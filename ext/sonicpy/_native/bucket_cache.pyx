@@ -101,28 +101,16 @@ cdef class BucketCache:
                 self._older_postings.pop(term_id, None)
             self._rewrites += len(rewritten) > 0
         if words is not None:
-            self.take_words(before, words)
+            self._words, self._older_words = before._words, before._older_words
+            before._words, before._older_words = {}, {}
+            for word in words:
+                self._words.pop(word, None)
+                self._older_words.pop(word, None)
         before._postings, before._older_postings, before._united = {}, {}, {}
         if before._lengths is not None:
             self._lengths, self._length_masks = before._lengths, before._length_masks
             self._old_rows = length_rows if before._old_rows is None else before._old_rows | length_rows
         before._lengths = before._length_masks = before._old_rows = None
-
-    cdef int take_words(self, BucketCache before, list changed) except -1:
-        """Take over the rows of words, and the ranges, without those of changed words."""
-        cdef bytes word
-        cdef Py_ssize_t size
-        self._words, self._older_words = before._words, before._older_words
-        self._ranges, self._range_sizes = before._ranges, before._range_sizes
-        before._words, before._older_words = {}, {}
-        before.drop_ranges()
-        for word in changed:
-            self._words.pop(word, None)
-            self._older_words.pop(word, None)
-            for size in range(min(len(word), <Py_ssize_t> PREFIX_MAX) + 1 if self._ranges else 0):
-                if self._range_sizes >> size & 1:
-                    self._ranges.pop(word[:size], None)
-        return 0
 
     cdef StoredPostings take_postings(self, term_id):
         """Remove and return the cached postings of a word; None: there are none."""

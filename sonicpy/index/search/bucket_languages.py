@@ -36,7 +36,7 @@ class BucketLanguages:
 
     Args:
         languages_of: returns the likely languages of some words; see `Lexer.languages_of`.
-        listed: returns those of some words that it looks at.
+        listed: returns the words among some words that it looks at.
         recoveries: returns how often the store has undone changes.
     """
 

@@ -64,8 +64,7 @@ class Lexicons:
 
     Args:
         live: words are found as soon as they are pushed; else after a consolidation.
-        recoveries: returns the number of recoveries of the store: after one, an equal `pending_seq` may belong to other
-            words.
+        recoveries: returns the number of recoveries of the store: behind one, an equal `pending_seq` is of other words.
         languages_of, listed: see `Lexer`.
     """
 
