@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
-"""Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
+"""Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 20 MB."""
 FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 JOINED_WORDS_MAX = 50_000
