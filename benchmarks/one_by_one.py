@@ -3,8 +3,9 @@
     python -m benchmarks.one_by_one [TEXTS]
 
 Texts are chat messages (tests/support/texts.py), each an object of its own, pushed in a loop. `push + query`: the query
-is the longest word of the text, and has to find the object. With `autocommit=True`, a tenth of the texts is pushed. The
-runs take turns, and their medians are printed, with the ratio to the first line.
+is the longest word of the text, and has to find the object. `upsert + query` and `flush, push + query` give each object
+the text of another one. With `autocommit=True`, a tenth of the texts is pushed. The runs take turns, and their medians
+are printed, with the ratio to the first line.
 """
 
 import tempfile
@@ -22,6 +23,8 @@ TEXTS = 20_000
 SHARE = 10
 """The slow runs take one text of SHARE."""
 RUNS = 3
+STRIDE = 7_919
+"""Between an updated object and the next one."""
 C, B = "messages", "default"
 
 Rows = list[tuple[str, str]]
@@ -38,6 +41,9 @@ def main() -> None:
         "push, autocommit=True": partial(cost, push, some, autocommit=True),
         "push + query": partial(cost, push_and_query, rows),
         "push + query, autocommit=True": partial(cost, push_and_query, some, autocommit=True),
+        "upsert": partial(cost, upsert, rows, is_filled=True),
+        "upsert + query": partial(cost, upsert_and_query, rows, is_filled=True),
+        "flush, push + query": partial(cost, flush_push_and_query, rows, is_filled=True),
     }
     took: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(RUNS):
@@ -47,9 +53,11 @@ def main() -> None:
         print(f"  {name:32} {median(costs):7.1f} us   x {median(costs) / median(took['push']):.2f}", flush=True)
 
 
-def cost(work: Work, rows: Rows, *, autocommit: bool = False) -> float:
-    """Return microseconds of CPU time a row."""
+def cost(work: Work, rows: Rows, *, autocommit: bool = False, is_filled: bool = False) -> float:
+    """Return microseconds of CPU time a row; `is_filled`: the index holds all rows before."""
     with tempfile.TemporaryDirectory() as folder, sonicpy.open(folder, autocommit=autocommit) as index:
+        if is_filled:
+            index.push_many((C, B, *row) for row in rows)
         began = time.process_time()
         work(index, rows)
         index.commit()
@@ -72,7 +80,34 @@ def push_in_threads(index: sonicpy.Index, rows: Rows) -> None:
 def push_and_query(index: sonicpy.Index, rows: Rows) -> None:
     for name, text in rows:
         index.push(C, B, name, text)
-        index.query(C, B, max(text.split(), key=len, default=""))
+        query(index, text)
+
+
+def query(index: sonicpy.Index, text: str) -> None:
+    index.query(C, B, max(text.split(), key=len, default=""))
+
+
+def updates(rows: Rows) -> Rows:
+    """Return the objects in no order, each with the text of another one."""
+    return [(rows[number * STRIDE % len(rows)][0], text) for number, (_, text) in enumerate(rows)]
+
+
+def upsert(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in updates(rows):
+        index.upsert(C, B, name, text)
+
+
+def upsert_and_query(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in updates(rows):
+        index.upsert(C, B, name, text)
+        query(index, text)
+
+
+def flush_push_and_query(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in updates(rows):
+        index.flush_object(C, B, name)
+        index.push(C, B, name, text)
+        query(index, text)
 
 
 if __name__ == "__main__":

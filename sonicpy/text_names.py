@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from sonicpy.arguments import plain_scalar, text_of
@@ -23,10 +24,15 @@ Weights = dict[str, float | None]
 
 def name_of_text(value: Any) -> str:
     """Return the name of a text. Raises InvalidArgument if it is not allowed."""
-    name = text_of("field", value)
-    if not NAME.fullmatch(name):
+    name = value if type(value) is str else text_of("field", value)
+    if not _is_name(name):
         raise InvalidArgument(f"field is {name!r}; {ALLOWED}")
     return name
+
+
+@lru_cache(maxsize=64)  # many rows have the same few
+def _is_name(name: str) -> bool:
+    return NAME.fullmatch(name) is not None
 
 
 def texts_of(value: Mapping[Any, Any]) -> dict[str, str]:

@@ -7,12 +7,15 @@ from sonicpy._native.held import Held
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import JOINT_MARK, aliases_of
 from sonicpy._native.word_source import SortedWords
+from sonicpy._native.word_text import NearWords
 from sonicpy._native.word_walks import find_words
 
 AS_TYPED = Folding({})
 """Corrections compare letters as they are."""
 NEW_WORDS_MAX = 64
 """More new words are not set apart: a walk over all pending words costs less than to sort them."""
+WALKED_DISTANCE = 1
+"""With more errors, looking at each word by itself takes less time than a walk."""
 NO_BUDGET = 2**62
 """No word that is near enough is missing, however many are pending."""
 
@@ -35,6 +38,8 @@ class PendingWords:
         self._taken = 0
         self._text = b""
         self._in_text = 0
+        self._near: NearWords | None = None
+        self._in_near = 0
         self._refreshing = threading.Lock()
         self._apart: tuple[int, int, SortedWords, SortedWords] | None = None
 
@@ -84,10 +89,23 @@ class PendingWords:
             distance: the largest edit distance, in characters.
             transpositions: a swap of two neighbours counts as one error; else as two.
         """
+        if distance > WALKED_DISTANCE:
+            return list(self._near_words().find(word, distance, swaps=transpositions).items())
         found = find_words(
             [self.words], [word], AS_TYPED, distance=distance, swaps=transpositions, budget=NO_BUDGET, most=NO_BUDGET
         )
         return list(found.items())
+
+    def _near_words(self) -> NearWords:
+        with Held(self._refreshing):
+            near = self._near
+            if near is None:
+                near = self._near = NearWords()
+            if self._in_near < self._taken:
+                new = self.source[self._in_near : self._taken]
+                near.add([word for word in new if not word.startswith(JOINT_MARK)])
+                self._in_near = self._taken
+            return near
 
 
 def _walked(words: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:

@@ -46,7 +46,6 @@ from sonicpy.store.changing.mutations import (
     PopTerms,
     PushWith,
     RulesDiffer,
-    UpsertTerms,
 )
 from sonicpy.store.changing.synonym_writer import ADD, REPLACE, TOO_MANY
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
@@ -186,7 +185,7 @@ class Changing:
             named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
             more = (*order, *fields, *named, (DIGESTS.id, digest))
             try:
-                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, more))
+                engine.upsert(collection, bucket, oid, terms, lexer.rules, more)
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:

@@ -26,7 +26,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.apply import is_vector
-from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith
+from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith, UpsertTerms
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.fields.all_fields import ORDER
@@ -111,6 +111,7 @@ class Engine(TextEngine):
                 live=self.live_words,
                 recoveries=lambda: store.recoveries,
                 languages_of=self.lexer.languages_of,
+                listed=self.lexer.listed,
             )
             self._drop_leftovers()
             self._late = store.late
@@ -253,6 +254,20 @@ class Engine(TextEngine):
                 self._late.begin()
             if not self.store.push_with_order(collection, bucket, oid, terms, order, rules):
                 self.store.apply(PushWith(collection, bucket, oid, terms, ((ORDER.id, order),), rules))
+            self._finish_change()
+
+    def upsert(
+        self, collection: str, bucket: str, oid: str, terms: Terms, rules: int, fields: tuple[tuple[int, bytes], ...]
+    ) -> None:
+        """Carry out an UPSERT, as `apply` does."""
+        if len(fields) > 1:  # more than the digest
+            super().upsert(collection, bucket, oid, terms, rules, fields)
+            return
+        with self.turn.hold():
+            if self._late is not None and self._late.is_idle:
+                self._late.begin()
+            if not self.store.upsert(collection, bucket, oid, terms, fields[0][1], rules):
+                self.store.apply(UpsertTerms(collection, bucket, oid, terms, rules, fields))
             self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:

@@ -7,7 +7,7 @@ from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer
+from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer, UpsertTerms
 from sonicpy.store.fields.all_fields import ORDER as WORD_ORDER
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 
@@ -93,6 +93,12 @@ class TextEngine(ABC):
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
         """Take a PUSH of terms with their order, as records of the log give it; as `push_with`."""
         self.push_with(PushWith(collection, bucket, oid, terms, ((WORD_ORDER.id, order),), rules))
+
+    def upsert(
+        self, collection: str, bucket: str, oid: str, terms: Terms, rules: int, fields: tuple[tuple[int, bytes], ...]
+    ) -> None:
+        """Take an UPSERT, as `apply` does; `fields` as in UpsertTerms."""
+        self.apply(UpsertTerms(collection, bucket, oid, terms, rules, fields))
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:

@@ -40,6 +40,12 @@ class LanguageGuesser:
         if self._words is None:
             self._words = LanguageWords(self._stopwords)
 
+    def listed(self, words: Iterable[str]) -> list[str]:
+        """Return the words on lists among some words; see `LanguageWords.listed`."""
+        self.prepare()
+        assert self._words is not None
+        return self._words.listed(words)
+
     def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the languages that some words are most likely of; see `LanguageWords.languages`."""
         self.prepare()

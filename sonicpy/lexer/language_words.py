@@ -55,6 +55,11 @@ class LanguageWords:
             parts = phrase.split(" ")
             self._phrases.setdefault(parts[-1], []).append((parts, phrases[phrase]))
 
+    def listed(self, words: Iterable[str]) -> list[str]:
+        """Return the words on lists among some words: `languages` looks at these alone."""
+        listed = self._listed
+        return [word for word in words if word in listed]
+
     def languages(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the languages that some words are most likely of, the most likely one first; none: no list has them.
 
@@ -65,9 +70,10 @@ class LanguageWords:
             words: case-folded, in NFC.
         """
         found: defaultdict[str, float] = defaultdict(float)
-        for listed in self._found(" ".join(words).split(" ")):
-            for code, nats in listed:
-                found[code] += nats / len(listed) ** 2
+        for word in self.listed(words):
+            languages = self._languages(self._listed[word])
+            for code, nats in languages:
+                found[code] += nats / len(languages) ** 2
         best: defaultdict[str, float] = defaultdict(float)
         for code, nats in found.items():
             for script in by_code[code].scripts:

@@ -252,6 +252,10 @@ class Lexer:
             return analyzer.analyze(text), lang
         return self.lex(text, lang), lang
 
+    def listed(self, words: Iterable[str]) -> list[str]:
+        """Return the words among some words that `languages_of` looks at."""
+        return self._guesser.listed(words) if isinstance(self._guesser, LanguageGuesser) else []
+
     def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the languages that the words of a few texts are most likely of, the most likely one first.
 

@@ -1,4 +1,4 @@
-"""The short ways of a PUSH with a vector, or with an order; `Store.push` has that of a PUSH without them."""
+"""The short ways of a PUSH with a vector or an order, and of an UPSERT; `Store.push` has that of a plain PUSH."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -7,9 +7,9 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
 from sonicpy.rules import FIRST
-from sonicpy.store.changing.mutations import pack_push_with
+from sonicpy.store.changing.mutations import UpsertTerms, pack_mutation, pack_push_with
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
-from sonicpy.store.fields.all_fields import ORDER, VECTORS
+from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
 from sonicpy.store.refused_changes import Refusals
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class VectorPushes(RecoveringStore):
         writer = self._ready_writer(collection, bucket, rules)
         if writer is None or writer.vectors.of(vector) is None:
             return False
-        fields = ((VECTORS.id, vector),)
-        return self._push_short(writer, writer.push_with_vector, (collection, bucket, oid, terms), fields)
+        record = pack_push_with(collection, bucket, oid, terms, ((VECTORS.id, vector),), rules)
+        return self._push_short(writer, writer.push_with_vector, (collection, bucket, oid, terms, vector), record)
 
     def push_with_order(
         self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int = FIRST
@@ -58,8 +58,23 @@ class VectorPushes(RecoveringStore):
         writer = self._ready_writer(collection, bucket, rules)
         if writer is None:
             return False
-        fields = ((ORDER.id, order),)
-        return self._push_short(writer, writer.push_with_order, (collection, bucket, oid, terms), fields)
+        record = pack_push_with(collection, bucket, oid, terms, ((ORDER.id, order),), rules)
+        return self._push_short(writer, writer.push_with_order, (collection, bucket, oid, terms, order), record)
+
+    def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
+        """Carry out an UPSERT of a text as `apply` does; return False as `push_with_vector`.
+
+        Args:
+            digest: of the text.
+
+        Raises:
+            StoreError: as `push`.
+        """
+        writer = self._ready_writer(collection, bucket, rules)
+        if writer is None:
+            return False
+        record = pack_mutation(UpsertTerms(collection, bucket, oid, terms, rules, ((DIGESTS.id, digest),)))
+        return self._push_short(writer, writer.upsert, (collection, bucket, oid, terms, digest), record)
 
     def _ready_writer(self, collection: str, bucket: str, rules: int) -> "BucketWriter | None":
         """Return the writer of a bucket, if nothing is in the way of a short PUSH."""
@@ -76,13 +91,12 @@ class VectorPushes(RecoveringStore):
         self,
         writer: "BucketWriter",
         push: Callable[[str, Terms, bytes], object],
-        change: tuple[str, str, str, Terms],
-        fields: tuple[tuple[int, bytes]],
+        change: tuple[str, str, str, Terms, bytes],
+        record: bytes,
     ) -> bool:
         view = self.view
         assert view is not None
-        collection, bucket, oid, terms = change
-        record = pack_push_with(collection, bucket, oid, terms, fields, writer.rules)
+        collection, bucket, oid, terms, given = change
         if len(record) > RECORD_MAX_BYTES:
             return False
         self.uncommitted += 1
@@ -90,7 +104,7 @@ class VectorPushes(RecoveringStore):
         self.is_torn = True
         view.changes += 1
         try:
-            push(oid, terms, fields[0][1])
+            push(oid, terms, given)
             if terms.languages:
                 writer.count_languages(terms.languages)
         except BaseException as error:

@@ -83,13 +83,14 @@ cdef class BucketCache:
         made += 1
         self.serial = made
 
-    def take_over(self, BucketCache before not None, rewritten, set length_rows not None) -> None:
+    def take_over(self, BucketCache before not None, rewritten, set length_rows not None, list words=None) -> None:
         """Take over valid rows from the cache of an older commit, and leave that cache empty.
 
         Args:
             rewritten: ids of the words whose lists changed in other ways than by new postings at their end; None: any
                 word.
             length_rows: numbers of the changed rows of lengths.
+            words: whose rows changed; None: any.
         """
         cdef object term_id
         self._number, self._rewrites, self._objects = before._number + 1, before._rewrites, before._objects
@@ -99,6 +100,12 @@ cdef class BucketCache:
                 self._postings.pop(term_id, None)
                 self._older_postings.pop(term_id, None)
             self._rewrites += len(rewritten) > 0
+        if words is not None:
+            self._words, self._older_words = before._words, before._older_words
+            before._words, before._older_words = {}, {}
+            for word in words:
+                self._words.pop(word, None)
+                self._older_words.pop(word, None)
         before._postings, before._older_postings, before._united = {}, {}, {}
         if before._lengths is not None:
             self._lengths, self._length_masks = before._lengths, before._length_masks

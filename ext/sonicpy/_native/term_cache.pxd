@@ -14,6 +14,7 @@ cdef struct Entry:
     uint32_t hash
     bint is_dirty
     bint is_apart  # its row is in `common`, and `words` refers to it
+    bint is_noted  # it changed since `take_noted`
 
 
 cdef class TermCache:
@@ -21,7 +22,11 @@ cdef class TermCache:
     cdef uint32_t _mask
     cdef Py_ssize_t _count
     cdef Entry **_dirty
+    cdef uint64_t *_heads  # how the keys of these begin
     cdef Py_ssize_t _dirty_count, _dirty_room
+    cdef Entry **_noted
+    cdef Py_ssize_t _noted_count
+    cdef readonly uint64_t lost_notes
     cdef uint64_t _generation
     cdef bint _has_vanished  # an entry may have lost its last object since `rows`
 
@@ -30,6 +35,9 @@ cdef class TermCache:
     cdef Entry *insert(self, bytes key) except NULL
     cdef int grow(self) except -1
     cdef int mark(self, Entry *entry) except -1
+    cdef int grow_dirty(self) except -1
+    cdef void note(self, Entry *entry) noexcept nogil
+    cdef void lose_notes(self) noexcept nogil
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil

@@ -3,7 +3,7 @@
 PUSH changes rows here; `rows` returns the changed ones for writing.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -18,6 +18,9 @@ import os
 
 from sonicpy._native.varint import DamagedBytes
 
+cdef enum:
+    NOTED_MAX = 512  # `take_noted` goes through all of them
+
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 
 
@@ -25,13 +28,18 @@ cdef class TermCache:
     """Rows of words with their latest changes, decoded; changed rows wait to be written.
 
     Before a row changes in the tables by another way, call `forget` or `clear`.
+
+    Attributes:
+        lost_notes: grows whenever `take_noted` may lack a word that changed.
     """
     def __cinit__(self):
         self._mask = 1023
         self._slots = <Entry **> calloc(self._mask + 1, sizeof(Entry *))
         self._dirty_room = 64
         self._dirty = <Entry **> malloc(self._dirty_room * sizeof(Entry *))
-        if self._slots == NULL or self._dirty == NULL:
+        self._heads = <uint64_t *> malloc(self._dirty_room * sizeof(uint64_t))
+        self._noted = <Entry **> malloc(NOTED_MAX * sizeof(Entry *))
+        if self._slots == NULL or self._dirty == NULL or self._heads == NULL or self._noted == NULL:
             raise MemoryError
 
     def __dealloc__(self):
@@ -39,6 +47,8 @@ cdef class TermCache:
             self.free_entries()
         free(self._slots)
         free(self._dirty)
+        free(self._heads)
+        free(self._noted)
 
     def __len__(self) -> int:
         return self._count
@@ -57,6 +67,7 @@ cdef class TermCache:
         qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_place)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
+            self._heads[number] = head_of(entry.key, entry.key_size)
             if entry.word.df == 0:
                 raise ValueError("words that vanished have to be taken first")
             if not is_common(&entry.word):
@@ -82,13 +93,15 @@ cdef class TermCache:
             for number in range(self._dirty_count):
                 entry = self._dirty[number]
                 if entry.word.df:
-                    self._dirty[left] = entry
+                    self._dirty[left], self._heads[left] = entry, self._heads[number]
                     left += 1
                     continue
                 words.append(key_of(entry))
                 terms.append((bucket_of(entry), entry.word.term_id))
                 if is_common(&entry.word):
                     common.append(common_key_of(entry))
+                if entry.is_noted:
+                    self.lose_notes()
                 entry.is_dirty = False
                 entry.key_size = 0
                 self._generation += 1
@@ -96,44 +109,66 @@ cdef class TermCache:
             self._has_vanished = False
         return words, common, terms
 
-    def vanished(self) -> set:
-        """Return the keys of the changed words that no object holds any more; their rows may still be there."""
+    def vanished(self, bytes first not None, bytes last=None) -> set:
+        """Return the keys of the changed words that no object holds any more, from `first` to `last`, both included;
+        their rows may still be there."""
         cdef Py_ssize_t number
-        if not self._has_vanished:
-            return set()
-        return {key_of(self._dirty[number]) for number in range(self._dirty_count) if not self._dirty[number].word.df}
+        cdef set keys = set()
+        cdef uint64_t least = head_of(as_bytes(first), len(first)), most = head_behind(last)
+        if self._has_vanished:
+            for number in range(self._dirty_count):
+                if least <= self._heads[number] <= most:
+                    if self._dirty[number].word.df == 0 and is_between(self._dirty[number], first, last):
+                        keys.add(key_of(self._dirty[number]))
+        return keys
 
-    def waiting(self, list keys not None) -> dict:
-        """Return the changed rows of some words, by key, without unchanged ones."""
+    def held(self, list keys not None) -> tuple:
+        """Return the rows of some words that are here, by key, and the other keys, without those of words that no object
+        holds any more."""
         cdef dict rows = {}
+        cdef list others = []
         cdef bytes key
         cdef Entry *entry
-        if not self._dirty_count:
-            return rows
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
-            if entry != NULL and entry.is_dirty and entry.word.df:
+            if entry != NULL and entry.word.df:
                 rows[key] = row_of(entry)
-        return rows
+            elif entry == NULL or not entry.is_dirty:
+                others.append(key)
+        return rows, others
 
     def waiting_between(self, bytes first not None, bytes last=None) -> dict:
         """Return the changed rows with keys from `first` to `last`, both included."""
         cdef dict rows = {}
-        cdef const uint8_t *end = NULL
-        cdef Py_ssize_t number, end_size = 0
-        cdef Entry *entry
-        if last is not None:
-            end, end_size = <const uint8_t *> <const char *> last, len(last)
+        cdef Py_ssize_t number
+        cdef uint64_t least = head_of(as_bytes(first), len(first)), most = head_behind(last)
         for number in range(self._dirty_count):
-            entry = self._dirty[number]
-            if entry.word.df == 0:
-                continue
-            if compare(entry, <const uint8_t *> <const char *> first, len(first)) < 0:
-                continue
-            if end != NULL and compare(entry, end, end_size) > 0:
-                continue
-            rows[key_of(entry)] = row_of(entry)
+            if least <= self._heads[number] <= most:
+                if self._dirty[number].word.df and is_between(self._dirty[number], first, last):
+                    rows[key_of(self._dirty[number])] = row_of(self._dirty[number])
         return rows
+
+    def begin_notes(self) -> None:
+        """Forget which words changed before; `take_noted` returns those that change from now on."""
+        self.lose_notes()
+        self.lost_notes = 0
+
+    def take_noted(self, uint32_t bucket) -> list:
+        """Return the words of a bucket whose rows changed since the last call, or since `begin_notes`: perhaps not all,
+        if `lost_notes` has grown."""
+        cdef list words = []
+        cdef Py_ssize_t number, left = 0
+        cdef Entry *entry
+        for number in range(self._noted_count):
+            entry = self._noted[number]
+            if bucket_of(entry) != bucket:
+                self._noted[left] = entry
+                left += 1
+                continue
+            entry.is_noted = False
+            words.append(PyBytes_FromStringAndSize(<char *> entry.key + 4, entry.key_size - 4))
+        self._noted_count = left
+        return words
 
     def forget(self, list keys) -> None:
         """Drop rows, by their keys, before they change in the tables.
@@ -145,6 +180,7 @@ cdef class TermCache:
         cdef Entry *entry
         if self._dirty_count:
             raise ValueError(f"{self._dirty_count} rows of words have to be written first")
+        self.lose_notes()
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
             if entry != NULL:
@@ -153,6 +189,7 @@ cdef class TermCache:
 
     def clear(self) -> None:
         """Drop everything, changed rows too."""
+        self.lose_notes()
         if not self._count:  # so nothing points to an entry either
             return
         self.free_entries()
@@ -220,19 +257,44 @@ cdef class TermCache:
 
     cdef int mark(self, Entry *entry) except -1:
         """Mark a row as changed."""
-        cdef Entry **grown
+        if not entry.is_noted:
+            self.note(entry)
         if entry.is_dirty:
             return 0
         if self._dirty_count == self._dirty_room:
-            grown = <Entry **> realloc(self._dirty, 2 * self._dirty_room * sizeof(Entry *))
-            if grown == NULL:
-                raise MemoryError
-            self._dirty = grown
-            self._dirty_room *= 2
+            self.grow_dirty()
         self._dirty[self._dirty_count] = entry
+        self._heads[self._dirty_count] = head_of(entry.key, entry.key_size)
         self._dirty_count += 1
         entry.is_dirty = True
         return 0
+
+    cdef int grow_dirty(self) except -1:
+        cdef Entry **grown = <Entry **> realloc(self._dirty, 2 * self._dirty_room * sizeof(Entry *))
+        cdef uint64_t *heads
+        if grown == NULL:
+            raise MemoryError
+        self._dirty = grown
+        heads = <uint64_t *> realloc(self._heads, 2 * self._dirty_room * sizeof(uint64_t))
+        if heads == NULL:
+            raise MemoryError
+        self._heads = heads
+        self._dirty_room *= 2
+        return 0
+
+    cdef void note(self, Entry *entry) noexcept nogil:
+        if self._noted_count == NOTED_MAX:
+            self.lose_notes()
+        self._noted[self._noted_count] = entry
+        self._noted_count += 1
+        entry.is_noted = True
+
+    cdef void lose_notes(self) noexcept nogil:
+        cdef Py_ssize_t number
+        for number in range(self._noted_count):
+            self._noted[number].is_noted = False
+        self._noted_count = 0
+        self.lost_notes += 1
 
 
 cdef inline bytes key_of(const Entry *entry):
@@ -251,6 +313,31 @@ cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexce
     """Compare the key of an entry with another key: negative if it is before, positive if behind."""
     cdef int order = memcmp(entry.key, key, min(<Py_ssize_t> entry.key_size, size))
     return order if order else (entry.key_size > size) - (entry.key_size < size)
+
+
+cdef inline const uint8_t *as_bytes(bytes key):
+    return <const uint8_t *> <const char *> key
+
+
+cdef inline uint64_t head_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
+    """Return the first eight bytes of a key as a number: keys that are in order have numbers in order."""
+    cdef uint64_t head = 0
+    cdef Py_ssize_t at
+    for at in range(8):
+        head = head << 8 | (key[at] if at < size else 0)
+    return head
+
+
+cdef inline uint64_t head_behind(bytes last):
+    """Return the largest head of the keys up to one; None: of all."""
+    return <uint64_t> -1 if last is None else head_of(as_bytes(last), len(last))
+
+
+cdef inline bint is_between(const Entry *entry, bytes first, bytes last):
+    """Return whether the key of an entry is one from `first` to `last`, both included; `last` None: there is no end."""
+    if compare(entry, as_bytes(first), PyBytes_GET_SIZE(first)) < 0:
+        return False
+    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) <= 0
 
 
 cdef bytes common_key_of(const Entry *entry):

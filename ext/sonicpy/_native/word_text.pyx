@@ -1,7 +1,31 @@
-"""Words as one text with line feeds between them, which a search for letters inside of words passes over once."""
+"""Words that are passed over one by one, without an order.
+
+    words_holding    of one text with line feeds between words: those that hold some letters
+    NearWords        those near a typed word, by the letters that they hold
+
+An error adds at most one letter to those that a word holds, and takes at most one away. So only words of about the same
+length are read, that hold about the same letters: with two errors or more, a walk over sorted words looks at more of
+them. (G. Navarro, "A guided tour to approximate string matching", 2001, on filters that count letters.)
+"""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.string cimport memchr
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memchr, memcpy
+
+from sonicpy._native.letter_steps cimport (
+    DISTANCE_MAX,
+    NOT_FOUND,
+    Pattern,
+    State,
+    accepted,
+    begin_state,
+    leads_on,
+    read_pattern,
+    step_over,
+)
+from sonicpy._native.memory cimport grown, reserve
+from sonicpy._native.utf8 cimport decode, is_utf8
 
 cdef extern from *:
     """
@@ -9,6 +33,17 @@ cdef extern from *:
     void *memmem(const void *, size_t, const void *, size_t);
     """
     const char *memmem(const void *text, size_t size, const void *letters, size_t count) noexcept nogil
+
+cdef enum:
+    SIZE_MAX = 384  # bytes of a word, as of SortedWords
+    LETTERS_COUNTED = 255
+
+
+cdef struct Word:
+    uint64_t letters  # which it holds: bit n: one with the number n modulo 32; bit 32 + n: two or more of them
+    uint32_t start  # of its bytes
+    uint16_t size
+    uint8_t count  # of its letters, LETTERS_COUNTED: so many or more
 
 
 def words_holding(const unsigned char[::1] text not None, bytes letters not None, Py_ssize_t most) -> list:
@@ -43,3 +78,124 @@ def words_holding(const unsigned char[::1] text not None, bytes letters not None
         found.append(PyBytes_FromStringAndSize(start, behind - start))
         at = behind + 1
     return found
+
+
+cdef class NearWords:
+    """Words to which more can be added. The same word may be added again."""
+    cdef uint8_t *_text
+    cdef Word *_words
+    cdef Py_ssize_t _used, _text_room, _count, _room
+
+    def __dealloc__(self):
+        free(self._text)
+        free(self._words)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, list words not None) -> None:
+        """Add words, UTF-8; those of more than 384 bytes are left out."""
+        cdef bytes word
+        cdef Py_ssize_t size
+        for word in words:
+            size = PyBytes_GET_SIZE(word)
+            if size > SIZE_MAX:
+                continue
+            if self._used + size > <Py_ssize_t> 0xFFFFFFFF:
+                raise MemoryError
+            self._text = <uint8_t *> grown(self._text, &self._text_room, self._used + size, 1)
+            self._words = <Word *> grown(self._words, &self._room, self._count + 1, sizeof(Word))
+            memcpy(self._text + self._used, PyBytes_AS_STRING(word), size)
+            self._words[self._count] = read_word(self._text, self._used, size)
+            self._used += size
+            self._count += 1
+
+    def find(self, bytes word not None, int distance, *, bint swaps=True) -> dict:
+        """Return the words within a distance of a typed word, each with its distance.
+
+        Args:
+            word: UTF-8, of at most 60 characters: longer ones find nothing.
+            distance: errors, 0 to 3.
+            swaps: a swap of two neighbours is one error; else it is two.
+
+        Raises:
+            ValueError: the distance is out of range, or the word is not UTF-8.
+        """
+        cdef Pattern pattern
+        cdef Word typed
+        cdef uint32_t *numbers = NULL
+        cdef uint8_t *distances = NULL
+        cdef Py_ssize_t found = 0, number, numbers_room = 0, distances_room = 0
+        cdef int its
+        if not 0 <= distance <= DISTANCE_MAX:
+            raise ValueError(f"a distance is 0 to {DISTANCE_MAX}, not {distance}")
+        if not is_utf8(<const uint8_t *> PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word)):
+            raise ValueError(f"a word is UTF-8, not {word!r}")
+        if not read_pattern(&pattern, <const uint8_t *> PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word)):
+            return {}
+        typed = read_word(<const uint8_t *> PyBytes_AS_STRING(word), 0, PyBytes_GET_SIZE(word))
+        try:
+            for number in range(self._count):
+                if not may_be(&self._words[number], &typed, distance):
+                    continue
+                its = distance_of(self._text, &self._words[number], &pattern, distance, swaps)
+                if its == NOT_FOUND:
+                    continue
+                if not (
+                    reserve(<void **> &numbers, &numbers_room, found + 1, sizeof(uint32_t))
+                    and reserve(<void **> &distances, &distances_room, found + 1, 1)
+                ):
+                    raise MemoryError
+                numbers[found], distances[found] = <uint32_t> number, <uint8_t> its
+                found += 1
+            return {self.word(numbers[number]): distances[number] for number in range(found)}
+        finally:
+            free(numbers)
+            free(distances)
+
+    cdef bytes word(self, uint32_t number):
+        cdef Word *one = &self._words[number]
+        return PyBytes_FromStringAndSize(<const char *> self._text + one.start, one.size)
+
+
+cdef Word read_word(const uint8_t *text, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
+    """Count the letters of a word, valid UTF-8."""
+    cdef Word self = Word(0, <uint32_t> start, <uint16_t> size, 0)
+    cdef Py_ssize_t at = start
+    cdef uint64_t letter
+    cdef int width
+    while at < start + size:
+        letter = <uint64_t> 1 << (decode(text, at, &width) & 31)
+        self.letters |= letter << 32 if self.letters & letter else letter
+        self.count += self.count < LETTERS_COUNTED
+        at += width
+    return self
+
+
+cdef inline bint may_be(const Word *self, const Word *typed, int distance) noexcept nogil:
+    """Return whether two words may be within a distance, as far as their numbers of letters show."""
+    cdef uint64_t more = self.letters & ~typed.letters, less = typed.letters & ~self.letters
+    cdef int errors, longer = <int> self.count - <int> typed.count
+    if longer > distance or -longer > distance:
+        return False
+    for errors in range(distance):
+        more &= more - 1
+        less &= less - 1
+    return not (more | less)
+
+
+cdef int distance_of(
+    const uint8_t *text, const Word *self, const Pattern *pattern, int distance, bint swaps
+) noexcept nogil:
+    """Return the distance of a word from the typed one; NOT_FOUND: it is larger than `distance`."""
+    cdef State states[2]
+    cdef Py_ssize_t at = self.start
+    cdef int width, step = 0
+    begin_state(&states[0], distance)
+    while at < <Py_ssize_t> self.start + self.size:
+        step_over(pattern, distance, swaps, &states[step & 1], decode(text, at, &width), &states[step + 1 & 1])
+        step += 1
+        at += width
+        if not leads_on(&states[step & 1], distance):
+            return NOT_FOUND
+    return accepted(pattern, distance, &states[step & 1])

@@ -1,9 +1,7 @@
 """Walks over the words of a bucket: those that are, or begin as, some folded letters, with or without typing errors.
 
-A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through the bit-parallel NFA of
-Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that the letters read are the first j letters
-of the pattern with e errors. Where the last bit is set, all words that go on from there begin as the pattern does. A swap
-of two neighbours is one error, where that is asked for (optimal string alignment), or two (Levenshtein).
+A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through an NFA (letter_steps.pxd).
+Where the last bit of a row is set, all words that go on from there begin as the pattern does.
 
 Where no error may be made any more, only the letters of the pattern lead on, and those that fold to them: the walk looks
 for these alone.
@@ -16,6 +14,18 @@ from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.letter_folding cimport Folded, Folding, folded_of
+from sonicpy._native.letter_steps cimport (
+    DISTANCE_MAX,
+    NOT_FOUND,
+    Pattern,
+    State,
+    accepted,
+    begin_state,
+    leads_on,
+    places_of,
+    read_pattern,
+    step_over,
+)
 from sonicpy._native.memory cimport reserve
 from sonicpy._native.stem_ends cimport StemEnds, pair_of
 from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
@@ -34,28 +44,11 @@ from sonicpy._native.word_source cimport (
 )
 
 cdef enum:
-    DISTANCE_MAX = 3
-    LETTERS_MAX = 60  # of a pattern: a bit each and one for the end, in 64
     BYTES_MAX = 400  # of a word, with what leads to it
-    NOT_FOUND = DISTANCE_MAX + 1
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
 EDGE_BUDGET = EDGES_MAX
 """Letters that one walk looks at by default, at most: about a millisecond."""
-
-
-cdef struct Pattern:
-    uint64_t first[128]  # by ASCII letter: bit j: it is at place j of the pattern
-    uint32_t points[LETTERS_MAX]
-    int size
-    bint is_ascii
-
-
-cdef struct State:
-    # Bit j of swap[e]: the last letter is at place j + 1 of the pattern, and what was read before it is the first j with
-    # e - 1 errors; if the letter at place j comes next, the two were swapped.
-    uint64_t row[DISTANCE_MAX + 1]
-    uint64_t swap[DISTANCE_MAX + 1]
 
 
 cdef struct Ends:  # see `StemEnds`
@@ -96,71 +89,6 @@ cdef struct Walk:
     Py_ssize_t marked, marks_room
 
 
-# -- stepping ------------------------------------------------------------------------------------------------------
-
-cdef bint read_pattern(Pattern *self, const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Read valid UTF-8; False: it has too many characters."""
-    cdef Py_ssize_t at = 0
-    cdef int width
-    memset(self, 0, sizeof(Pattern))
-    self.is_ascii = True
-    while at < size:
-        if self.size == LETTERS_MAX:
-            return False
-        self.points[self.size] = decode(text, at, &width)
-        if self.points[self.size] < 0x80:
-            self.first[self.points[self.size]] |= <uint64_t> 1 << self.size
-        else:
-            self.is_ascii = False
-        self.size += 1
-        at += width
-    return True
-
-
-cdef inline uint64_t places_of(const Pattern *self, uint32_t point) noexcept nogil:
-    """Return the places of a character in the pattern, as bits."""
-    cdef uint64_t found = 0
-    cdef int place
-    if point < 0x80:
-        return self.first[point]
-    if not self.is_ascii:
-        for place in range(self.size):
-            found |= <uint64_t> (self.points[place] == point) << place
-    return found
-
-
-cdef inline void step_over(const Walk *self, const State *old, uint32_t point, State *new) noexcept nogil:
-    """Read one more letter."""
-    cdef uint64_t mask = places_of(self.pattern, point), reached
-    cdef uint64_t all_places = (<uint64_t> 2 << self.pattern.size) - 1
-    cdef int errors
-    new.row[0] = (old.row[0] & mask) << 1
-    new.swap[0] = 0
-    for errors in range(1, self.distance + 1):
-        reached = ((old.row[errors] & mask) | old.row[errors - 1] | new.row[errors - 1]) << 1
-        reached |= (old.swap[errors] & mask) << 2
-        new.row[errors] = (reached | old.row[errors - 1]) & all_places
-        new.swap[errors] = old.row[errors - 1] & mask >> 1 if self.swaps else 0
-
-
-cdef inline int accepted(const Walk *self, const State *state) noexcept nogil:
-    """Return with how few errors the letters read are the pattern; NOT_FOUND: it is not."""
-    cdef int errors
-    for errors in range(self.distance + 1):
-        if state.row[errors] >> self.pattern.size & 1:
-            return errors
-    return NOT_FOUND
-
-
-cdef inline bint leads_on(const State *state, int most) noexcept nogil:
-    """Return whether the pattern may still be read with at most `most` errors."""
-    cdef uint64_t some = 0
-    cdef int errors
-    for errors in range(most + 1):
-        some |= state.row[errors] | state.swap[errors]
-    return some != 0
-
-
 # -- the walk ------------------------------------------------------------------------------------------------------
 
 cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) noexcept nogil:
@@ -175,8 +103,8 @@ cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) 
     if depth >= BYTES_MAX - 4 or self.budget < 0 or self.wanted <= 0:
         return
     open_spot(&children, self.words, spot, depth)
-    if not self.begins and accepted(self, state) <= self.distance and find_child(&children, 0, &child):
-        collect(self, &child, depth, accepted(self, state))
+    if not self.begins and accepted(self.pattern, self.distance, state) <= self.distance and find_child(&children, 0, &child):
+        collect(self, &child, depth, accepted(self.pattern, self.distance, state))
     if best <= self.distance or (most > 0 and leads_on(state, most - 1)):
         visit_all(self, &children, state, depth, best)
     else:
@@ -286,25 +214,25 @@ cdef void read_letter(
     cdef State states[2]
     cdef int place
     if point < 0x80:
-        step_over(self, state, point, &states[0])
+        step_over(self.pattern, self.distance, self.swaps, state, point, &states[0])
         arrive(self, child, &states[0], depth, best)
         return
     folded = folded_of(self.table.pages, self.table.numbers, self.table.folded, point)
     if folded == NULL:
-        step_over(self, state, point, &states[0])
+        step_over(self.pattern, self.distance, self.swaps, state, point, &states[0])
         arrive(self, child, &states[0], depth, best)
         return
     states[0] = state[0]
     for place in range(folded.count):
-        step_over(self, &states[place & 1], folded.points[place], &states[place + 1 & 1])
+        step_over(self.pattern, self.distance, self.swaps, &states[place & 1], folded.points[place], &states[place + 1 & 1])
         if self.begins:  # the pattern may end inside what a letter is folded to
-            best = min(best, accepted(self, &states[place + 1 & 1]))
+            best = min(best, accepted(self.pattern, self.distance, &states[place + 1 & 1]))
     arrive(self, child, &states[folded.count & 1], depth, best)
 
 
 cdef void arrive(Walk *self, const Child *child, const State *state, int depth, int best) noexcept nogil:
     """Collect words that end or go on with a letter, if they are near enough, and go on if more can be."""
-    cdef int found = accepted(self, state)
+    cdef int found = accepted(self.pattern, self.distance, state)
     self.word[depth] = child.label
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
         return
@@ -476,13 +404,9 @@ cdef int read_ends(Ends *self, StemEnds ends, bytes stem) except -1:
 cdef void walk_through(Walk *self) noexcept nogil:
     cdef State state
     cdef Spot root = root_of(self.words)
-    cdef int errors
-    memset(&state, 0, sizeof(State))
-    state.row[0] = 1
-    for errors in range(1, self.distance + 1):
-        state.row[errors] = state.row[errors - 1] | state.row[errors - 1] << 1
+    begin_state(&state, self.distance)
     if not is_empty(self.words, root):
-        visit(self, root, &state, 0, accepted(self, &state) if self.begins else NOT_FOUND)
+        visit(self, root, &state, 0, accepted(self.pattern, self.distance, &state) if self.begins else NOT_FOUND)
 
 
 cdef int take_found(Walk *self, dict found) except -1:

@@ -4,6 +4,7 @@ Texts that were pushed have been counted by language; a bucket of few texts, or 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from sonicpy.store.rows.language_counts import LANGUAGES, languages_in
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -16,19 +17,40 @@ CACHED_TOGETHER = 64
 """As many groups of buckets."""
 
 
+class Judged(NamedTuple):
+    """The languages of a bucket by its words.
+
+    Attributes:
+        moment: of the bucket.
+        listed: the words that were looked at.
+        languages: the most likely one first.
+    """
+
+    moment: tuple[int, int, int]
+    listed: frozenset[str]
+    languages: tuple[str, ...]
+
+
 class BucketLanguages:
     """The languages of all buckets of an index.
 
     Args:
         languages_of: returns the likely languages of some words; see `Lexer.languages_of`.
+        listed: returns the words among some words that it looks at.
         recoveries: returns how often the store has undone changes.
     """
 
-    def __init__(self, languages_of: Callable[[Iterable[str]], tuple[str, ...]], recoveries: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        languages_of: Callable[[Iterable[str]], tuple[str, ...]],
+        listed: Callable[[Iterable[str]], list[str]],
+        recoveries: Callable[[], int],
+    ) -> None:
         self._languages_of = languages_of
+        self._listed = listed
         self._recoveries = recoveries
         self._of_several: dict[tuple[object, ...], tuple[str, ...]] = {}
-        self._cached: dict[int, tuple[tuple[int, int, int], tuple[str, ...]]] = {}
+        self._cached: dict[int, Judged] = {}
 
     def of(self, reader: BucketReader) -> tuple[str, ...]:
         """Return the languages of a bucket, the most frequent one first; none: they are not known."""
@@ -62,11 +84,27 @@ class BucketLanguages:
             return ()
         moment = (state.pending_seq, state.live_words, self._recoveries())
         cached = self._cached.get(state.bucket)
-        if cached is not None and cached[0] == moment:
-            return cached[1]
-        words = (word.decode(errors="ignore") for word, row in reader.lexicon(b"") if row.live)
-        found = self._languages_of(words)
+        if cached is not None and cached.moment == moment:
+            return cached.languages
+        listed = None if cached is None else self._listed_since(reader, cached)
+        if listed is None:
+            words = (word.decode(errors="ignore") for word, row in reader.lexicon(b"") if row.live)
+            listed = frozenset(self._listed(words))
+        is_known = cached is not None and cached.listed == listed
+        found = cached.languages if cached is not None and is_known else self._languages_of(sorted(listed))
         if len(self._cached) >= CACHED:
             self._cached.clear()
-        self._cached[state.bucket] = moment, found
+        self._cached[state.bucket] = Judged(moment, listed, found)
         return found
+
+    def _listed_since(self, reader: BucketReader, before: Judged) -> frozenset[str] | None:
+        """Return the words to look at, those of another moment with the changes since; None: read all words."""
+        if before.moment[2] != self._recoveries():
+            return None
+        changed = reader.pending_between(before.moment[0], reader.state.pending_seq)
+        if changed is None:
+            return None
+        listed = self._listed({word.decode(errors="ignore") for word in changed})
+        rows = reader.words([word.encode() for word in listed])
+        live = {word for word, row in zip(listed, rows, strict=True) if row is not None and row.live}
+        return before.listed.difference(listed) | live

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
-"""Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
+"""Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 20 MB."""
 FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 JOINED_WORDS_MAX = 50_000
@@ -64,9 +64,8 @@ class Lexicons:
 
     Args:
         live: words are found as soon as they are pushed; else after a consolidation.
-        recoveries: returns the number of recoveries of the store: after one, an equal `pending_seq` may belong to other
-            words.
-        languages_of: see `Lexer.languages_of`.
+        recoveries: returns the number of recoveries of the store: behind one, an equal `pending_seq` is of other words.
+        languages_of, listed: see `Lexer`.
     """
 
     def __init__(
@@ -76,11 +75,12 @@ class Lexicons:
         live: bool,
         recoveries: Callable[[], int] = int,
         languages_of: Callable[[Iterable[str]], tuple[str, ...]] = _unknown,
+        listed: Callable[[Iterable[str]], list[str]] = list,
     ) -> None:
         self.pool = pool
         self.live = live
         self.recoveries = recoveries
-        self.languages = BucketLanguages(languages_of, recoveries)
+        self.languages = BucketLanguages(languages_of, listed, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family, Mark]] = {}

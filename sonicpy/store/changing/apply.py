@@ -94,27 +94,34 @@ def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
     writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
     if fields and fields[0][0] == ORDER.id:
         return _push_with_order(writer, mutation, new)
+    next_iid = writer.state.next_iid
     is_done = writer.push_with_vector(oid, terms, fields[0][1], new=new) if is_vector(fields) else None
     if is_done is None and not writer.push(oid, terms, new=new) or is_done is False:
         return 1
     if terms.languages:
         writer.count_languages(terms.languages)
-    if is_done:
-        return 0
+    if not is_done:
+        _add_fields(writer, oid, fields, next_iid)
+    return 0
+
+
+def _add_fields(writer: BucketWriter, oid: str, fields: Iterable[tuple[int, bytes]], next_iid: int) -> None:
+    """Add the other fields of an object whose terms were pushed; `next_iid`: its IID, if it is new."""
+    writer.begun = (oid, next_iid) if writer.state.next_iid != next_iid else None
     for id, value in fields:
         FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
-    return 0
+    writer.begun = None
 
 
 def _push_with_order(writer: BucketWriter, mutation: PushWith, new: bool) -> int:
     """Carry out `_push_with` where the first field is the order of the words."""
     _, _, oid, terms, ((_, order), *others), _ = mutation
+    next_iid = writer.state.next_iid
     if not writer.push_with_order(oid, terms, order, new=new):
         return 1
     if terms.languages:
         writer.count_languages(terms.languages)
-    for id, value in others:
-        FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
+    _add_fields(writer, oid, others, next_iid)
     return 0
 
 

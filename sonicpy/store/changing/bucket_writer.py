@@ -59,6 +59,8 @@ class BucketWriter:
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
+        self.begun: tuple[str, int] | None = None
+        """The name and the IID of the object that the change under way has created; None: perhaps of none."""
         self._orders: OrderWriter | None = None
         if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
             self.keep_orders()
@@ -118,6 +120,14 @@ class BucketWriter:
     def _push_without_order(self, oid: str, terms: Terms, *, new: bool = False) -> bool:
         return self.push_with_order(oid, terms, None, new=new)
 
+    def upsert(self, oid: str, terms: Terms, digest: bytes) -> None:
+        """Give an object the terms of a text, which has no other parts, and the digest of it."""
+        iid = self.replace(oid, terms)
+        self.replace_order(iid, None)
+        if self.view.is_used(uses.TEXTS):
+            self.texts.drop(iid)
+        self.view.digests.set(self.state.bucket, iid, digest)
+
     def replace_order(self, iid: int, given: bytes | None) -> None:
         """Give an object the order of the text that `replace` gave it; None: it has none."""
         if given is not None or self._orders is not None:
@@ -150,12 +160,19 @@ class BucketWriter:
 
     def iid_of(self, oid: str) -> int | None:
         """Return the IID of an object, mostly the newest one; None: there is none."""
+        if self.begun is not None and self.begun[0] == oid:
+            return self.begun[1]
         newest = self.state.next_iid - 1
         packed = self.view.record(self.state.bucket, newest) if newest >= 0 else None
         if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
             return newest
         found = find_object(self.view, self.state, oid)
         return None if found is None else found[0]
+
+    def takes_first_texts(self) -> bool:
+        """Return whether the object of the change under way is new, and no named text of it was added."""
+        begun, self.begun = self.begun, None
+        return begun is not None
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object; delete it if it holds nothing then; return the number of removed words, except

@@ -42,16 +42,20 @@ class TextWriter:
         else:
             self._terms.begin(iid, fitting)
 
-    def add(self, iid: int, terms: Terms, names: tuple[bytes, ...]) -> None:
-        """Add the terms of named texts to those of an object; a text that grows is no longer one term as a whole."""
+    def add(self, iid: int, terms: Terms, names: tuple[bytes, ...], *, new: bool = False) -> None:
+        """Add the terms of named texts to those of an object; a text that grows is no longer one term as a whole.
+
+        Args:
+            new: the object has none.
+        """
         fitting = self._fitting(terms, names)
-        ids = self._terms.ids_of(iid)
+        ids = [] if new else self._terms.ids_of(iid)
         if not ids:
             self._terms.begin(iid, fitting)
             return
-        held, new = self._named(ids), set(fitting.words)
-        grown = _names_with_more(held, new)
-        self._put(iid, ids, [term for term in held | new if not _is_whole_of(term, grown)])
+        held, added = self._named(ids), set(fitting.words)
+        grown = _names_with_more(held, added)
+        self._put(iid, ids, [term for term in held | added if not _is_whole_of(term, grown)])
 
     def take(self, iid: int, words: list[bytes]) -> None:
         """Take words out of all named texts of an object."""

@@ -33,7 +33,7 @@ class Texts:
         if mode is FieldMode.REPLACE:
             writer.texts.replace(iid, terms, names)
         else:
-            writer.texts.add(iid, terms, names)
+            writer.texts.add(iid, terms, names, new=writer.takes_first_texts())
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Take all named texts from an object; see `Field`."""

@@ -21,20 +21,33 @@ class KnownPending:
         graph_seq: see BucketState.
         commit: the number of a commit whose pending words are all in the list, perhaps with later ones.
         seq: the `pending_seq` up to which words were read. The graph includes words up to `graph_seq`.
+        counted: from the number behind this one on, the list has one word for each number.
     """
 
     graph_seq: int
     commit: int
     seq: int
     words: list[bytes] = field(default_factory=list)
+    counted: int = -1
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.counted = self.seq
+
+    def between(self, before: int, until: int) -> list[bytes] | None:
+        """Return the words behind number `before` up to `until`; None: they are not known one by one."""
+        with Held(self._lock):
+            if not self.counted <= before <= until <= self.seq:
+                return None
+            end = len(self.words) - (self.seq - until)
+            return self.words[end - (until - before) : end]
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
         """Add the words behind number `before`, unless another thread has added words meanwhile."""
         with Held(self._lock):
             if self.seq == before:
                 self.words += new  # first: who sees the new number finds the words
-                self.seq, self.commit = seq, max(self.commit, commit)
+                self.seq, self.commit, self.counted = seq, max(self.commit, commit), seq
 
     def take_last(self, words: list[bytes] | None, seq: int, commit: int) -> bool:
         """Add the new ones among the words with the last numbers up to `seq`; return whether no new word is missing.

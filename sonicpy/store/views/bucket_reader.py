@@ -271,6 +271,11 @@ class BucketReader:
         words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
         return words.likely(prefix, limit, examined) or []
 
+    def pending_between(self, before: int, until: int) -> list[bytes] | None:
+        """Return the words that appeared or vanished behind number `before` up to `until`; None: read all words."""
+        known = self._view.growing_pending_words(self.state)
+        return None if known is None else known.between(before, until)
+
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
         """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""
         key_prefix = word_key(self.state.bucket, prefix)

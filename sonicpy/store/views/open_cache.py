@@ -39,6 +39,8 @@ class OpenCache(SnapshotCache):
         self._view = view
         self._seen: dict[int, int] = {}
         """Bucket -> the `changes` of the view for which its cache is valid."""
+        self._lost: dict[int, int] = {}
+        """Bucket -> `TermCache.lost_notes` then, if it was not 0."""
 
     def of(self, bucket: int, view: View) -> BucketCache:
         """Return the cache of a bucket, valid until the next change."""
@@ -50,10 +52,21 @@ class OpenCache(SnapshotCache):
             self._seen[bucket] = -1
         if self._seen[bucket] != now:
             del self.buckets[bucket]  # if an exception comes, what changed is not told again
-            cache = self._taken_over(bucket, cache, self._view.take_touched(bucket), view)
+            words = self._changed_words(bucket)
+            cache = self._taken_over(bucket, cache, self._view.take_touched(bucket), view, words)
             self.buckets[bucket] = self.commit, cache
             self._seen[bucket] = now
         return cache
+
+    def _changed_words(self, bucket: int) -> list[bytes] | None:
+        """Return the words of a bucket whose rows changed since the last call; None: perhaps others, too."""
+        terms = self._view.terms
+        lost = terms.lost_notes
+        words = terms.take_noted(bucket)
+        if lost == self._lost.get(bucket, 0):
+            return words
+        self._lost[bucket] = lost
+        return None
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
         """Return the changes of the commits after `commit`, without the open transaction; see `SnapshotCache`."""

@@ -19,18 +19,17 @@ NO_LETTER = b"\xff" * 33
 
 def rows(cache: TermCache, read: Callable[[list[bytes]], dict[bytes, bytes]], keys: list[bytes]) -> dict[bytes, bytes]:
     """Return the rows of words, by their keys; `read` returns those of the tables."""
-    waiting = cache.waiting(keys)
-    stored = read([key for key in keys if key not in waiting])
-    for key in cache.vanished():
-        stored.pop(key, None)
-    return {**stored, **waiting}
+    found, others = cache.held(keys)
+    if others:
+        found.update(read(others))
+    return found
 
 
 def rows_from(
     cache: TermCache, read: Callable[[bytes, int, bytes], list[StoredRow]], start: bytes, limit: int, prefix: bytes
 ) -> list[StoredRow]:
     """Return the first rows of words from a key on; `read` returns those of the tables."""
-    vanished = cache.vanished()
+    vanished = cache.vanished(start, behind(prefix))
     asked = limit + len(vanished)
     stored = read(start, asked, prefix)
     waiting = cache.waiting_between(start, stored[-1][0] if len(stored) == asked else behind(prefix))
@@ -46,7 +45,7 @@ def keys_from(
     cache: TermCache, read: Callable[[bytes, int, bytes], list[bytes]], start: bytes, limit: int, prefix: bytes
 ) -> list[bytes]:
     """Return the keys of `rows_from`; `read` returns those of the tables."""
-    vanished = cache.vanished()
+    vanished = cache.vanished(start, behind(prefix))
     asked = limit + len(vanished)
     stored = read(start, asked, prefix)
     waiting = cache.waiting_between(start, stored[-1] if len(stored) == asked else behind(prefix))

@@ -168,13 +168,20 @@ class SnapshotCache:
     def _empty(self, bucket: int) -> BucketCache:
         return BucketCache(WORDS_MAX, NAME_ROWS_MAX, self.names.setdefault(bucket, {}))
 
-    def _taken_over(self, bucket: int, before: BucketCache, touched: Touched | None, view: View) -> BucketCache:
-        """Return a cache with the rows that changes did not touch; `touched` None: there were no changes."""
+    def _taken_over(
+        self, bucket: int, before: BucketCache, touched: Touched | None, view: View, words: list[bytes] | None = None
+    ) -> BucketCache:
+        """Return a cache with the rows that changes did not touch.
+
+        Args:
+            touched: None: there were no changes.
+            words: whose rows changed; None: any.
+        """
         if touched is None:
             return before
         cache = self._empty(bucket)
         # Lists by association gain postings anywhere.
-        cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
+        cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows, words)
         return cache
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:

@@ -19,7 +19,6 @@ from sonicpy.store.disk.transaction import (
     BUCKETS,
     COMMON,
     DROPPED,
-    FACTS,
     META,
     OBJECTS,
     PENDING,
@@ -32,9 +31,8 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, fact_key, object_key, scope_key
+from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
@@ -47,14 +45,14 @@ from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
-from sonicpy.store.views.open_orders import OpenOrders
+from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
 
 
-class WriteView(OpenOrders, View):
+class WriteView(OpenOrders, OpenFacts, View):
     """The view of an open write transaction, its own changes included.
 
     Args:
@@ -76,6 +74,7 @@ class WriteView(OpenOrders, View):
         super().__init__(transaction)
         self.owner = owner
         self.terms = cache.terms
+        self.terms.begin_notes()
         self.writer_cache: dict[tuple[str, str], Any] = {}
         self.touched: defaultdict[int, Touched] = defaultdict(Touched)
         self.changes = 0
@@ -92,6 +91,7 @@ class WriteView(OpenOrders, View):
         self._required: set[str] = set()  # names that `meta` lists already
         self.digests = DigestWriter(self)
         self._used: frozenset[str] | None = None  # what it listed before; None: not read
+        self._facts_read = {}
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
@@ -261,32 +261,9 @@ class WriteView(OpenOrders, View):
         if number not in self.touched:
             self.touched[number] = Touched()
 
-    def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
-        if kind == LANGUAGES:
-            self._note_languages(bucket)
-        waiting = self._write_cache.of(bucket).facts
-        return waiting[kind] if kind in waiting else super().fact(bucket, kind)
-
-    def facts(self, bucket: int) -> dict[int, bytes]:
-        """Return all that is noted of a bucket, by kind."""
-        self._put_facts(bucket)
-        return super().facts(bucket)
-
     def note_to_flush(self, bucket: int) -> None:
         """Note that rows of a bucket, by its number, wait in the cache."""
         self._changed_buckets.add(bucket)
-
-    def set_fact(self, bucket: int, kind: int, value: bytes | None) -> None:
-        """Note something of a bucket, by its number, that exists; it becomes a row at the commit.
-
-        Args:
-            kind: a number of 8 bits.
-            value: None: nothing is noted any more.
-        """
-        self.require(uses.FACTS)
-        self._changed_buckets.add(bucket)
-        self._write_cache.of(bucket).facts[kind] = value
 
     def digest(self, bucket: int, iid: int) -> bytes:
         """Return the digest of the text of an object; NO_DIGEST: it has none."""
@@ -296,24 +273,6 @@ class WriteView(OpenOrders, View):
         """Return the rows of vectors of a bucket, by its number, to be changed until the commit."""
         self._changed_buckets.add(bucket)
         return self._write_cache.of(bucket).vectors
-
-    def languages_waiting(self, bucket: int) -> dict[bytes, int]:
-        """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
-        caller says so by `note_languages_wait` before the first one."""
-        return self._write_cache.of(bucket).languages
-
-    def note_languages_wait(self, bucket: int) -> None:
-        """Note that `languages_waiting` of a bucket, by its number, is about to hold something."""
-        self.require(uses.FACTS)
-        self._changed_buckets.add(bucket)
-
-    def _note_languages(self, bucket: int) -> None:
-        """Add the texts that wait to the fact of the languages: once a commit, not at each PUSH."""
-        cache = self._write_cache.of(bucket)
-        if waiting := cache.languages:
-            fact = cache.facts[LANGUAGES] if LANGUAGES in cache.facts else super().fact(bucket, LANGUAGES)
-            cache.facts[LANGUAGES] = add_languages(fact, waiting)
-            waiting.clear()
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
@@ -458,16 +417,6 @@ class WriteView(OpenOrders, View):
     def note_changes(self) -> None:
         """Write the row of changes for the readers of this commit; the last step before it."""
         CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
-
-    def _put_facts(self, bucket: int) -> None:
-        self._note_languages(bucket)
-        waiting = self._write_cache.of(bucket).facts
-        for kind, value in waiting.items():
-            if value is None:
-                self.transaction.delete(FACTS, fact_key(bucket, kind))
-            else:
-                self.transaction.put(FACTS, fact_key(bucket, kind), value)
-        waiting.clear()
 
     def _flush_states(self) -> None:
         self.transaction.put_many(
