@@ -28,7 +28,7 @@ from sonicpy.search import Search, asked
 from sonicpy.server.connections import dispatch
 from tests.index.test_spread import Part
 from tests.processes import run_here
-from tests.support.surfaces import BITS, ORDERED, TAGS, TEXTS, B, C, Surfaces, opened_surfaces
+from tests.support.surfaces import BITS, ORDERED, TAGS, TEXTS, VALUES, B, C, Surfaces, opened_surfaces
 
 
 class Example(NamedTuple):

@@ -42,7 +42,7 @@ from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.filters.sorting import parse_boost
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing

@@ -230,11 +230,6 @@ class UnitedLexicon(Statistics):
         """Return the substitutes of terms of a query, by the synonyms of the collection."""
         return self.parts[0].synonyms(terms)
 
-    def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that some letters begin with; see `Statistics`."""
-        sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
-        return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
-
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that hold some letters; see `Statistics`."""
         return most_held(self._of_all(part.holding(letters) for part in self.parts))
