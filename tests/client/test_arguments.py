@@ -33,15 +33,15 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("push", lambda b: b.push("o", "x", tags="red"), "tags", "a list of tags"),
     ("push", lambda b: b.push("o", "x", tags=["a\n"]), "tags", "128 bytes"),
     ("push", lambda b: b.push("o", "x", tags=[f"t{number}" for number in range(65)]), "tags", "64"),
-    ("push", lambda b: b.push("o", "x", values={"price": 1.5}), "values", "a whole number"),
+    ("push", lambda b: b.push("o", "x", values={"price": 1.5}), "the value price", "a whole number"),
     ("tag", lambda b: b.tag([], ["red"]), "object", OBJECT),
     ("tag", lambda b: b.tag("o", [""]), "tags", "128 bytes"),
-    ("tag", lambda b: b.tag("o", values={"1": 1}), "values", "letters"),
+    ("tag", lambda b: b.tag("o", values={"1": 1}), "a value", "letters"),
     ("tag", lambda b: b.tag("o", values=[("a", 1)]), "values", "a dict"),
-    ("tag", lambda b: b.tag("o", values={"a": 2**63}), "values", "64 bits"),
+    ("tag", lambda b: b.tag("o", values={"a": 2**63}), "the value a", "64 bits"),
     ("tag", lambda b: b.tag("o"), "tags", "one of them"),
     ("push_many", lambda b: b.push_many([], tags=5), "tags", "column"),
-    ("push_many", lambda b: b.push_many([], values=["two words"]), "values", "letters"),
+    ("push_many", lambda b: b.push_many([], values=["two words"]), "a value", "letters"),
     ("push", lambda b: b.push("o", None), "text", STR),
     ("push", lambda b: b.push("o", ["x"]), "text", STR),
     ("push", lambda b: b.push("o", "x", "klingon"), "lang", LANGUAGE),
@@ -180,7 +180,7 @@ def check(call: Call, target: Any, argument: str, allowed: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         call(target)
     message = str(caught.value)
-    assert re.match(rf"{argument} is .*; allowed.* (is|are|is|for) ", message), message
+    assert re.match(rf"{argument} (is|has) .*; allowed.* (is|are|is|for) ", message), message
     assert allowed in message and "\n" not in message
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, TypeError)
 

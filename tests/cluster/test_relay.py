@@ -80,7 +80,10 @@ def desk_with(
     none: Any = None
     writers: Any = NotedWrites(turn or {})
     make_peers: Any = lambda *_: peers  # noqa: E731
-    return Desk(places, held or {}, writers, none, none, make_peers, is_strong=is_strong, is_cut_off=lambda: is_cut_off)
+    recorder = Recorder(Config())
+    return Desk(
+        places, held or {}, writers, recorder, none, make_peers, is_strong=is_strong, is_cut_off=lambda: is_cut_off
+    )
 
 
 def node_with(peers: FakePeers, held: dict[int, Any] | None = None, **given: Any) -> Any:

@@ -182,7 +182,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("vector", "says"), WRONG)
 def test_a_wrong_vector_is_refused_in_a_sentence(index: Index, vector: Any, says: str) -> None:
-    with pytest.raises(sonicpy.InvalidArgument, match=f"^vector is refused, .*{says}.*; allowed are numbers"):
+    with pytest.raises(sonicpy.InvalidArgument, match=f"^vector is refused, .*{says}.*; allowed are "):
         index.push(C, B, "o1", "red", vector=vector)
     with pytest.raises(sonicpy.InvalidArgument, match="^vector is refused"):
         index.query(C, B, "red", vector=vector)

@@ -91,8 +91,8 @@ NATIVE = (
     ),
     NativeMutant(
         "term_cache",
-        "            if end != NULL and compare(entry, end, end_size) > 0:",
-        "            if end != NULL and compare(entry, end, end_size) >= 0:",
+        "    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) <= 0",
+        "    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) < 0",
         CACHE,
     ),
     NativeMutant(
