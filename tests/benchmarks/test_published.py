@@ -145,7 +145,7 @@ def test_pages_hold_the_figures_of_their_rows(tmp_path: Path) -> None:
 def test_more_time_is_slower_and_shares_of_right_answers_are_shown(tmp_path: Path) -> None:
     table = Table("tiny", lambda line: None)
     for peer, took, note in ((OURS, 20.0, "right in 90%"), (SONIC, 10.0, "many words")):
-        table.add(Figure("S2", "consolidate 1000 articles", peer, NETWORK, unit=" ms", rounds=[took], note=note))
+        table.add(Figure("S1", "consolidate at 1000000 texts", peer, NETWORK, unit=" ms", rounds=[took], note=note))
     table.write(tmp_path)
     (line,) = shown(json.loads((tmp_path / "results.json").read_text()), "S")
     assert line.endswith("| sonicpy: 20 ms (90% right) | Sonic: 10 ms | x 0.50 |")
