@@ -23,8 +23,8 @@ from sonicpy.errors import (
 )
 
 OUR_NAME = "sonicpy"
-_NOT_PERMITTED = re.compile(r"not_permitted\((.*)\)")
 """The name in the greeting of servers that may offer more than Sonic."""
+_NOT_PERMITTED = re.compile(r"not_permitted\((.*)\)")
 BUFFER_BYTES = 20_000
 """Longest line to send to a server that announces no limit."""
 ANSWER_MAX_BYTES = 1 << 28

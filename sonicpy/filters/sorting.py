@@ -116,6 +116,11 @@ class Boost(NamedTuple):
         return BOOST_MOST if self.half_life is None else HALF_LIFE_MOST
 
 
+def highest_factor(boost: str | None) -> float:
+    """Return the largest factor of a score; None: nothing raises scores. Raises as `parse_boost`."""
+    return 1.0 if boost is None else parse_boost(boost).most
+
+
 @lru_cache(maxsize=256)
 def parse_boost(text: str) -> Boost:
     """Return the boost that a text names: `population`, or times with a half-life: `time 7d`.

@@ -333,7 +333,7 @@ def test_there_and_back_again(run: Run) -> None:
         assert second.words("c", "b") == first.words("c", "b")
         assert second.verify() == []
     assert {json.loads(line)["collection"] for line in run("export", "e", "--data", "d").splitlines()[1:]} == {"e"}
-    assert run("export", "c", "nobody", "--data", "d", said="has no bucket 'nobody'") == ""
+    assert run("export", "c", "absent", "--data", "d", said="has no bucket 'absent'") == ""
     run("export", "--data", "d", "-o", "no/where", status=1, said="cannot write no/where: No such file")
 
 

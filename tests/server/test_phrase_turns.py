@@ -13,6 +13,7 @@ import pytest
 
 import sonicpy
 from sonicpy import Index
+from sonicpy._native.mask import AllOf, AnyOf
 from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
 from sonicpy.server.connections import phrase_turns
 from sonicpy.server.connections.phrase_turns import PhraseTurns
@@ -110,6 +111,20 @@ def test_an_allowance_is_kept(index: Index) -> None:
             index.query("c", "b", "", phrase="beta beta", **options)
     with PhraseChecks(3_000).trying():
         assert len(index.query("c", "b", "", phrase="alpha beta")) == 10, "the best objects are looked at first"
+
+
+def test_objects_are_looked_at_once(index: Index) -> None:
+    checks = PhraseChecks(1)
+    with index.engine.read_words("c", "b") as lexicon:
+        assert lexicon is not None
+        phrase: Any = checks.mask(lexicon.reader, ((b"alpha",), (b"beta",)))
+        assert sum(1 for _ in checks.steps()) == phrase.count
+        checked = phrase.checked
+        with checks.trying():
+            both = AllOf(phrase.count, [phrase, phrase])
+            assert both.has(0) and not both.has(7)
+            assert AnyOf(phrase.count, [both]).total() == phrase.total() > 4_000
+        assert phrase.checked == checked
 
 
 @pytest.mark.parametrize("processes", [0, pytest.param(1, marks=pytest.mark.full)])

@@ -25,8 +25,6 @@ TEXTS = {
     "other": "a boathouse by the river, painted green and white",
     "typo": "enginer",
 }
-
-
 VALUES = {"longer": {"weight": 10**15}}
 TAGS = {"one": ["metal"], "longer": ["metal", "wood"], "typo": ["wood"]}
 BITS = {"one": b"\xff", "form": b"\x0f", "longer": b"\x00"}

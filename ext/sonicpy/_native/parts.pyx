@@ -10,12 +10,11 @@
             (ubunt0user).
     run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
             last piece
-
     tail    the syllables of a token of Hangul behind two others or more: nouns are often written together there
 
-Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
-not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
-article before a noun is a token. Words without letters, and addresses of devices, have no parts.
+Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a
+digit, and are not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't,
+you're). An Arabic article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
     alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any.
             So a walk that looks for words finds the word by its part

@@ -7,7 +7,7 @@ The words of an object are read one by one, with a bit for each place of the phr
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 cimport cython
 
@@ -101,6 +101,9 @@ cdef class Phrase(Mask):
         cdef Py_ssize_t word
         cdef list iids = []
         cdef uint64_t left, iid
+        if self.made[window] != NULL:  # a mask of several asks for it again
+            memcpy(bits, self.made[window], ROW_BYTES)
+            return self.made[window] != self.room
         if not self.among.mark(window, bits):
             return 0
         for word in range(WINDOW_WORDS):
@@ -139,6 +142,8 @@ cdef class Phrase(Mask):
     cdef bint holds(self, uint32_t iid) except -1:
         cdef uint64_t bits[WINDOW_WORDS]
         cdef int64_t window = iid >> WINDOW_BITS
+        if window < self.count and self.made[window] != NULL:
+            return self.passes(iid)
         if not self.among.holds(iid):
             return False
         if window != self.asked:

@@ -43,7 +43,7 @@ cdef struct Word:
     uint64_t letters  # which it holds: bit n: one with the number n modulo 32; bit 32 + n: two or more of them
     uint32_t start  # of its bytes
     uint16_t size
-    uint8_t count  # of its letters, LETTERS_COUNTED: so many or more
+    uint8_t count  # of its letters, at most LETTERS_COUNTED
 
 
 def words_holding(const unsigned char[::1] text not None, bytes letters not None, Py_ssize_t most) -> list:

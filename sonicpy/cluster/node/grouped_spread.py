@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Query
 from sonicpy.filters.grouping import GroupKey
-from sonicpy.filters.sorting import parse_boost
+from sonicpy.filters.sorting import highest_factor
 from sonicpy.index.search.grouped import after_of
-from sonicpy.index.search.likeness import check_ranking, refused_vector
+from sonicpy.index.search.likeness import check_ranking, check_vectors
 from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.parts import Page
 from sonicpy.index.search.plan import to_plain
@@ -71,7 +71,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     hows, corrected = None, None
     if plan is not None and planned is not None and command.is_by_score:
         if spread.config.search.ranking != "newest":
-            most = _most(command)
+            most = highest_factor(command.boost)
             found = [(name, kind, score) for name, kind, score, _ in page.rows]
             scores = list(Page(names, found, plan.ceiling * most, page.total).scores)  # type: ignore[arg-type]
         if page.hows is not None:
@@ -112,7 +112,7 @@ async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned
     answers = await spread.ask(*command.scope, "spread_grouped", list(rest), plan, None, highest)
     page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], rest, None)
     by_words: list[Any] = [tuple(row[:3]) for row in page.rows]
-    scores = Page([], by_words, planned.plan.ceiling * _most(command), None).scores
+    scores = Page([], by_words, planned.plan.ceiling * highest_factor(command.boost), None).scores
     for row, score, key, words in zip(page.rows, scores, page.keys, page.hows or [[]] * len(scores), strict=True):
         if key not in seen if key is not None else row[0] not in names:
             best.append(BestOfGroup(row[0], score, key, words))
@@ -129,11 +129,9 @@ def _first_groups(
     answers: Sequence[Sequence[Any]], search: Search, planned: Planned
 ) -> tuple[list[BestOfGroup], set[GroupKey], set[str]]:
     """Return the best objects of the groups among the first objects of all parts, these groups, and the objects."""
-    for *_, refusal in answers:
-        if refusal is not None:
-            raise refused_vector(refusal)
+    check_vectors(refusal for *_, refusal in answers)
     found = [MeantRows(rows, sums, None) for rows, _, _, sums, *_ in answers]
-    names, scores, _ = merge_meant(found, planned.plan, search, _most(search))
+    names, scores, _ = merge_meant(found, planned.plan, search, highest_factor(search.boost))
     of_object = {
         row[0]: (keys, words)
         for rows, _, held, _, groups, _ in answers
@@ -146,7 +144,3 @@ def _first_groups(
         best += [BestOfGroup(name, score, key, words) for key in keys or [None] if key is None or key not in seen]
         seen.update(keys)
     return best, seen, set(names)
-
-
-def _most(search: Search) -> float:
-    return 1.0 if search.boost is None else parse_boost(search.boost).most

@@ -43,12 +43,12 @@ from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import InvalidArgument, StoreError
-from sonicpy.filters.sorting import parse_boost
+from sonicpy.filters.sorting import highest_factor, parse_boost
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting
 from sonicpy.index.search.how import HowFound, corrected_text
-from sonicpy.index.search.likeness import check_ranking, refused_vector
+from sonicpy.index.search.likeness import check_ranking, check_vectors
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms, pack_typed
@@ -219,7 +219,7 @@ class Spread:
             return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = await self._find(command, *fields, how=command.how)
-        most = 1.0 if command.boost is None else parse_boost(command.boost).most
+        most = highest_factor(command.boost)
         page = merge([RemotePart(rows, count) for rows, count, *_ in found], plan, limit, offset, most)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
@@ -242,10 +242,8 @@ class Spread:
         wanted = max(command.depth if command.vector is not None else 0, command.offset + command.limit)
         fields = (list(Search(*command)), to_plain(plan), wanted, await self.highest(command))
         answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_scored", *fields)]
-        for *_, refusal in answers:
-            if refusal is not None:
-                raise refused_vector(refusal)
-        most = 1.0 if command.boost is None else parse_boost(command.boost).most
+        check_vectors(refusal for *_, refusal in answers)
+        most = highest_factor(command.boost)
         if command.vector is not None:
             found = [MeantRows(rows, sums, total) for rows, total, _, sums, *_ in answers]
             names, scores, total = merge_meant(found, plan, command, most)
@@ -269,9 +267,7 @@ class Spread:
         more = () if command.filter is None else (command.filter,)
         fields = (*command.scope, to_plain(plan), wanted, command.total, command.vector, command.depth, *more)
         answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_meant", *fields)]
-        for *_, refusal in answers:
-            if refusal is not None:
-                raise refused_vector(refusal)
+        check_vectors(refusal for *_, refusal in answers)
         return merge_meant([MeantRows(rows, sums, total) for rows, sums, total, _ in answers], plan, command)
 
     async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:

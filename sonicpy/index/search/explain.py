@@ -54,7 +54,9 @@ PARTS_SHOWN = 10
 STOP_WORD = "a stop word of the language"
 SINGLE_LETTER = "a single letter of a run without blanks"
 STOPS_DROPPED = "it is a stop word, which PUSH drops unless LANG(none) is given (stopwords.mode)"
-SHORT = "words of fewer than four letters are completed, not corrected, and no word begins with it"
+SHORT = (
+    "words of fewer than four letters are completed, and corrected only by a swap in three, and no word begins with it"
+)
 UNLIKE = "no word begins with it, and no word is few enough edits away"
 HOWS = ("whole", "exact", "completion", "correction")
 EXACT = 1

@@ -14,7 +14,7 @@ from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits, with_groups
 from sonicpy.filters.grouping import GroupKey, parse_group, split_group
-from sonicpy.filters.sorting import NEWEST, parse_boost, parse_sort
+from sonicpy.filters.sorting import NEWEST, highest_factor, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
@@ -198,7 +198,7 @@ def best_by_plan(
         check_boost(config)
         find_part = partial(_by_boost, lexicon, plan, config, search.boost, highest)
     parts: list[Part | SeveralParts] = []
-    masks, most = masks_of(lexicon, condition), 1.0 if search.boost is None else parse_boost(search.boost).most
+    masks, most = masks_of(lexicon, condition), highest_factor(search.boost)
 
     def find(wanted: int, passing: PassingMasks) -> list[tuple[Any, At]]:
         part = find_part(wanted, passing)

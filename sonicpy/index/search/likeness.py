@@ -6,9 +6,9 @@ the others, so it moves them neither up nor down. Objects behind the first `dept
 of this order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
@@ -27,22 +27,10 @@ from sonicpy.vectors import read_numbers
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.index.search.refine import Best
 
 Sums = Sequence[int | None]
 """The likeness of each of some objects to a query, as `likenesses` returns them."""
-
-
-class BestByWords(Protocol):
-    """The best objects by words; see `sonicpy.index.search.refine.Best`."""
-
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def part(self) -> Any: ...
-    @property
-    def masks(self) -> Sequence[Mask] | None: ...
-    @property
-    def most(self) -> float: ...
 
 
 class Likeness(NamedTuple):
@@ -92,6 +80,13 @@ def refused_vector(why: str) -> InvalidArgument:
     """Return the error for a vector that the bucket does not take."""
     reason = f"the vector is refused: {why}"
     return InvalidArgument(reason, "invalid_meta_value", reason)
+
+
+def check_vectors(refusals: Iterable[str | None]) -> None:
+    """Raise InvalidArgument for the first reason for which a part refuses the vector; None: a part takes it."""
+    for why in refusals:
+        if why is not None:
+            raise refused_vector(why)
 
 
 def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
@@ -167,7 +162,7 @@ class Meant(NamedTuple):
         return self._replace(part=part, found=rows, order=order)
 
 
-def in_new_order(lexicon: Lexicon | UnitedLexicon, best: BestByWords, search: Search) -> Meant:
+def in_new_order(lexicon: Lexicon | UnitedLexicon, best: "Best", search: Search) -> Meant:
     """Return the best objects by words in the order of words and meaning.
 
     Raises:

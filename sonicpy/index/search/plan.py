@@ -105,9 +105,7 @@ def of_plain(plain: Sequence[Any]) -> Plan:
     """Return the plan that `to_plain` made plain."""
     rows, average, exponent, full_first, _, *more = plain
     clauses = [*_clauses(rows, 0), *(clause for refused in more[:1] for clause in _clauses(refused, FORBIDDEN))]
-    clauses.sort(
-        key=lambda clause: any(is_named(word) for slot in clause.slots for word in slot.words)
-    )  # the last ones
+    clauses.sort(key=_has_named)  # in a plan, clauses of named texts are the last ones
     plan = Plan(clauses, average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
     plan.phrases = tuple(
         (needed, tuple(tuple(word.encode() for word in some) for some in places))
@@ -115,6 +113,10 @@ def of_plain(plain: Sequence[Any]) -> Plan:
         for needed, places in phrases
     )
     return plan
+
+
+def _has_named(clause: Clause) -> bool:
+    return any(is_named(word) for slot in clause.slots for word in slot.words)
 
 
 def _rows(clause: Clause) -> Iterator[list[Any]]:
