@@ -21,6 +21,8 @@ CHECKING = ("CALL", "RESUME", "JUMP_BACKWARD")
 """The names of instructions that look for exceptions from outside begin so."""
 OURS = __file__.rpartition("tests")[0] + "tests"
 """Frames of files in it are not interrupted."""
+HYPOTHESIS = "/hypothesis/"
+"""Nor are frames of such files: its callback of the garbage collector runs inside of other frames."""
 
 pythonapi = ctypes.pythonapi
 pythonapi.PyErr_SetInterruptEx.argtypes = [ctypes.c_int]
@@ -91,6 +93,8 @@ class Moments:
     def _trace(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
         code = frame.f_code
         if code.co_filename.startswith((OURS, "<frozen importlib")):  # imports may leave their lock held: Python's part
+            return None
+        if HYPOTHESIS in code.co_filename:
             return None
         frame.f_trace_lines = False
         frame.f_trace_opcodes = True
