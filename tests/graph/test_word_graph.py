@@ -179,7 +179,7 @@ def test_an_open_graph_takes_no_file_descriptor(tmp_path: Path) -> None:
         number = file.fileno()
     again = [WordGraph(path) for _ in range(50)]
     with open(path, "rb") as file:
-        assert file.fileno() == number
+        assert file.fileno() <= number, "below: the garbage of other tests is gone"
     assert all(graph.contains(b"card") for graph in graphs + again)
 
 
