@@ -5,16 +5,16 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy._native.bm25 import idf
+from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions, add_joined
+from sonicpy._native.planner import EXPANDED_WORDS, complete
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.index.search.demands import Demands, Either, RefusedWord
-from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.completions import complete
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS
 from sonicpy.index.search.planners.inner import joined_words
+from sonicpy.index.search.planners.rarely import Rarely
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.web_syntax import BEGUN, WORDS
 from sonicpy.index.search.web_syntax import PART as INNER
@@ -171,7 +171,7 @@ class Demanded:
             if not _is_typed(clause):
                 continue
             if clause.term in self._demands.begun and clause is not last:
-                complete(self._unedited, clause, [clause], self._search)
+                complete(self._unedited, clause, [clause], self._search, Rarely)
             elif clause.term in self._demands.inner:
                 self._add_holding(clause)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
-from sonicpy._native.clauses import cuttable_clauses
 from sonicpy._native.neighbours import DIGITS_TOGETHER_MAX, TERMS_MAX
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
@@ -44,22 +43,13 @@ def other_spellings(terms: Terms) -> list[bytes]:
 # -- written together -------------------------------------------------------------------------------------------------
 
 
-def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
-    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence."""
-    places = neighbours.words_together(terms)
-    if not places.keys().isdisjoint(terms.words):
-        for word in terms.words:
-            places.pop(word, None)
-    return places
-
-
 def write_together(
     clauses: list[Clause], places: dict[bytes, tuple[int, ...]], held: list[tuple[bytes, TermInfo]], objects: int
 ) -> None:
     """Add to the clauses of neighbours the words that they make together.
 
     Args:
-        places: of `words_together`.
+        places: of `words_together` in _native/planner.pyx.
         held: those of its words that objects hold, each with its row.
         objects: how many there are.
     """
@@ -76,16 +66,17 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> dict[int, list[bytes]]:
-    """Return the pieces of the terms that objects hold apart, by the number of the term.
+def find_pieces(statistics: Statistics, cuttable: list[Clause]) -> dict[int, list[bytes]]:
+    """Return the pieces of terms that objects hold apart, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
     words that objects hold.
+
+    Args:
+        cuttable: the clauses of the terms, see `cuttable_clauses`.
     """
-    if len(terms) > TERMS_MAX + terms.flags.count(PART):
-        return {}
     found: dict[int, list[bytes]] = {}
-    for clause in cuttable_clauses(clauses, terms):
+    for clause in cuttable:
         pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0)
         if pieces:
             found[clause.term] = pieces
