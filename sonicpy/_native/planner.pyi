@@ -18,16 +18,14 @@ class _Settings(Protocol):
 class _Rarely(Protocol):
     """The steps of a plan that few queries need."""
 
-    @staticmethod
-    def same_numbers(word: bytes, /) -> Iterable[bytes]:
+    def same_numbers(self, word: bytes, /) -> Iterable[bytes]:
         """Return the other ways to write a number."""
 
-    @staticmethod
-    def spelled(term: bytes, /) -> tuple[bytes, ...]:
+    def spelled(self, term: bytes, /) -> tuple[bytes, ...]:
         """Return the other spellings of letters of Han or kana."""
 
-    @staticmethod
     def write_together(
+        self,
         clauses: list[Clause],
         places: dict[bytes, tuple[int, ...]],
         held: list[tuple[bytes, TermInfo]],
@@ -36,29 +34,29 @@ class _Rarely(Protocol):
     ) -> None:
         """Add to the clauses of neighbours the words that they make together, and that objects hold."""
 
-    @staticmethod
-    def pieces(statistics: Any, cuttable: list[Clause], /) -> dict[int, list[bytes]]:
+    def pieces(self, statistics: Any, cuttable: list[Clause], /) -> dict[int, list[bytes]]:
         """Return the pieces of words that objects hold apart, by the number of the term."""
 
-    @staticmethod
-    def first_letters(statistics: Any, runs: list[Clause], /) -> list[Clause]:
+    def first_letters(self, statistics: Any, runs: list[Clause], /) -> list[Clause]:
         """Return clauses of the words that begin with runs of letters without blanks."""
 
-    @staticmethod
-    def addresses(statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
+    def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
         """Complete the numbers that a query ends in."""
 
-    @staticmethod
-    def corrections(statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
+    def corrections(self, statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
         """Add the corrections of the word that a query ends in, and of its beginning."""
 
-    @staticmethod
-    def stand_ins(statistics: Any, matches: Any, matching: Any, clauses: list[Clause], /) -> Sequence[Any]:
+    def stand_ins(self, statistics: Any, matches: Any, matching: Any, clauses: list[Clause], /) -> Sequence[Any]:
         """Return the substitutes of terms, and note their holders in the clauses of these."""
 
-    @staticmethod
     def apart(
-        statistics: Any, clauses: list[Clause], pieces: dict[int, list[bytes]], last: Clause | None, others: Any, /
+        self,
+        statistics: Any,
+        clauses: list[Clause],
+        pieces: dict[int, list[bytes]],
+        last: Clause | None,
+        others: Any,
+        /,
     ) -> list[Clause]:
         """Return the clauses with pieces of words and with substitutes."""
 
@@ -73,17 +71,17 @@ def families_of(
     terms: Terms,
     matching: _Matching | None,
     besides: Iterable[bytes],
-    rarely: type[_Rarely],
+    rarely: _Rarely,
 ) -> tuple[list[TermInfo | None], _HeldForms, _HeldForms, list[tuple[bytes, TermInfo]]]: ...
 def add_doubtful(clauses: list[Clause], doubtful: _HeldForms, objects: int) -> None: ...
 def find_pieces(
-    statistics: _Statistics, clauses: list[Clause], terms: Terms, rarely: type[_Rarely]
+    statistics: _Statistics, clauses: list[Clause], terms: Terms, rarely: _Rarely
 ) -> dict[int, list[bytes]]: ...
 def core_of(word: bytes) -> bytes: ...
 def add_inner(statistics: _Statistics, clauses: list[Clause], terms: Terms, matching: _Matching | None) -> None: ...
 def last_of(clauses: list[Clause], terms: Terms) -> Clause | None: ...
 def complete(
-    statistics: _Statistics, last: Clause, clauses: list[Clause], search: _Settings, rarely: type[_Rarely]
+    statistics: _Statistics, last: Clause, clauses: list[Clause], search: _Settings, rarely: _Rarely
 ) -> None: ...
 def complete_last(
     statistics: _Statistics,
@@ -91,7 +89,7 @@ def complete_last(
     clauses: list[Clause],
     terms: Terms,
     search: _Settings,
-    rarely: type[_Rarely],
+    rarely: _Rarely,
 ) -> None: ...
 def plan_words(
     statistics: _Statistics,
@@ -99,7 +97,7 @@ def plan_words(
     matching: _Matching | None,
     search: _Settings,
     fills: Callable[[Plan], bool] | None,
-    rarely: type[_Rarely],
+    rarely: _Rarely,
     demanded: Callable[[list[Clause], Clause | None], list[Clause]] | None = None,
     *,
     any_first: bool = False,

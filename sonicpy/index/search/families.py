@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
+from sonicpy._native.bucket_words import FAMILY_MAX
 from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelled_words
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
@@ -37,8 +38,6 @@ from sonicpy.lexer.stemmers import Stemmers
 
 KIN_CACHED = 10_000
 """Typed words whose stems are remembered, at most; about 1 KB each."""
-FAMILY_MAX = 16
-"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 DOUBLED_LETTERS = 3
