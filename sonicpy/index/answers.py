@@ -169,10 +169,11 @@ class Answers(TextReader):
             return kept[2].copy()
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
-            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
+            fields = _fields_of(lexicon, search) if search.syntax == "web" else ()
+            terms, matching = self._query_terms(search, self._lexer(lexicon), fields)
             if lexicon is None:
                 return []
-            moment = _moment(lexicon)
+            moment = lexicon.moment
             if kept is not None and kept[1] == moment:
                 answer = kept[2]
             else:
@@ -412,7 +413,7 @@ class Answers(TextReader):
             typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return [], None
-            moment = _moment(lexicon)
+            moment = lexicon.moment
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
             if typed.before:
@@ -467,13 +468,6 @@ def _fields_of(lexicon: Lexicon | UnitedLexicon | None, search: Search) -> froze
         return frozenset()
     parts = lexicon.parts if isinstance(lexicon, UnitedLexicon) else [lexicon]
     return frozenset(name.decode() for part in parts for name in unpack_names(part.reader.fact(TEXT_NAMES)))
-
-
-def _moment(lexicon: Lexicon | UnitedLexicon) -> Moment:
-    """Return the moment of a bucket, or of several: answers are valid until it changes."""
-    if isinstance(lexicon, UnitedLexicon):
-        return lexicon.moment
-    return lexicon.reader.serial, lexicon.reader.state.lexicon_version, lexicon.known_synonyms
 
 
 def _encoded(argument: str, text: str) -> bytes:

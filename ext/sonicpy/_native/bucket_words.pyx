@@ -7,11 +7,12 @@ The rules of languages and the files of graphs belong to the layer above (`Rules
 import time
 from operator import itemgetter
 
+from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
+
 from sonicpy._native.nearest import held_beginnings, most_frequent
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import held_words
 from sonicpy._native.word_source import SortedWords, words_in
-from sonicpy._native.word_walks import find_words
 
 cdef enum:
     SHOWN_BYTES = 40  # a longer word may be one that no graph has: SONIC_BYTES_MAX of term_rows.pyx
@@ -100,6 +101,11 @@ cdef class BucketWords:
 
     @property
     def moment(self) -> tuple:
+        """The state of the bucket: answers are valid until it changes."""
+        return self.reader.serial, self._version, self.synonym_lookup()
+
+    @property
+    def words_moment(self) -> tuple:
         """As of which moment words lead to others: rows do not change while they are read."""
         return self.known_moment()
 
@@ -173,7 +179,7 @@ cdef class BucketWords:
     def held(self, words not None) -> list:
         """Return the words held by objects, with their rows, in the order of `words`."""
         cdef list asked = words if isinstance(words, list) else list(words)
-        return held_words(asked, self.reader.words(asked), live=self.live) if asked else []
+        return held_words(asked, self.reader.words(asked), self.live) if asked else []
 
     def may_hold(self, words not None) -> list:
         """Return those of some words that objects may hold: a word is in the graph, or pending."""
@@ -323,7 +329,7 @@ cdef class BucketWords:
             words = self.known_begun(word)
         if not words:
             return []
-        return most_frequent(held_beginnings(words, self.reader.words(words), found, live=self.live), BEGINNINGS)
+        return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
 
     cdef list known_begun(self, bytes word):
         """Return the words that begin so, perhaps some that are gone."""
@@ -379,8 +385,8 @@ cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules)
         besides: words that begin so are left out.
     """
     return nearest_parts(
-        find_words(
-            sources, [rules.folded(word)], rules.plain_folding(), distance=distance, begins=True, besides=besides,
-            most=BEGUN,
+        walk_all(
+            sources, [rules.folded(word)], rules.plain_folding(), distance, True, True, False, False, besides, BEGUN,
+            EDGES_MAX, None, b"",
         )
     )

@@ -95,7 +95,7 @@ def families_of(statistics, Terms terms not None, matching, besides, rarely) -> 
         rows[:sure],
         held_forms(words, rows, sure) if words else words,
         held_forms(doubtful, rows, perhaps) if doubtful else doubtful,
-        held_words(list(besides), rows[end:], live=statistics.live) if besides else [],
+        held_words(list(besides), rows[end:], statistics.live) if besides else [],
     )
 
 

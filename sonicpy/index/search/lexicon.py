@@ -157,6 +157,7 @@ class Lexicon(BucketWords, Statistics):
         super().__init__(lexicons, view, reader, collection, Rules)
         self._lexicons = lexicons
         self._languages: tuple[str, ...] | None = None
+        self._resolved: dict[Matching, Matching] = {}
 
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
@@ -171,7 +172,7 @@ class Lexicon(BucketWords, Statistics):
         if not self.live or after:
             return list(islice(self.completions(prefix, after), offset, offset + limit))
         bucket = self.reader.state.bucket
-        return self._lexicons.places.words(self.completions, bucket, self.moment, prefix, offset, limit)
+        return self._lexicons.places.words(self.completions, bucket, self.words_moment, prefix, offset, limit)
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Yield the words that begin with `prefix`, including itself, and follow `after`, in byte order."""
@@ -208,8 +209,12 @@ class Lexicon(BucketWords, Statistics):
 
     def resolved(self, matching: Matching) -> Matching:
         """Return how the words of a query lead to families in this bucket."""
-        code, is_ascii, is_given, languages = matching
-        return matching if languages else Matching(code, is_ascii, is_given, self.languages_for(matching))
+        if matching.languages:
+            return matching
+        found = self._resolved.get(matching)
+        if found is None:
+            found = self._resolved[matching] = matching._replace(languages=self.languages_for(matching))
+        return found
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""

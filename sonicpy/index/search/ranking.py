@@ -128,7 +128,7 @@ def carry_out(
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
-        likely = not total and may_fill(plan, wanted, lexicon.objects, TOGETHER)
+        likely = may_fill(plan, wanted, lexicon.objects, TOGETHER)
         if likely and share is not None and (passing := share() * WITH_FILTER) < 1.0:
             likely = may_fill(plan, int(wanted / max(passing, LOWEST_SHARE)), lexicon.objects, TOGETHER)
         if likely:
@@ -137,7 +137,7 @@ def carry_out(
                 filled.append(part)
         return bool(filled)
 
-    plan = planner(lexicon, terms, config.search, matching, fills)
+    plan = planner(lexicon, terms, config.search, matching, never if total else fills)
     return plan, filled[0] if filled else find_by(plan, lexicon, wanted, window, total=total, masks=masks)
 
 
