@@ -43,7 +43,7 @@ MODULES = [
     "name_rows", "named_terms", "nearest", "neighbours", "numbered_terms", "object_change", "object_record",
     "object_scores", "object_table", "objects", "one_thread", "ordered", "ordered_rows", "orders", "parts",
     "phrase", "plain", "plan", "planner", "postings", "query_state", "quoting", "readers", "records", "remove_terms",
-    "replies", "score_bounds", "slot_scores", "sonic_table", "sphere", "stem_ends", "stop_set", "stop_votes",
+    "replies", "score_bounds", "slot_scores", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes",
     "stored_postings", "tag_rows", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together",
     "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice",
     "window_scores", "word_break", "word_range", "word_source", "word_text", "word_walks",

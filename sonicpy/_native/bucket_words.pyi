@@ -65,6 +65,7 @@ class _Rules(Protocol):
 
 class BucketWords:
     reader: Any
+    view: Any
     live: bool
     def __init__(self, lexicons: _Lexicons, view: Any, reader: Any, collection: str, rules: _Rules) -> None: ...
     def note_use(self) -> None: ...

@@ -50,7 +50,8 @@ cdef class BucketWords:
     """
     cdef readonly object reader
     cdef readonly bint live
-    cdef object _lexicons, _view, _rules, _opened, _pending
+    cdef readonly object view
+    cdef object _lexicons, _rules, _opened, _pending
     cdef tuple _moment
     cdef object _bucket, _version
     cdef bint _has_pending, _is_whole  # the graph has all words
@@ -63,7 +64,7 @@ cdef class BucketWords:
     def __init__(self, lexicons not None, view not None, reader not None, str collection not None, rules not None):
         state = reader.state
         self.reader, self.live = reader, lexicons.live
-        self._lexicons, self._view, self._rules = lexicons, view, rules
+        self._lexicons, self.view, self._rules = lexicons, view, rules
         self._bucket, self._version = state.bucket, state.lexicon_version
         self._has_pending = state.pending_seq > state.graph_seq
         self._is_whole = state.pending_seq == state.graph_seq
@@ -96,7 +97,7 @@ cdef class BucketWords:
 
     cdef object pending_words(self):
         if self._pending is None:
-            self._pending = self._lexicons.pending(self._view, self.reader.state)
+            self._pending = self._lexicons.pending(self.view, self.reader.state)
         return self._pending
 
     @property
@@ -161,7 +162,7 @@ cdef class BucketWords:
 
     cdef object synonym_lookup(self):
         if not self._has_read_synonyms:
-            self._synonyms = self._lexicons.synonyms.of(self._view, self._collection)
+            self._synonyms = self._lexicons.synonyms.of(self.view, self._collection)
             self._has_read_synonyms = True
         return self._synonyms
 
