@@ -36,9 +36,9 @@ GENERATED = "build/generated"
 LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: another kind compiles all of them again
 
 MODULES = [
-    "add_terms", "admitted", "analyzer", "bm25", "bucket", "bucket_cache", "bucket_words", "clauses", "column_mask",
+    "add_terms", "admitted", "analyzer", "answer_cache", "bm25", "bucket", "bucket_cache", "bucket_words", "clauses", "column_mask",
     "column_window", "completions", "corrector", "cut_terms", "dense_records", "digest", "edit_automaton",
-    "expansions", "explained", "find", "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys",
+    "expansions", "explained", "filling", "find", "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys",
     "kin", "language", "length_masks", "lengths", "letter_folding", "lines", "mask", "merged_list", "name_map",
     "name_rows", "named_terms", "nearest", "neighbours", "numbered_terms", "object_change", "object_record",
     "object_scores", "object_table", "objects", "one_thread", "ordered", "ordered_rows", "orders", "parts",

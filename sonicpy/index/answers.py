@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
+from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART
 from sonicpy.api.counted import Counted, counted
@@ -16,7 +17,6 @@ from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
-from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
@@ -41,6 +41,7 @@ from sonicpy.search import (
 from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 
 if TYPE_CHECKING:
+    from sonicpy._native.answer_cache import Kept, Moment
     from sonicpy.api.explanation import Explanation
     from sonicpy.filters.conditions import Condition
     from sonicpy.index.engine import Engine
@@ -364,14 +365,14 @@ class Answers(TextReader):
         with self._engine.read() as view:
             return sum(state.objects for state in view.buckets(collection))
 
-    def _kept_answer(self, question: Hashable) -> Kept | None:
+    def _kept_answer(self, question: Hashable) -> "Kept | None":
         """Return the last answer to a question, or None."""
         try:
             return self._kept.get(question)
         except TypeError:  # an argument that cannot be hashed: whoever answers says which one is wrong
             return None
 
-    def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
+    def _keep(self, question: Hashable, stamp: int | None, moment: "Moment", answer: list[str]) -> None:
         """Cache an answer that was computed at `stamp`, unless the store has changed since."""
         if stamp is not None and stamp == self._engine.store.readable_stamp():
             self._kept.put(question, (stamp, moment, answer))
@@ -400,8 +401,8 @@ class Answers(TextReader):
         return self._engine.read_words(collection, bucket)
 
     def _suggest(
-        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
-    ) -> tuple[list[str], Moment]:
+        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: "Kept | None"
+    ) -> tuple[list[str], "Moment"]:
         """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
