@@ -33,6 +33,6 @@ def plan_bm25(
         return plan_words(statistics, terms, matching, search, None if fills is never else fills, Rarely)
     from sonicpy.index.search.planners.demanded import Demanded, as_demanded, edited  # noqa: PLC0415  loaded when it is needed
 
-    statistics, search = edited(demands, statistics), as_demanded(demands, search)
-    made = Demanded(statistics, terms, demands, search, matching)
-    return plan_words(statistics, terms, matching, search, None, Rarely, made.clauses, any_first=demands.match == "any")
+    statistics, settings = edited(demands, statistics), as_demanded(demands, search)
+    finish = Demanded(statistics, terms, demands, settings, matching).clauses
+    return plan_words(statistics, terms, matching, settings, None, Rarely, finish, any_first=demands.match == "any")

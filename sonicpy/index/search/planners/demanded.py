@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
@@ -65,12 +65,20 @@ def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Stati
     return cast(Statistics, Edited(statistics, edits, most))
 
 
-def as_demanded(demands: Demands | None, search: "SearchConfig") -> "SearchConfig":
+class PlanSettings(NamedTuple):
+    """The settings of searches that a plan depends on."""
+
+    alternates_below: int
+    query_alternates_try: int
+
+
+def as_demanded(demands: Demands | None, search: "SearchConfig") -> PlanSettings:
     """Return the settings of a query: where an object has to hold every word, other words represent only those that no
     object holds."""
-    if demands is None or demands.match != "all":
-        return search
-    return search.model_copy(update={"alternates_below": min(search.alternates_below, 1)})
+    below = search.alternates_below
+    if demands is not None and demands.match == "all":
+        below = min(below, 1)
+    return PlanSettings(below, search.query_alternates_try)
 
 
 def edited(demands: Demands | None, statistics: Statistics) -> Statistics:
@@ -95,7 +103,7 @@ class Demanded:
         statistics: Statistics,
         terms: Terms,
         demands: Demands,
-        search: "SearchConfig",
+        search: "SearchConfig | PlanSettings",
         matching: Matching | None,
         *,
         has_weights: bool = True,
