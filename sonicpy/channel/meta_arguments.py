@@ -99,8 +99,8 @@ def _quoted(line: bytes, offset: int, key: str) -> tuple[MetaPart, int] | None:
 
 
 def _listed(line: bytes, offset: int, key: str) -> tuple[MetaPart, int]:
-    """Return the argument at `offset`, a list, and the offset of the next one. A list that cannot be read takes the rest of
-    the line.
+    """Return the argument at `offset`, a list, and the offset of the next one. A list that cannot be read takes the
+    rest of the line.
 
     Args:
         key: of the argument.

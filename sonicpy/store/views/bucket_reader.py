@@ -202,6 +202,11 @@ class BucketReader:
         found = find_object(self._view, self.state, oid)
         return None if found is None else found[0]
 
+    def holds(self, oid: str) -> bool:
+        """Return whether an object has an OID: names are compared, and no record is read."""
+        name = oid.encode()
+        return oid in self.oids(list(self._view.named(self.state, name, name_hash(name))))
+
     def existing(self, iids: list[int]) -> list[int]:
         """Return those of some IIDs that objects have."""
         bucket = self.state.bucket
