@@ -205,7 +205,10 @@ class BucketReader:
     def holds(self, oid: str) -> bool:
         """Return whether an object has an OID: names are compared, and no record is read."""
         name = oid.encode()
-        return oid in self.oids(list(self._view.named(self.state, name, name_hash(name))))
+        for iid in self._view.named(self.state, name, name_hash(name)):  # noqa: SIM110  a generator would cost as much
+            if self.oids([iid])[0] == oid:
+                return True
+        return False
 
     def existing(self, iids: list[int]) -> list[int]:
         """Return those of some IIDs that objects have."""
