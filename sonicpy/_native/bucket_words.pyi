@@ -13,7 +13,7 @@ JOINED_WORDS_MAX: int
 BEGINNINGS_MAX: int
 
 class _Lexicons(Protocol):
-    """The caches of an index, and what they are filled from."""
+    """The caches of an index, and the sources of their values."""
 
     live: bool
     pool: Any

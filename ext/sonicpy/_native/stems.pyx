@@ -1,4 +1,4 @@
-"""The stems of a typed word, and the beginnings that the words of its family have: what walks for a family look for.
+"""The stems of a typed word, and the beginnings that the words of its family have: walks for a family look for these.
 
 The tables of languages, and the letters that fold to others, belong to the layer above (`Languages` in the stub).
 """
