@@ -55,13 +55,13 @@ cdef class BucketWords:
     cdef tuple _moment
     cdef object _bucket, _version
     cdef bint _has_pending, _is_whole  # the graph has all words
-    cdef str _collection
+    cdef object _collection
     cdef object _synonyms
     cdef bint _has_read_synonyms
     cdef readonly object objects
     cdef readonly double average_length
 
-    def __init__(self, lexicons not None, view not None, reader not None, str collection not None, rules not None):
+    def __init__(self, lexicons not None, view not None, reader not None, collection not None, rules not None):
         state = reader.state
         self.reader, self.live = reader, lexicons.live
         self._lexicons, self.view, self._rules = lexicons, view, rules

@@ -80,7 +80,7 @@ cdef class BestObjects:
 def find_all(
     Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor
 ) -> tuple:
-    """Bind a plan to a bucket, and return the query, and what `find_top` finds; see these."""
+    """Bind a plan to a bucket; return the query and the findings of `find_top`."""
     cdef QueryState query = bound(plan, reader, window, False, mask)
     found, counted = top_of(query, wanted, total, floor)
     return query, found, counted
