@@ -40,8 +40,6 @@ class Words:
         begun = [each for each in self._held if each.startswith(text)]
         begun.sort(key=lambda each: (each != text, -self._held[each], each))
         return [each.encode() for each in begun][:limit]
-            :limit
-        ]
 
     def held(self, words: list[bytes]) -> list[tuple[bytes, TermInfo]]:
         return [(word, row_of(self._held[word.decode()])) for word in words if word.decode() in self._held]
