@@ -4,7 +4,7 @@ from typing import Protocol
 from sonicpy._native.plan import Clause
 from sonicpy._native.term_rows import TermInfo
 
-Expansion = tuple[bytes, TermInfo, float, str, int]
+_Expansion = tuple[bytes, TermInfo, float, str, int]
 
 class _Statistics(Protocol):
     @property
@@ -26,8 +26,8 @@ EXAMINED: int
 EDITED_LETTERS_MIN: int
 
 def edits_allowed(length: int) -> int: ...
-def corrections(statistics: _Statistics, term: bytes, budget: int, taken: Container[bytes]) -> list[Expansion]: ...
+def corrections(statistics: _Statistics, term: bytes, budget: int, taken: Container[bytes]) -> list[_Expansion]: ...
 def expansions(
     statistics: _Statistics, term: bytes, found: int, wanted: int, budget: int, family: tuple[bytes, ...] = ()
-) -> list[Expansion]: ...
+) -> list[_Expansion]: ...
 def expand(statistics: _Statistics, clause: Clause, found: int, search: _Settings) -> None: ...

@@ -41,11 +41,16 @@ from sonicpy.search import (
 from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 
 if TYPE_CHECKING:
-    from sonicpy._native.answer_cache import Kept, Moment
     from sonicpy.api.explanation import Explanation
     from sonicpy.filters.conditions import Condition
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
+
+
+Moment = tuple[object, ...] | None
+"""The state of a bucket, or of several; None: there was no bucket."""
+Kept = tuple[int, Moment, list[str]]
+"""The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 
 
 class Answers(TextReader):
@@ -365,14 +370,14 @@ class Answers(TextReader):
         with self._engine.read() as view:
             return sum(state.objects for state in view.buckets(collection))
 
-    def _kept_answer(self, question: Hashable) -> "Kept | None":
+    def _kept_answer(self, question: Hashable) -> Kept | None:
         """Return the last answer to a question, or None."""
         try:
             return self._kept.get(question)
         except TypeError:  # an argument that cannot be hashed: whoever answers says which one is wrong
             return None
 
-    def _keep(self, question: Hashable, stamp: int | None, moment: "Moment", answer: list[str]) -> None:
+    def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
         """Cache an answer that was computed at `stamp`, unless the store has changed since."""
         if stamp is not None and stamp == self._engine.store.readable_stamp():
             self._kept.put(question, (stamp, moment, answer))
@@ -401,8 +406,8 @@ class Answers(TextReader):
         return self._engine.read_words(collection, bucket)
 
     def _suggest(
-        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: "Kept | None"
-    ) -> tuple[list[str], "Moment"]:
+        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
+    ) -> tuple[list[str], Moment]:
         """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
