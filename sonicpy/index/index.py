@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.columns import TEXT_COLUMN
@@ -30,7 +31,6 @@ from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.mirroring import Mirroring
-from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
 from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
