@@ -16,9 +16,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -154,7 +153,6 @@ class DevCluster:
                 *("--inet", f"{HOST}:{self.node_ports[name]}", "--data", str(folder / "data")),
             ),
             folder / "log.txt",
-            self.places.get(name, {}),
         )
 
     def start_again(self, name: str) -> None:
@@ -196,14 +194,12 @@ class DevCluster:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _run(
-        self, command: list[str], log: Path, settings: Mapping[str, str] = MappingProxyType({})
-    ) -> subprocess.Popen[bytes]:
+    def _run(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
         with os.fdopen(open_new(log, os.O_WRONLY | os.O_APPEND), "ab") as output:
             # A group of its own: an interrupt at the terminal is for this process, which ends the others in order.
             return subprocess.Popen(
                 command,
-                env=with_settings(settings),
+                env=with_settings(self.places.get(log.parent.name, {})),
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
