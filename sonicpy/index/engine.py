@@ -397,6 +397,7 @@ class Engine(TextEngine):
     def abandon(self, parent: int) -> AnyStore | None:
         """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
         self.turn.renew()  # another thread of the parent may have it
+        self._late = None  # a change would begin its thread here, which would commit to the parent's files
         store = self.store
         if isinstance(store, ClosedStore):
             return None

@@ -79,6 +79,12 @@ class BackgroundSync:
             time.sleep(PAUSE_S)
         return True
 
+    def leave_to_parent(self) -> None:
+        """In a forked process: begin no syncs, and wait for none: those under way are the parent's."""
+        self._turn = threading.Lock()  # another thread of the parent may have it
+        self._is_closed = True
+        self._running.clear()
+
     @property
     def is_here(self) -> bool:
         """Whether this thread is one of its own."""

@@ -99,6 +99,11 @@ class LateCommits:
             time.sleep(PAUSE_S)
         return True
 
+    def leave_to_parent(self) -> None:
+        """In a forked process: begin no commits, and wait for none: those under way are the parent's."""
+        self._is_closed = True
+        self._threads.clear()
+
     @property
     def is_here(self) -> bool:
         """Whether the calling thread is one of those that commit."""
