@@ -5,7 +5,6 @@ Every change is applied, logged and committed before its method returns. `batch`
 server does.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -32,6 +31,7 @@ from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.mirroring import Mirroring
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
+from sonicpy.late_logger import LateLogger
 from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
     from sonicpy.index.report.unanswered import Questions
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
 """While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after

@@ -18,9 +18,8 @@ import os
 import struct
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sonicpy._native.held import Descriptor, Held
 from sonicpy.disk import sync_file, sync_folder
@@ -48,8 +47,7 @@ REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
 """Bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A saved checkpoint.
 
     Attributes:
