@@ -112,7 +112,7 @@ def test_what_cannot_be_done_is_said_to_the_client_and_in_the_log(tmp_path: Path
     with Server(tmp_path, SETTINGS) as server, Peer(server, "control") as control, Peer(server, "ingest") as ingest:
         assert ingest.ask('PUSH c b o "word" LANG(none)') == "OK"
         unwritten, missing, damaged = (
-            f"cannot write the backup file/{BACKUP_FILE}: Not a directory",
+            f"cannot write the backup file/{BACKUP_FILE}: file is a file, not a folder",
             f"there is no backup in nowhere: {BACKUP_FILE} is missing",
             f"copy/{BACKUP_FILE} is not a whole backup: it does not end as one",
         )
