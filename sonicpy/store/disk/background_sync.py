@@ -3,7 +3,6 @@
 It syncs sooner if many replaced pages wait for the sync. A store is idle after some seconds without a change.
 """
 
-import logging
 import threading
 import time
 from _thread import start_new_thread
@@ -13,8 +12,9 @@ from queue import Empty, SimpleQueue
 
 from sonicpy._native.held import Held
 from sonicpy.errors import StoreError
+from sonicpy.late_logger import LateLogger
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 SYNC_AFTER_S = 1.0
 """A loss of power undoes at most the changes of about this time."""
