@@ -252,6 +252,11 @@ class WriteView(OpenOrders, OpenFacts, View):
             self._used = self.uses()
         return name in self._required or name in self._used
 
+    @property
+    def uses_noted(self) -> int:
+        """How many names this transaction has noted: `is_used` answers the same until another one is."""
+        return len(self._required)
+
     def synonym_stamp(self, collection: str) -> bytes | None:
         """Return the stamp of the synonyms of a collection; None: it has none."""
         return super().synonym_stamp(collection) if self.is_used(uses.SYNONYMS) else None
