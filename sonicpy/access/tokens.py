@@ -27,7 +27,7 @@ TOKEN_MAX = 8192
 SECRET_MIN = 32
 """Characters of server.secret."""
 CLAIMS = frozenset({"exp", "iat", "nbf", "buckets", "filter", "sub", "jti"})
-"""Of these, `sub` and `jti` are the application's: they have no effect."""
+"""The claims that a token may have; `sub` and `jti` are for the application and have no effect here."""
 _SALT = b"sonicpy tokens"
 
 

@@ -88,7 +88,7 @@ class Session:
         self.shutting_down = False
         """The server sets it when it stops; the session then refuses every line but QUIT."""
         self.permit: Any = None
-        """Of the secret that START brought; None: everything is allowed."""
+        """The permit of the secret that START brought; None: everything is allowed."""
         self.wrong_password = False
         """START brought a wrong password, which ended the session."""
         self._version = version

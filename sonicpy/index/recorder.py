@@ -102,9 +102,7 @@ class RecorderEngine(TextEngine):
 
 
 class Recorder(TextReader, Changing):
-    """The methods of an index that read a text, and those that change something: these check their arguments and make
-    a record. Call one, then `take_record`.
-    """
+    """The lexer of new buckets; replicas of the same node share it, because its tables take memory."""
 
     _engine: RecorderEngine
 

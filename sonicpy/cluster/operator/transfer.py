@@ -178,7 +178,7 @@ class Appender:
             await self._waiting.popleft().done
 
     async def stop(self) -> None:
-        """End."""
+        """Stop appending: unacknowledged batches are given up."""
         for writer in self._writers:
             await writer.stop()
 

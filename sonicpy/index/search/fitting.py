@@ -52,7 +52,7 @@ def suggest_fitting(statistics: Statistics, typed: Typed, limit: int, *, filtere
     them, unless all words are such.
 
     Args:
-        filtered: only objects that pass a filter are counted; then no word is found rather than such ones.
+        filtered: only objects that pass a filter are counted, and a word that none of them holds is never found.
     """
     groups, word = _groups(statistics, typed), typed.word
     found = completed(statistics, word, max(COMPLETIONS_COUNTED, limit))

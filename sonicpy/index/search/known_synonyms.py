@@ -88,4 +88,4 @@ class KnownSynonyms:
 
 
 UNREAD: Final = SynonymLookup([])
-"""Stands for synonyms that were not looked up yet."""
+"""Represents synonyms that were not looked up yet."""

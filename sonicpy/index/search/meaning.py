@@ -35,7 +35,7 @@ def find_meant(
 
 
 def meant_hits(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
-    """Return a page of `find_meant` as hits. Raises like it."""
+    """Return a page of `find_meant` as hits. Raises as `find_meant`."""
     meant = find_meant(lexicon, terms, config, search, matching)
     return meant.hits(lexicon, terms, search, count_whole(lexicon, meant.plan, meant.part, config, meant.masks))
 

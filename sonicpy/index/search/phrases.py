@@ -27,10 +27,12 @@ WordsInPlace = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
 
 FoundObject = tuple[int, int, float]
-"""As `find_top` returns it."""
+"""(IID, kind, score) of an object, as `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
-"""How many of the best objects are looked at, before all that hold the words are; at least twice the page."""
+"""Numbers of the best objects to look at, one after the other, before all that hold the words; at least twice the
+page.
+"""
 
 __all__ = ["CheckedTooMany"]
 
