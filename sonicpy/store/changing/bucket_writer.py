@@ -50,7 +50,7 @@ class BucketWriter:
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
         self.rules = view.rules(state.bucket)
-        """By which its texts are cut."""
+        """The rules by which the texts of the bucket are cut."""
         self._letters = counts_letters(self.rules)
         writer = self._tables.push_writer(letters=self._letters)
         self._pushes = writer
@@ -60,7 +60,7 @@ class BucketWriter:
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
         self.begun: tuple[str, int] | None = None
-        """The name and the IID of the object that the change under way has created; None: perhaps of none."""
+        """The name and the IID of the object that the change under way has created; None: it may have created none."""
         self._orders: OrderWriter | None = None
         if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
             self.keep_orders()
@@ -121,7 +121,7 @@ class BucketWriter:
         return self.push_with_order(oid, terms, None, new=new)
 
     def upsert(self, oid: str, terms: Terms, digest: bytes) -> None:
-        """Give an object the terms of a text, which has no other parts, and the digest of it."""
+        """Give an object the terms of a text without named parts, and the digest of the text."""
         iid = self.replace(oid, terms)
         self.replace_order(iid, None)
         if self.view.is_used(uses.TEXTS):
@@ -139,8 +139,9 @@ class BucketWriter:
             self._orders.drop(iid)
 
     def push_with_vector(self, oid: str, terms: Terms, packed: bytes, *, new: bool = False) -> bool | None:
-        """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None: it
-        takes the long way, and nothing was done."""
+        """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None:
+        nothing was done, and the general way has to be taken.
+        """
         slot = self.vectors.of(packed)
         if slot is None:
             return None

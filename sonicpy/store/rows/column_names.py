@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 def pack_columns(columns: list[Column]) -> bytes:
-    """Return the fact."""
+    """Return the fact of some columns."""
     return b"".join(
         bytes((is_point, len(name))) + name.encode() + count.to_bytes(COUNT_BYTES, "little")
         for name, is_point, count in columns

@@ -14,7 +14,7 @@ from sonicpy.store.rows.named_words import frequency_of
 TAG_COUNTS: Final = 41
 """The kind of the fact."""
 TEXT_COUNTS: Final = 44
-"""The kind of the same fact of named texts."""
+"""The kind of the fact with the counters of named texts."""
 
 
 class Beside(NamedTuple):
@@ -62,7 +62,7 @@ class TagCounts(NamedTuple):
 
 
 def pack_tag_counts(counts: TagCounts) -> bytes:
-    """Return the fact."""
+    """Return the fact of some counters."""
     return pack_varints(counts)
 
 

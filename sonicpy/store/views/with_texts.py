@@ -36,7 +36,7 @@ class WithTexts:
 
     @property
     def with_texts(self) -> "WithTexts":
-        """Itself."""
+        """This reader."""
         return self
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
