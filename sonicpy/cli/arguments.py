@@ -65,7 +65,7 @@ def vector(text: str) -> Any:
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
-    """Whether the command has no options in Sonic."""
+    """Add COLLECTION, and BUCKET and OBJECT, which may be left out."""
     parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
     parser.add_argument("object", metavar="OBJECT", type=object_name, nargs="?")

@@ -45,7 +45,7 @@ class Watched:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the process inside a `with` block: what is sent to it meanwhile comes together."""
+        """Stop the process inside a `with` block: bytes that are sent to it meanwhile come together."""
         self._process.send_signal(signal.SIGSTOP)
         try:
             yield

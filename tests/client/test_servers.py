@@ -169,7 +169,7 @@ class Node:
             caller.say(*ANSWERS[line.split()[0]])
 
     def die(self) -> None:
-        """Close everything; nobody is let in any more."""
+        """Close everything, and refuse new connections."""
         with suppress(OSError):
             self._fake._listener.shutdown(socket.SHUT_RDWR)
         self._fake._listener.close()

@@ -187,7 +187,7 @@ def test_who_comes_later_waits_until_the_one_before_has_heard_of_it(monkeypatch:
 
 
 class Broker:
-    """The one broker that a process reaches: it lets through only what comes from itself."""
+    """The one broker that a process reaches: it lets only its own messages through."""
 
     is_closed = False
 

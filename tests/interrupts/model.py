@@ -101,7 +101,7 @@ CHUNK = 3
 
 
 def small_chunks() -> None:
-    """Let push_many commit few rows at a time."""
+    """Make push_many commit few rows at a time."""
     ingest.CHUNK_ROWS = CHUNK
 
 
@@ -197,13 +197,13 @@ class IndexScene:
 
 
 class CommittingScene(IndexScene):
-    """The same of an index that commits each change."""
+    """An IndexScene whose index commits each change."""
 
     autocommit = True
 
 
 def copy_store(folder: Path, to: Path) -> None:
-    """Copy the files of a folder that nobody changes meanwhile."""
+    """Copy the files of a folder that does not change meanwhile."""
     for path in folder.rglob("*"):
         if path.is_file() and path.name not in ("lock.mdb", "sonicpy.lock"):
             target = to / path.relative_to(folder)

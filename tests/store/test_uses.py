@@ -1,4 +1,4 @@
-"""The list of what a store uses beyond format 5, its refusals, and the table `facts`."""
+"""The list of the features that a store uses beyond format 5, its refusals, and the table `facts`."""
 
 import random
 import subprocess
@@ -45,7 +45,7 @@ def meta_of(store: Store) -> tuple[str | None, object]:
 
 
 def noting(value: bytes | None, kind: int = KIND, bucket: str = "b") -> Callable[[WriteView], None]:
-    """Return what notes a fact of a bucket of the collection c."""
+    """Return a function that notes a fact of a bucket of the collection c."""
 
     def work(view: WriteView) -> None:
         view.set_fact(view.bucket_to_change("c", bucket).bucket, kind, value)
@@ -188,7 +188,7 @@ def test_a_backup_that_uses_something_unknown_is_refused(store: Store, tmp_path:
 
 
 def written_elsewhere(folder: Path, work: str) -> None:
-    """Let another process open a store for writing and change it: LMDB opens a folder once in a process."""
+    """Open a store for writing in another process and change it: LMDB opens a folder once in a process."""
     program = f"""
 from pathlib import Path
 from tests.store.shorthand import open_store

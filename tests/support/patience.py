@@ -48,7 +48,7 @@ def until(
         look: called again and again.
         what: the awaited event, for the failure.
         pause_s: the seconds between two calls.
-        most_s: after so many seconds the test fails; later on a machine that is slow by then.
+        most_s: after this many seconds the test fails; later on a machine that is slow by then.
     """
     began_s = time.monotonic()
     while not (found := look()):

@@ -26,7 +26,7 @@ MORE = 4
 FEW = 64
 """Minimum of objects to ask for at once, by score alone or from a range of values; more if more are wanted."""
 SLACK = 1.0 - 1e-9
-"""A factor of a score that is below any rounding error."""
+"""A factor that lowers a score by more than any rounding error."""
 
 
 class Factors(NamedTuple):
