@@ -355,7 +355,7 @@ async def suggested(
     """
     given = {} if filter is None else {"filter": filter}
     for text in dict.fromkeys(texts if limit else ()):
-        with suppress(CommandError):  # or such as "don't-do", which is several words, or "!", which is none
+        with suppress(CommandError):  # or such as "!", which is no word
             found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit, **given)
             return found
     return []
@@ -376,6 +376,6 @@ async def did_you_mean(
     for place, typed in enumerate(words[:CORRECTED_MAX]):
         word = typed.strip(signs) if signs else typed
         found = await suggested(backend, collection, bucket, [word], 1, filter)
-        if found and not found[0].startswith(word.lower()):
+        if found and not found[0].lower().startswith(word.lower()):
             better[place] = typed.replace(word, found[0])
     return " ".join(better) if better != words else None

@@ -425,8 +425,10 @@ class Answers(TextReader):
             elif self._config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, typed.word, limit)
             else:
-                found = suggest_alphabetical(lexicon, typed.word, limit, typed.bytes)
-        return list(map(bytes.decode, found)), moment
+                found = suggest_alphabetical(lexicon, typed.word, limit, typed.length)
+            if not found and typed.joined:
+                return list(map(bytes.decode, suggest_likely(lexicon, typed.whole, limit))), moment
+        return typed.shown(found), moment
 
     def _suggest_passing(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: "Condition"
@@ -444,10 +446,14 @@ class Answers(TextReader):
                 return []
             readers = [part.reader for part in parts_of(lexicon)]
             if typed.before and (found := passing_together(lexicon, readers, typed, limit, condition)):
-                return list(map(bytes.decode, found))
+                return typed.shown(found)
             term = typed.word
             found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
-            return [each.decode() for each in passing_words(readers, term, found, condition)[:limit]]
+            passing = passing_words(readers, term, found, condition)[:limit]
+            if not passing and (term := typed.whole):
+                found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
+                return list(map(bytes.decode, passing_words(readers, term, found, condition)[:limit]))
+            return typed.shown(passing)
 
     def _lexer(self, lexicon: Lexicon | UnitedLexicon | None) -> Lexer:
         """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""

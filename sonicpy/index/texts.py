@@ -80,23 +80,25 @@ class TextReader:
             lexer: of the rules of the bucket.
 
         Raises:
-            InvalidArgument: the text has no word, or its last part between blanks has several; it has several, and
-                search.suggest_order is alphabetical.
+            InvalidArgument: the text has no word; it has several, and search.suggest_order is alphabetical.
         """
         terms = lexed(lexer.lex_plain, text)
         if self._config.search.suggest_order != "likely" or not len(terms) or is_one_word(terms):
             return Typed([], *one_word(terms))
         pieces = text.split()
-        while not len(terms := lexer.lex_plain(pieces.pop())):
+        while not len(terms := lexer.lex_plain(piece := pieces.pop())):
             pass  # signs behind the last word
-        before, code = lexer.lex_query(" ".join(pieces), None)
+        joined = ""
+        if not is_one_word(terms):
+            joined, terms = last_word(piece, terms, lexer)
+        before, code = lexer.lex_query(" ".join([*pieces, joined]), None)
         matching = None if self._config.search.stemming == "off" else Matching(code, text.isascii(), is_given=False)
         words = [
             (word, None if flags & (SPECIAL | STOP) else matching)
             for word, flags in zip(before.words, before.flags, strict=True)
             if not flags & PART
         ]
-        return Typed(words, *one_word(terms))
+        return Typed(words, *one_word(terms), joined)
 
     def _lexer_under(self, rules: int | None) -> Lexer:
         """Return the lexer of some rules; None: of those that a new bucket gets."""
@@ -114,6 +116,21 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     if place < 0:
         raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
     return terms.words[place], terms.typed[place]
+
+
+def last_word(piece: str, terms: Terms, lexer: Lexer) -> tuple[str, Terms]:
+    """Return the letters before the last word of a piece of text, and the terms of what follows them.
+
+    Args:
+        terms: of the piece, which has several words.
+    """
+    written = piece.encode()
+    while (end := len(written) - terms.typed[terms.last]) > 0:
+        joined, word = written[:end].decode(errors="ignore"), written[end:].decode(errors="ignore")
+        if is_one_word(found := lexer.lex_plain(word)) and joined + word == written.decode(errors="ignore"):
+            return joined, found
+        written = written.decode(errors="ignore")[:-1].encode()  # a sign behind the last word
+    return "", terms
 
 
 def is_one_word(terms: Terms) -> bool:

@@ -95,7 +95,7 @@ def test_queries(filled: tuple[Client, Index, DevCluster]) -> None:
 @pytest.mark.full
 def test_words_and_counts(filled: tuple[Client, Index, DevCluster]) -> None:
     client, one, _ = filled
-    for word in ("a", "ap", "lig", "nihgt", "serch", "zzzzzz", "house a", "walk lig"):
+    for word in ("a", "ap", "lig", "nihgt", "serch", "zzzzzz", "house a", "walk lig", "walk-lig", "house-zzz"):
         assert client.suggest("c", "b", word, limit=7) == one.suggest("c", "b", word, limit=7)
     for given in ({}, {"limit": 7, "offset": 5}, {"prefix": "w", "limit": 30}, {"after": "night", "limit": 9}):
         asked: dict[str, Any] = given

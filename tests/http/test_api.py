@@ -184,7 +184,7 @@ def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy
         ("/v1/query", {"collection": "a", "text": "x"}, 422, "bucket is missing"),
         ("/v1/query", {**SCOPE, "text": "x", "limit": -1}, 422, "limit is '-1'; allowed are numbers from 0 on"),
         ("/v1/query", {**SCOPE, "text": "x", "lang": "klingon"}, 400, "klingon"),
-        ("/v1/suggest", {**SCOPE, "word": "and don't-do"}, 400, "word"),
+        ("/v1/suggest", {**SCOPE, "word": "!"}, 400, "word"),
         ("/v1/count", {"collection": "a", "object": "o"}, 400, "without its bucket"),
         ("/v1/count", {**SCOPE, "object": "o", "objects": True}, 400, "objects is true and object is given"),
         (

@@ -126,7 +126,7 @@ def test_one_word_is_answered_as_before() -> None:
     assert bucket.suggest("ba") == bucket.suggest(" ba ") == bucket.suggest("! ba") == ["ba", "bado"]
 
 
-@pytest.mark.parametrize("text", ["", "!", "! ?", "new don't-do"])
+@pytest.mark.parametrize("text", ["", "!", "! ?"])
 def test_no_last_word(text: str) -> None:
     with pytest.raises(InvalidArgument):
         bucket_of(["new york"]).suggest(text)

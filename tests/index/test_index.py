@@ -195,11 +195,8 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
         assert index.count_objects(C, B) == 0
 
 
-SUGGESTIONS_OF_NOTHING = ["", "...", "a/b", "zwei a/b"]
-
-
-@pytest.mark.parametrize("text", SUGGESTIONS_OF_NOTHING)
-def test_suggest_wants_one_word(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "..."])
+def test_suggest_wants_a_word(tmp_path: Path, text: str) -> None:
     with open_index(tmp_path) as index:
         push(index, "o", "zwei worte")
         with pytest.raises(

@@ -340,10 +340,13 @@ class Spread:
             check_filters(self._recorder.config)
             found = (await self._fitting(command, typed)) if typed.before else []
             found = found or await self._passing(command, typed.word, filter)
+            if found or not typed.joined:
+                return replies.event("SUGGEST", typed.shown(found[:limit]))
+            found = await self._passing(command, typed.whole, filter)
             return replies.event("SUGGEST", [word.decode() for word in found[:limit]])
-        if typed.before:
-            return replies.event("SUGGEST", [word.decode() for word in await self._fitting(command, typed)])
-        term = typed.word
+        if typed.before and ((found := await self._fitting(command, typed)) or not typed.joined):
+            return replies.event("SUGGEST", typed.shown(found))
+        term = typed.whole or typed.word
         order = self._recorder.config.search.suggest_order
         if order == "likely":
             completions = await self._completions(collection, bucket, term, limit)
@@ -354,7 +357,7 @@ class Spread:
         if order == "likely":
             words = suggest_likely(statistics, term, limit)
         else:
-            words = suggest_alphabetical(statistics, term, limit, typed.bytes)
+            words = suggest_alphabetical(statistics, term, limit, typed.length)
         return replies.event("SUGGEST", [word.decode() for word in words])
 
     async def _passing(self, command: Suggest, term: bytes, filter: str) -> list[bytes]:

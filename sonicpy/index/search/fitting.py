@@ -5,7 +5,7 @@ too. If no object holds a completion together with all of these, the first of th
 object holds are left out at once.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -30,12 +30,23 @@ class Typed(NamedTuple):
         before: the words before the last one, in the order as typed, each with how it leads to its family; None: it has
             none.
         word: the last word.
-        bytes: how many it had as typed.
+        length: of the last word as typed, in bytes.
+        joined: the letters in front of the last word behind the last blank, as typed, such as "wi-" of "wi-f".
     """
 
     before: list[tuple[bytes, Matching | None]]
     word: bytes
-    bytes: int
+    length: int
+    joined: str = ""
+
+    @property
+    def whole(self) -> bytes:
+        """All that is behind the last blank, which may begin one word, such as an address; empty if it has one word."""
+        return (self.joined + self.word.decode()).lower().encode() if self.joined else b""
+
+    def shown(self, words: Iterable[bytes]) -> list[str]:
+        """Return suggestions as they stand for all that is behind the last blank."""
+        return [self.joined + word.decode() for word in words]
 
 
 Fitting = Generator[tuple[list[list[bytes]], list[bytes]], list[int], list[bytes]]

@@ -56,7 +56,7 @@ def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
 def pack_typed(typed: Typed) -> list[Any]:
     """Return the words of a text for SUGGEST, for JSON."""
     before = [[word.decode(), pack_matching(matching)] for word, matching in typed.before]
-    return [before, typed.word.decode(), typed.bytes]
+    return [before, typed.word.decode(), typed.length]
 
 
 def unpack_typed(packed: Sequence[Any]) -> Typed:
