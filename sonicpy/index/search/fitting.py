@@ -41,11 +41,11 @@ class Typed(NamedTuple):
 
     @property
     def whole(self) -> bytes:
-        """All that is behind the last blank, which may begin one word, such as an address; empty if it has one word."""
+        """The text behind the last blank, which may begin one word, such as an address; empty if it has one word."""
         return (self.joined + self.word.decode()).lower().encode() if self.joined else b""
 
     def shown(self, words: Iterable[bytes]) -> list[str]:
-        """Return suggestions as they stand for all that is behind the last blank."""
+        """Return the suggestions, each as a replacement of the text behind the last blank."""
         return [self.joined + word.decode() for word in words]
 
 
