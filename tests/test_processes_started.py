@@ -116,7 +116,7 @@ def test_a_check_and_a_worker_in_a_hostile_folder(
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 def test_a_server_in_a_hostile_folder(hostile: Path, script: list[str], tmp_path: Path) -> None:
-    """Its search process, its workers, the check that a worker starts, and `sonicpy verify`."""
+    """Processes of a server: its search process, its workers, the check that a worker starts, and `sonicpy verify`."""
     port = free_port(HOST)
     server = Server(tmp_path)
     server.port = port

@@ -22,9 +22,9 @@ MAP_BYTES = 16 << 30
 """Size of the map in bytes, for every peer that maps its file."""
 
 Item = tuple[int, str, int, str]
-"""(number, name, year, description)"""
+"""A document: (number, name, year, description)."""
 Rows = Sequence[tuple[str, str]]
-"""(name, text)"""
+"""Pairs of a name and a text."""
 
 
 class Engine(Protocol):
@@ -50,7 +50,7 @@ class Peer(ABC):
     is_remote = False
     """Whether a client calls it over a socket."""
     pids: Sequence[int] = ()
-    """Its processes, beside this one."""
+    """The ids of the processes of the peer, beside this one."""
 
     @classmethod
     def missing(cls) -> str | None:

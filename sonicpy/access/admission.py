@@ -14,7 +14,7 @@ FRESH_S = 0.5
 
 
 class KeySource(Protocol):
-    """A place of keys."""
+    """A source of keys."""
 
     def get(self, name: str) -> Key | None:
         """Return the key of a name; None: there is none."""

@@ -82,7 +82,7 @@ class Session:
         self.ended = False
         """The connection must close once all replies have been sent."""
         self.mode: Mode | None = None
-        """None before START."""
+        """The mode of the session; None: before START."""
         self.lines_handled = 0
         """Lines since START, including blank and refused ones, but not INFO."""
         self.shutting_down = False

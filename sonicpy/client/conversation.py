@@ -71,7 +71,7 @@ class ServerInfo:
 
     def __init__(self) -> None:
         self.name = "unknown"
-        """`sonicpy`, or `sonic-server`."""
+        """The name of the server: `sonicpy`, or `sonic-server`."""
         self.version = ""
         self.buffer_bytes = BUFFER_BYTES
         """The longest line that the server accepts, without the line end."""

@@ -24,7 +24,7 @@ class Corrected:
 
     name: str
     words: int
-    """How many words were indexed."""
+    """The number of words that were indexed."""
     pairs: int
     """Pairs whose right word is indexed and whose wrong word is not, within the allowed distance."""
     first: float

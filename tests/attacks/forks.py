@@ -16,7 +16,7 @@ from tests.support.patience import WAIT_S
 
 FORKS = 400
 FORKS_AT_ONCE = 50
-"""Forks of one program."""
+"""The number of forks of one program."""
 
 PROGRAM = r"""
 import json, os, random, signal, sys, threading, time

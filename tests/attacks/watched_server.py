@@ -73,7 +73,7 @@ def watched(folder: Path, settings: Mapping[str, object]) -> Iterator[Watched]:
 
 
 class Ticker:
-    """Is called once in each turn of the loop that runs now."""
+    """A callback that runs once in each turn of the present loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ class Caller:
     def __init__(self, connection: socket.socket, number: int) -> None:
         self.socket = connection
         self.number = number
-        """Counted from 0."""
+        """The number of the connection, counted from 0."""
         self.mode = ""
         self._received = b""
 

@@ -36,7 +36,7 @@ class Message:
 
 
 class Subscription:
-    """Ends with `unsubscribe`."""
+    """A subscription that `unsubscribe` ends."""
 
     def __init__(self, hub: "Hub", take: Callable[[Message], Awaitable[None]]) -> None:
         self._hub, self._take = hub, take

@@ -283,7 +283,7 @@ class Maker:
         return [step, step] if self._chance.random() < 0.1 else [step]
 
     def pop(self) -> list[Step]:
-        """Take words from an object."""
+        """Remove words from an object."""
         return [self._step(INGEST, f"POP {self._scope()} {self._object()} {self._text(self._word)}")]
 
     def flush(self) -> list[Step]:

@@ -13,7 +13,7 @@ PAUSE_S = 0.005
 
 
 def main(host: str, port: int) -> None:
-    """Print the numbers."""
+    """Send PINGs until stdin ends, and print both times."""
     pings: list[float] = []
     late: list[float] = []
     with socket.create_connection((host, port), 30) as connection:

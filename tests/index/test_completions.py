@@ -17,7 +17,7 @@ from tests.reference.word_walks import distance_of
 from tests.support.examples import examples
 
 MANY = 12
-"""More objects than `search.alternates_below`."""
+"""A number of objects above `search.alternates_below`."""
 buckets = count()
 
 

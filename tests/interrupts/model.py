@@ -12,7 +12,7 @@ C, B = "collection", "bucket"
 OTHER = "other"
 
 Model = dict[Any, Any]
-"""Of an index: the words of each object, by collection, bucket and object. Of a table: values by key."""
+"""The content. An index: the words of each object, by collection, bucket and object; a table: values by key."""
 
 
 class Call(NamedTuple):
@@ -72,7 +72,7 @@ def oid(number: int) -> str:
 
 
 def row(number: int) -> tuple[str, str, str, str]:
-    """Return a PUSH."""
+    """Return the arguments of a PUSH."""
     return C, B, oid(number), text(number)
 
 

@@ -35,7 +35,7 @@ NO_DICTIONARY = ["สวัสดีครับ", "ភាសាខ្មែរ"
 
 
 def without_extras(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
-    """Hide packages."""
+    """Make packages seem missing."""
     found = segmenters.find_spec
     monkeypatch.setattr(segmenters, "find_spec", lambda name: None if name in missing else found(name))
 

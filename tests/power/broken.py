@@ -13,10 +13,10 @@ from sonicpy.store.store import Store
 
 
 class NoPin:
-    """A reader that keeps nothing."""
+    """A reader that keeps no pages."""
 
     def abort(self) -> None:
-        """End nothing."""
+        """Keep the transaction open."""
 
 
 def _data_is_not_synced() -> None:

@@ -204,7 +204,7 @@ def test_what_a_restore_has_left_behind_is_dropped(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The end of the process at this place."""
 
 
 @pytest.mark.usefixtures("small_steps")

@@ -22,7 +22,7 @@ from tests.fixtures.used import USED, Used, answers
 from tests.processes import run_here
 
 ALWAYS = {uses.FACTS, uses.RULES_8}
-"""Each fixture has them."""
+"""Names that each fixture has."""
 
 
 class Kept:

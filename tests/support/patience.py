@@ -30,7 +30,7 @@ def measured_slowness() -> float:
 
 
 SLOWNESS = measured_slowness()
-"""Of this machine when the tests began."""
+"""The load of this machine when the tests began."""
 WAIT_S = 180.0 * SLOWNESS
 """The time limit of events that come within a few seconds on a quiet machine."""
 

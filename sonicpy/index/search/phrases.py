@@ -87,7 +87,7 @@ def has_checks() -> bool:
 
 
 def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Matching | None) -> Plan:
-    """Return the plan of a query with the phrases that its terms demand: it is changed."""
+    """Add the phrases that the terms of a query demand to its plan, and return the plan."""
     demands = demands_of(terms)
     if demands is None or not demands.phrases:
         return plan

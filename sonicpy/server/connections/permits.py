@@ -134,7 +134,7 @@ def _call(permit: Permit, call: CommandCall, target: Any, command: Any) -> bytes
 
 
 def _coarsened(call: CommandCall, target: Any, command: commands.Query) -> bytes:
-    """Return the reply to a query of a key with a fixed filter, also if another node is asked."""
+    """Return the reply to a query, with less exact scores: its key has a fixed filter. Another node may be asked."""
     try:
         return coarse_reply(command, call(target, command))
     except Postponed as postponed:

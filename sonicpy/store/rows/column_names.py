@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sonicpy.errors import StoreDamaged
 
 COLUMN_NAMES: Final = 42
-"""The kind of the fact."""
+"""The kind of the fact that has the names of columns."""
 COLUMNS_MAX: Final = 256
 """Columns of a bucket: their numbers are a byte of keys."""
 COUNT_BYTES: Final = 5

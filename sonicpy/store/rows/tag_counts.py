@@ -12,7 +12,7 @@ from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK
 from sonicpy.store.rows.named_words import frequency_of
 
 TAG_COUNTS: Final = 41
-"""The kind of the fact."""
+"""The kind of the fact that counts tags."""
 TEXT_COUNTS: Final = 44
 """The kind of the fact with the counters of named texts."""
 
