@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
 
 def same(model: Model, number: int) -> list[Model]:
-    """Return the states of a call that changes nothing."""
+    """Return the possible states after a call that changes nothing."""
     return [model]
 
 

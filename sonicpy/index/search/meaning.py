@@ -54,7 +54,7 @@ def merge_meant(
     """Return a page of the best objects of some parts by words and meaning: names, scores, the number of all.
 
     Args:
-        boost: no factor of a score is larger.
+        boost: the upper bound of factors of a score.
     """
     wanted = max(search.depth, search.offset + search.limit)
     page = merge([RemotePart(part.rows, part.total) for part in parts], plan, wanted, 0, boost)

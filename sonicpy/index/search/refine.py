@@ -145,7 +145,7 @@ class Best(NamedTuple):
 
     Attributes:
         masks: of each bucket; None: there is no filter.
-        most: no factor of a score is larger.
+        most: the upper bound of factors of a score.
     """
 
     plan: Plan
