@@ -72,7 +72,7 @@ class Fake:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
+        """The URL of the server."""
         return f"sonic://127.0.0.1:{self._listener.getsockname()[1]}"
 
     @property

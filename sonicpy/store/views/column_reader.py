@@ -115,7 +115,7 @@ class ColumnReader:
         return [None if window is None or not window.count else window for window in found]
 
     def values_of(self, column: int, iids: list[int]) -> list[int | None]:
-        """Return the values of some objects in a column; None: there is none."""
+        """Return the values of some objects in a column, in their order; None for an object without one."""
         rows = {number: self._row(column, number) for number in {iid // OBJECTS_PER_COLUMN_ROW for iid in iids}}
         return [rows[iid // OBJECTS_PER_COLUMN_ROW].of(iid % OBJECTS_PER_COLUMN_ROW) for iid in iids]
 
