@@ -19,10 +19,10 @@ from tests.support.texts import messages as real_messages
 Made = TypeVar("Made", bound=Sequence[object])
 
 PASS = 330_000
-"""Chat messages of a pass."""
+"""The number of chat messages of a pass."""
 GROWN = 10_000_000
 GROWN_WORDS = 2_000_000
-"""Generated words among GROWN objects."""
+"""The number of generated words among GROWN objects."""
 HEAPS = 0.7
 SKEW = 6.0
 """The number of an older word is a random fraction of all numbers, to this power: low numbers are common."""

@@ -30,7 +30,7 @@ class Run:
 
     @property
     def per_s(self) -> float:
-        """Operations per second."""
+        """The number of operations per second."""
         return len(self.latencies_s) / self.seconds
 
     @property

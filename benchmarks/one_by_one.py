@@ -24,7 +24,7 @@ SHARE = 10
 """The slow runs take one text of SHARE."""
 RUNS = 3
 STRIDE = 7_919
-"""Between an updated object and the next one."""
+"""The number of objects from an updated object to the next one."""
 C, B = "messages", "default"
 
 Rows = list[tuple[str, str]]

@@ -66,7 +66,7 @@ def ask(links: list[Connection], seconds: float) -> list[float]:
 
 @contextmanager
 def readers(path: Path, number: int) -> Iterator[list[Connection]]:
-    """Processes that read inside a `with` block."""
+    """Run processes that read inside a `with` block; yield the connections to them."""
     spawn = multiprocessing.get_context("spawn")
     pairs = [spawn.Pipe() for _ in range(number)]
     processes = [spawn.Process(target=read, args=(path, theirs), daemon=True) for _, theirs in pairs]
@@ -94,7 +94,7 @@ def read(path: Path, link: Connection) -> None:
 
 @contextmanager
 def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
-    """A process that keeps pushing into a bucket inside a `with` block; None: no process."""
+    """Run a process that keeps pushing into a bucket inside a `with` block; None: no process."""
     if bucket is None:
         yield
         return

@@ -287,7 +287,7 @@ def small_index(folder: Path, *, compat: bool = False) -> Index:
 
 @contextmanager
 def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
-    """An index that holds the texts and their word graph, open inside a `with` block."""
+    """Yield an index that holds the texts and their word graph, open inside a `with` block."""
     with small_index(folder) as index:
         for number, text in enumerate(texts):
             index.push(COLLECTION, BUCKET, oid(number), text)

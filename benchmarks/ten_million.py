@@ -46,7 +46,7 @@ PROBE_S = 0.002
 CACHE_MB = 1024
 
 Figures = dict[str, float]
-"""By name, with its unit."""
+"""Figures by their names, which include the units."""
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ ACCESSES = {
     "read": Access(0o640, 0o660, 0o750, takes_group=True),
     "write": Access(0o660, 0o660, 0o770, takes_group=True),
 }
-"""By the setting `store.kv.group_access`."""
+"""The access to new files by the setting `store.kv.group_access`."""
 
 LINKS = {errno.ELOOP, errno.EMLINK}
 """Errors of O_NOFOLLOW: the first on Linux and macOS, the second on FreeBSD."""

@@ -76,7 +76,7 @@ class Switch(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> bool:
-        """Return whether it is on."""
+        """Return whether the switch is on."""
         return Number(1).read(value, languages) == 1
 
     def write(self, value: bool) -> str:
@@ -169,7 +169,7 @@ class Decimals(NamedTuple):
         return number
 
     def write(self, value: float) -> str:
-        """Return its decimals."""
+        """Return the number in decimal digits."""
         return f"{value:.6f}".rstrip("0").rstrip(".")
 
     def check(self, name: str, value: Any) -> float:

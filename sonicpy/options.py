@@ -109,7 +109,7 @@ WHOLE = Option(
 )  # fmt: skip
 COMPLETE = Option(
     "complete", Switch(), True, "COMPLETE(0)",
-    "the last word also stands for the words that begin so, unless a blank follows it", is_ours=True, is_dropped=True,
+    "the last word also finds words that begin with it, unless a blank follows", is_ours=True, is_dropped=True,
 )  # fmt: skip
 SYNTAX = Option(
     "syntax", Choice(("plain", "web")), "plain", "SYNTAX(web)",
@@ -124,7 +124,7 @@ MATCH = Option(
 )  # fmt: skip
 FUZZY = Option(
     "fuzzy", Choice(("0", "1", "2", "3", "auto")), "auto", "FUZZY(<edits>)",
-    "words of 4 letters and more also find words at most so many edits away, however many objects hold them; `auto`: "
+    "words of 4 letters and more also find words at most this many edits away, however many objects hold them; `auto`: "
     "by their length, where few objects hold them",
     is_ours=True,
 )  # fmt: skip

@@ -14,12 +14,12 @@ TEXTS_MAX: Final = 8
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 WEIGHT_MAX: Final = 100.0
 DEFAULT_WEIGHT: Final = 0.25
-"""Of a text that is named without a weight beside others with one: `python -m benchmarks.quality titles` chose it."""
+"""The weight of a text without one beside texts with one, measured by `python -m benchmarks.quality titles`."""
 ALLOWED: Final = "allowed are 1 to 64 ASCII letters, digits and _ - . with a letter or _ first"
 _ENTRY = re.compile(rf"({NAME.pattern})(?:\^([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?))?", re.ASCII)
 
 Weights = dict[str, float | None]
-"""By the name of a text; None: none was given."""
+"""The weight of each text by its name; None: no weight was given."""
 
 
 def name_of_text(value: Any) -> str:

@@ -21,7 +21,7 @@ _PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
 DEGREES: Final = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,3}(\.[0-9]{1,30})?\Z")
 DEGREE: Final = 10**7
-"""Units of a degree."""
+"""Number of units in a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
 VALUE_RULE: Final = (
     "a whole number of 64 bits, a date or a time (its seconds since 1970, in UTC if it has no zone), True or False (1 "

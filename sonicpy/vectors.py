@@ -26,7 +26,7 @@ NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
 NUMBERS_FORMATS = frozenset("fdb")
-"""Of buffers that are read as they are: floats and int8."""
+"""Formats of buffers that are read as they are: floats and int8."""
 
 
 def bits_of(argument: str, given: Vector) -> str | None:

@@ -20,7 +20,7 @@ Address = tuple[str, int]
 
 
 def set_commit_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Let servers of this test commit so long after a change, unless something else makes them commit before."""
+    """Set the time from a change to its commit in servers of this test; other reasons for a commit stay."""
     assert Committer.__init__.__kwdefaults__ is not None
     monkeypatch.setitem(Committer.__init__.__kwdefaults__, "commit_after_s", seconds)
 

@@ -1,4 +1,4 @@
-"""Servers as subprocesses: what `python -m sonicpy serve` runs, on a free port, with a folder of its own.
+"""Servers as subprocesses, like those of `python -m sonicpy serve`, on a free port, with a folder of its own.
 
 Every server ends with the test that started it. Tests signal only processes that they started.
 """
@@ -42,7 +42,7 @@ class Server:
     Args:
         folder: gets the index and the captured log; it is not deleted, so that another server can use it.
         settings: dotted keys and their values, set by environment variables.
-        password: what clients must send with START.
+        password: the one that clients must send with START.
         host: the address to listen on.
         is_fresh: start it with `python -m sonicpy serve` in any case. Others are forked (`tests/support/forked.py`).
     """
@@ -112,7 +112,7 @@ class Server:
         process.wait()
 
     def log(self) -> str:
-        """Return what the server has written to stderr since its last start."""
+        """Return the output of the server to stderr since its last start."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def rss_bytes(self) -> int:
@@ -179,7 +179,7 @@ def serve_command(*arguments: str) -> list[str]:
 
 
 def run_serve(arguments: Sequence[str], folder: Path, settings: Mapping[str, object] | None = None) -> tuple[int, str]:
-    """Run a server that must not start, as a process; return its exit status and what it wrote to stderr."""
+    """Run a server that must not start, as a process; return its exit status and its output to stderr."""
     done = subprocess.run(
         serve_command(*arguments),
         cwd=folder,
@@ -202,7 +202,7 @@ def refused_start(
 def run_here(
     arguments: Sequence[str], folder: Path, settings: Mapping[str, object] | None = None
 ) -> tuple[int, str, str]:
-    """Run a verb of the command line within this process; return its exit status and what it wrote to both streams."""
+    """Run a verb of the command line within this process; return its exit status and its output to both streams."""
     out, said = io.StringIO(), io.StringIO()
     root = logging.getLogger()
     before = root.level, root.handlers[:]

@@ -130,7 +130,7 @@ def test_what_is_killed_is_started_again_for_as_long_as_it_takes() -> None:
 
 
 def test_no_command_line_holds_the_addresses_of_brokers() -> None:
-    """Addresses of brokers may hold a password."""
+    """Addresses of brokers may hold a password, and other users see command lines."""
     for line in [
         *(line for name in UNITS for line in unit(name, "ExecStart")),
         *COMPOSE["services"]["node"]["command"],
@@ -226,7 +226,7 @@ Vector = dict[str, float]
 
 
 def evaluated(expression: Any, now: list[tuple[str, float]], before: Vector) -> Vector:
-    """Return what an expression of few kinds has for each partition.
+    """Return the value of an expression of few kinds for each partition.
 
     Args:
         now: the samples of the one metric, each with its partition.

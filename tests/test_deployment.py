@@ -28,7 +28,7 @@ PORT = 1491
 
 
 def instructions(dockerfile: str) -> list[list[tuple[str, str]]]:
-    """Return (instruction, its arguments) by build stage; what stands before the first FROM is left out."""
+    """Return (instruction, its arguments) by build stage; text before the first FROM is left out."""
     lines = [line for line in dockerfile.splitlines() if not line.startswith("#")]
     joined = re.sub(r"\s*\\\n\s*", " ", "\n".join(lines))
     stages: list[list[tuple[str, str]]] = []

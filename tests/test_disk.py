@@ -1,4 +1,4 @@
-"""sonicpy.disk: waiting for the disk, on Linux and on systems that are not here."""
+"""sonicpy.disk: waiting for the disk, on Linux and on a simulated macOS."""
 
 import errno
 import fcntl

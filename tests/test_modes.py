@@ -124,7 +124,7 @@ def test_files_that_exist_keep_their_modes_and_a_start_says_so(tmp_path: Path) -
 
 
 def makes(node: ast.AST) -> str | None:
-    """Return the name of a call that makes a file or a folder; None: it is none."""
+    """Return the name of a call that makes a file or a folder; None: it makes none."""
     if not isinstance(node, ast.Call):
         return None
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -1,4 +1,4 @@
-"""One name, one thing: a name that is found by grep leads to one class, and a file name to one file."""
+"""One name, one thing: a name found by grep leads to one class, and a file name to one file."""
 
 import ast
 from collections import Counter
@@ -37,7 +37,7 @@ def shared(names: Iterator[str]) -> set[str]:
 
 
 def is_type_variable(value: ast.expr | None) -> bool:
-    """Return whether a value is a variable of types: it stands for any type, so it names no thing."""
+    """Return whether a value is a variable of types: it may be any type, so it names no thing."""
     return isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec")
 
 

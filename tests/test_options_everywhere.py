@@ -38,7 +38,7 @@ class Example(NamedTuple):
         value: another one than the default.
         text: is asked about the objects of TEXTS.
         beside: other options, which are given with and without it.
-        is_shown: EXPLAIN has the option, too; otherwise it chooses what to show of an answer.
+        is_shown: EXPLAIN has the option, too; otherwise it chooses the shown part of an answer.
     """
 
     value: Any
@@ -48,7 +48,7 @@ class Example(NamedTuple):
 
 
 LIKE_ONE = b2a_base64(bytes([127] * 8), newline=False).decode()
-"""As the vector of "one", and unlike that of "longer"."""
+"""A vector like that of "one", and unlike that of "longer"."""
 
 EXAMPLES: dict[str, Example] = {
     "limit": Example(1),
@@ -236,7 +236,7 @@ def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
 
 
 def is_page_alone(search: Search) -> bool:
-    """Return whether a search differs from one without options only by what it shows of the same answer."""
+    """Return whether a search differs from one without options only by the part that it shows of the same answer."""
     return search.question == asked("QUERY", C, B, search.text, {}).question
 
 
@@ -301,7 +301,7 @@ COUNTED = MappingProxyType({"of": "*"})
 
 
 class ExampleOf(NamedTuple):
-    """As Example, with the META argument of the option on the wire."""
+    """Like Example, with the META argument of the option on the wire."""
 
     value: Any
     meta: str

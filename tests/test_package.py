@@ -80,7 +80,7 @@ def scripts(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="module")
 def repaired_wheel(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel as cibuildwheel would publish it: libraries it needs packed in, its name saying where it runs."""
+    """The wheel as cibuildwheel would publish it: libraries it needs packed in, its name says where it runs."""
     if sys.platform != "linux":
         pytest.skip("auditwheel repairs wheels of Linux only")
     folder = tmp_path_factory.mktemp("repair")

@@ -32,7 +32,7 @@ STARTS = {
     "store/disk/check_process.py: subprocess.run": "python_command",
     "store/disk/platform.py: subprocess.run": "sysctl, by its whole path",
 }
-"""The places that start processes, and the protection of each against the working folder. A new place belongs here."""
+"""The places that start processes, each with its protection against the working folder. A new place belongs here."""
 CALLS = {
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
     "loop": {"subprocess_exec", "subprocess_shell"},
@@ -50,7 +50,7 @@ CALLS = {
 ANY = re.compile(
     r"\b(?:os\.(?:exec|spawn)|" + "|".join(sorted(set[str]().union(*CALLS.values()) - {"run"})) + "|subprocess)"
 )
-"""Found in every file that starts a process, and in few others."""
+"""A pattern that every file that starts a process matches, and few others."""
 HOSTILE = ("json", "signal", "multiprocessing", "threading", "struct", "lmdb")
 
 
@@ -116,7 +116,7 @@ def test_a_check_and_a_worker_in_a_hostile_folder(
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 def test_a_server_in_a_hostile_folder(hostile: Path, script: list[str], tmp_path: Path) -> None:
-    """Its search process, its workers, the check that a worker starts, and `sonicpy verify`."""
+    """Processes of a server: its search process, its workers, the check that a worker starts, and `sonicpy verify`."""
     port = free_port(HOST)
     server = Server(tmp_path)
     server.port = port

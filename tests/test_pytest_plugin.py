@@ -1,4 +1,4 @@
-"""The pytest plugin in a user's project: its fixtures, what tests share, and its cost when no test uses it."""
+"""The pytest plugin in a user's project: its fixtures, objects that tests share, and its cost when no test uses it."""
 
 import re
 import subprocess

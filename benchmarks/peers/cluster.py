@@ -111,7 +111,7 @@ class Cluster:
             self._is_spread = True
 
     def stop(self) -> None:
-        """End it."""
+        """End the cluster."""
         if self._process is not None:
             end(self._process, START_S)
             self._process = None

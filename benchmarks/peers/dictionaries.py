@@ -25,7 +25,7 @@ class DictNames(NamePeer):
 
 
 class DictKeys(KeyValuePeer):
-    """Keys and values."""
+    """Keys and values in a dict."""
 
     name, durability = "dict", NOTHING
 

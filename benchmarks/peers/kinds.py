@@ -15,14 +15,16 @@ WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "pre
 """Kinds of questions."""
 NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
 IN_BACKGROUND = "what was written in the background"
-"""If a process is killed after 200 changes, none of them is kept."""
+"""The promise of a peer that writes in the background: if a process is killed after 200 changes, none of them is
+kept.
+"""
 MAP_BYTES = 16 << 30
-"""Of every peer that maps its file."""
+"""Size of the map in bytes, for every peer that maps its file."""
 
 Item = tuple[int, str, int, str]
-"""(number, name, year, description)"""
+"""A document: (number, name, year, description)."""
 Rows = Sequence[tuple[str, str]]
-"""(name, text)"""
+"""Pairs of a name and a text."""
 
 
 class Engine(Protocol):
@@ -48,7 +50,7 @@ class Peer(ABC):
     is_remote = False
     """Whether a client calls it over a socket."""
     pids: Sequence[int] = ()
-    """Its processes, beside this one."""
+    """The ids of the processes of the peer, beside this one."""
 
     @classmethod
     def missing(cls) -> str | None:
@@ -110,12 +112,12 @@ class KeyValuePeer(Peer):
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Callable[[bytes, bytes], object], Callable[[bytes], object]]]:
-        """`set` and `delete` inside one commit, if the peer has commits."""
+        """Yield `set` and `delete` inside one commit, if the peer has commits."""
         yield self.set, self.delete
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[bytes], object]]:
-        """`get` inside one open transaction, if the peer has transactions."""
+        """Yield `get` inside one open transaction, if the peer has transactions."""
         yield self.get
 
     @abstractmethod

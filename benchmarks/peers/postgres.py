@@ -36,7 +36,7 @@ def programs() -> Path | None:
 
 @contextmanager
 def open_postgres(folder: Path) -> Iterator[Any]:
-    """A connection to a new server inside a `with` block. No write waits for the disk."""
+    """Yield a connection to a new server inside a `with` block. No write waits for the disk."""
     place = programs()
     assert place is not None
     folder.mkdir(parents=True)

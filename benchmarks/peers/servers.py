@@ -86,7 +86,7 @@ class Sonicpy(Server):
         return [sys.executable, "-m", "sonicpy", "serve", "--inet", f"{HOST}:{self.port}", "--data", store]
 
     def table_bytes(self) -> int:
-        """Return the size of its files on disk without the log, whose size keeps changing."""
+        """Return the size of the server's files on disk in bytes, without the log, whose size keeps changing."""
         return self.disk_bytes() - accounting.allocated_bytes(self.folder / "store" / "log")
 
     def variables(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ class Oracle:
 
     def __init__(self, rows: Iterable[tuple[object, str]]) -> None:
         self.objects: dict[str, list[object]] = {}
-        """word -> objects, oldest first."""
+        """The objects of each word, oldest first."""
         for name, text in rows:
             for word in set(text.lower().split()):
                 self.objects.setdefault(word, []).append(name)

@@ -86,7 +86,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
          "3 sonicpy serve", CLUSTER),
     ),
 }  # fmt: skip
-"""By slot: the text, its row, case and place, our figure, and the peer to compare with."""
+"""For each slot: the text, its row, case and place, our figure, and the peer to compare with."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How much work each row does."""
+"""The amounts of work of each row."""
 
 from dataclasses import dataclass
 

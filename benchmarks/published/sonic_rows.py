@@ -37,7 +37,7 @@ EVERY = 1000
 REPORTED = 8
 CHECKED = 200
 PIECE = 18_000
-"""Characters of the longest line."""
+"""The number of characters of the longest line."""
 KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
 """Words of a query, and how often."""
 ARTICLE_QUERIES = 6

@@ -25,7 +25,7 @@ from benchmarks.published.profiles import Profile
 from benchmarks.published.table import CLIENT, IN_PROCESS, NETWORK, Figure, Table, in_rounds
 
 COMMIT = 1000
-"""Rows in a commit."""
+"""The number of rows in a commit."""
 WRITERS = 8
 SHARDS = 3
 CORES_NEEDED = 4

@@ -27,7 +27,7 @@ ALGORITHMS = {
     "hye": "armenian", "epo": "esperanto", "ind": "indonesian", "eng": "english", "deu": "german", "spa": "spanish",
     "rus": "russian",
 }  # fmt: skip
-"""By language, Snowball's."""
+"""The name of Snowball's algorithm by language."""
 ASKED = 300
 """Words of a language that are asked for."""
 ONLY_FORMS = {"search": {"alternates_below": 0, "query_alternates_try": 0}}

@@ -15,7 +15,7 @@ from tests.support.texts import messages
 MESSAGES = 100_000
 ASKED = 500
 HELD_BY = (30, 3_000)
-"""Messages that hold a word that is asked for: from and to."""
+"""Bounds of the number of messages that hold a word that is asked for."""
 LETTERS_MIN = 5
 FIRST = 10
 QUERIES_MAX = 1_500
@@ -68,7 +68,7 @@ def questions_table(given: Iterable[Collection]) -> str:
 
 
 def _some(of: Collection) -> Sequence[tuple[str, str]]:
-    """Return the questions, of many a sample."""
+    """Return the questions, or a sample of many."""
     asked = list(of.queries.items())
     return random.Random(SEED).sample(asked, QUERIES_MAX) if len(asked) > QUERIES_MAX else asked
 

@@ -10,7 +10,7 @@ from sonicpy.evaluation.searched import Searched
 
 OURS, SONIC = "sonicpy", "Sonic"
 TIMEOUT_S = 600.0
-"""A consolidation may take minutes."""
+"""The time limit of an answer: a consolidation may take minutes."""
 
 
 @contextmanager

@@ -22,10 +22,10 @@ VOCABULARY = 20_000
 ASKED = 400
 FIRST = 10
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Of a word that is typed."""
+"""The shares of a word that are typed."""
 ACCENTED = "fr es pt cs hu sv tr vi de pl ro sk hr el ru".split()
 ACCENTED_LETTERS = 5
-"""Of such words, at least: shorter ones are typed without accents like ten others."""
+"""Minimum of letters of a word with accents: without them, shorter words are like ten others."""
 SEED = 9
 C, B = "typed", "words"
 

@@ -122,7 +122,7 @@ class Spent:
         self._began = self._now()
 
     def stop(self) -> None:
-        """Take the differences."""
+        """Note the differences since the start."""
         found = [now - was for now, was in zip(self._now(), self._began, strict=True)]
         self.seconds, self.entry_s, self.others_s, self.brokers_s, self.wire_bytes = found
 

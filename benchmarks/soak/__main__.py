@@ -37,7 +37,7 @@ FAULTS_SHOWN = 20
 
 
 def main() -> int:
-    """Run; return the exit status."""
+    """Run the soak; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
     parser.add_argument("--folder", type=Path, help="gets the results; must not exist (default: a temporary folder)")

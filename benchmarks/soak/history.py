@@ -83,12 +83,12 @@ class History:
 
     @property
     def answered(self) -> int:
-        """How many changes were answered."""
+        """The number of changes that were answered."""
         return len(self._answered)
 
     @property
     def sent(self) -> int:
-        """How many changes were sent."""
+        """The number of changes that were sent."""
         return len(self._steps)
 
     def send(self, change: Change, now: int) -> int:

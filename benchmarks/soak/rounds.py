@@ -120,7 +120,7 @@ def consolidate(rounds: Rounds, control: Peer, stopped: threading.Event) -> None
 
 
 def back_up(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Back up."""
+    """Back the index up once."""
     rounds.backups += 1
     rounds.fresh = rounds.world.back_up(control, rounds.folder / f"backup-{rounds.backups}")
     rounds.done["backup"] += 1

@@ -195,6 +195,6 @@ class World:
 
 
 def difference(expected: Objects, found: Objects) -> str:
-    """Say which objects differ."""
+    """Return a sentence about the objects that differ."""
     wrong = [oid for oid in {*expected, *found} if expected.get(oid) != found.get(oid)]
     return f"{len(wrong)} objects differ, such as {[(oid, expected.get(oid), found.get(oid)) for oid in wrong[:3]]}"

@@ -42,7 +42,7 @@ class Bar:
 
 
 def speed(operation: str, mode: str, limit: float) -> Bar:
-    """Operations per second: ours divided by Sonic's."""
+    """Return the bar of operations per second: ours divided by Sonic's."""
     return Bar(
         f"{operation}, {mode}: ops/s against Sonic",
         limit,
@@ -52,7 +52,7 @@ def speed(operation: str, mode: str, limit: float) -> Bar:
 
 
 def cpu(operation: str, limit: float) -> Bar:
-    """CPU time per operation: ours divided by Sonic's, in the worst mode."""
+    """Return the bar of CPU time per operation: ours divided by Sonic's, in the worst mode."""
 
     def value(results: Results) -> float | None:
         shares = [results.ratio(operation, mode.name, "cpu_us", OURS, THEIRS) for mode in MODES]
@@ -62,7 +62,7 @@ def cpu(operation: str, limit: float) -> Bar:
 
 
 def cpu_in(operation: str, mode: str, limit: float) -> Bar:
-    """CPU time per operation in one mode: ours divided by Sonic's."""
+    """Return the bar of CPU time per operation in one mode: ours divided by Sonic's."""
     return Bar(
         f"{operation}, {mode}: CPU against Sonic",
         limit,
@@ -72,12 +72,12 @@ def cpu_in(operation: str, mode: str, limit: float) -> Bar:
 
 
 def figure(name: str, limit: float) -> Bar:
-    """A figure of our server, at most `limit`."""
+    """Return the bar of a figure of our server, at most `limit`."""
     return Bar(name, limit, False, lambda results: results.figures.get((name, OURS)))
 
 
 def share(name: str, limit: float, first: tuple[str, str], second: tuple[str, str], *, is_least: bool = False) -> Bar:
-    """One figure divided by another."""
+    """Return the bar of one figure divided by another."""
 
     def value(results: Results) -> float | None:
         over, under = results.figures.get(first), results.figures.get(second)

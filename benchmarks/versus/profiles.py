@@ -32,7 +32,7 @@ class Profile:
     churned: int
     """Objects that each churn pops and pushes again."""
     churns: int
-    """How often it does so."""
+    """Number of churns."""
     library: int
     """Texts for the libraries."""
 

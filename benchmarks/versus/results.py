@@ -10,9 +10,9 @@ class Results:
     """All results of one call of the harness."""
 
     rates: dict[tuple[str, str, str], Rate] = field(default_factory=dict)
-    """By operation, mode and server."""
+    """The rates by operation, mode and server."""
     figures: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By name and server."""
+    """The other figures, by name and server."""
 
     def ratio(self, operation: str, mode: str, what: str, ours: str, theirs: str) -> float | None:
         """Return a field of one server's rate divided by the other's, or None if either was not measured."""

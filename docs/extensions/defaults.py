@@ -23,7 +23,7 @@ def replace_in(member: Object, package: Module) -> None:
 
 
 def value_of(name: ExprName, package: Module) -> str | Expr | None:
-    """Return the value of the constant that a name stands for, or None if it is no constant of the package."""
+    """Return the value of the constant that a name refers to, or None if it is no constant of the package."""
     path = name.canonical_path
     if not path.startswith(f"{package.path}."):
         return None

@@ -28,7 +28,7 @@ BORDER = re.compile(r"(?<=\w)[._/=,:(]+(?=\w)|\s+")
 
 
 def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> None:
-    """Give a page what its head would say, which other readers of the file would see as text."""
+    """Give a page the content of its head, which other readers of the file would see as text."""
     path = page.file.src_uri
     for name, boost in BOOSTS.items():
         if path == name or (name.endswith("/") and path.startswith(name)):

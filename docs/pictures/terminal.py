@@ -2,7 +2,7 @@
 
     python docs/pictures/terminal.py
 
-Needs rich, which the extra `test` brings. The gate compares the picture with what the commands print today.
+Needs rich, which the extra `test` brings. The gate compares the picture with the output of the commands today.
 """
 
 import io

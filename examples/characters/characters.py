@@ -20,7 +20,7 @@ def characters() -> Iterator[tuple[str, str]]:
 
 
 def main(texts: list[str]) -> None:
-    """Index the names, and print what the texts find."""
+    """Index the names, and print the answers to the texts."""
     with sonicpy.open(":memory:") as index:
         names = dict(characters())
         bucket = index.bucket("unicode", "names")

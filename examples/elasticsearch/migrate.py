@@ -18,7 +18,7 @@ def rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def main(path: str, text: str) -> None:
-    """Index the documents of a file, and print what a text finds."""
+    """Index the documents of a file, and print the answer to a text."""
     with sonicpy.open("./data/elasticsearch") as index, open(path, encoding="utf-8") as lines:
         articles = index.bucket("shop", "articles")
         print(articles.push_many(rows(lines), text=TEXT_FIELDS))

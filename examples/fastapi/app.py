@@ -1,4 +1,4 @@
-"""A search box in FastAPI: one page, and the route that it asks while somebody types."""
+"""A search box in FastAPI: one page, and the route that it asks while a user types."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -11,7 +11,7 @@ SEARCHABLE = ("title", "body")
 
 
 def main(path: str, text: str) -> None:
-    """Index the documents of a file, and print what a text finds."""
+    """Index the documents of a file, and print the answer to a text."""
     documents = json.loads(Path(path).read_text(encoding="utf-8"))["results"]
     titles = {str(document["id"]): document["title"] for document in documents}
     with sonicpy.open("./data/meilisearch") as index:

@@ -1,4 +1,4 @@
-"""A bucket for each tenant: its name comes from the session of the user, never from what the user sends."""
+"""A bucket for each tenant: its name comes from the session of the user, never from a request."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import sonicpy
 
 @dataclass(frozen=True)
 class Session:
-    """Who is logged in."""
+    """The login of a user."""
 
     user: str
     tenant: str
@@ -20,7 +20,7 @@ class Notes:
         self._index = index
 
     def of(self, session: Session) -> sonicpy.Bucket:
-        """Return the notes of the tenant of a session, and of nobody else."""
+        """Return the notes of the tenant of a session, and no others."""
         return self._index.bucket("notes", session.tenant)
 
     def forget(self, tenant: str) -> None:
@@ -29,7 +29,7 @@ class Notes:
 
 
 def main() -> None:
-    """Let two tenants search for the same word."""
+    """Search for the same word as two tenants."""
     ann, bob = Session("ann", "acme"), Session("bob", "bolt")
     with sonicpy.open(":memory:") as index:
         notes = Notes(index)

@@ -1,4 +1,4 @@
-"""From a secret to its rights: the keys of a server, from all their places."""
+"""Keys: the rights of a secret, looked up in all places where a server keeps its keys."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,14 +10,14 @@ from sonicpy.access.rates import Rates
 from sonicpy.access.tokens import key_of_token, looks_like_token, narrowed, signing_secret
 
 FRESH_S = 0.5
-"""A key that was looked up so lately is not looked up again: a change takes hold within this time."""
+"""Seconds for which the result of looking up a key is used again: a change takes hold within this time."""
 
 
 class KeySource(Protocol):
-    """A place of keys."""
+    """A source of keys."""
 
     def get(self, name: str) -> Key | None:
-        """Return a key, or None."""
+        """Return the key of a name; None: there is none."""
 
 
 class Keys:
@@ -110,6 +110,6 @@ class Permit:
         self._fresh_until = self._next_check(now)
 
     def _next_check(self, now: float) -> float:
-        """Return the time of the next check: once the key expires, if that is sooner."""
+        """Return the time of the next check, at the latest the time when the key expires."""
         expires = self.grant.expires
         return now + (FRESH_S if expires is None else min(FRESH_S, expires - time.time()))

@@ -39,7 +39,7 @@ class Grant:
         key: its name.
         verbs: names of verbs.
         scopes: buckets, those of the key.
-        within: None: all of these; else only those that a token names, too.
+        within: the buckets to which a token narrows `scopes`; None: no token does.
         filters: filters that every question passes, those of the key and of the token.
         expires: seconds since 1970; None: never.
         rate: requests a second; None: any number.
@@ -112,7 +112,7 @@ def _pattern(element: str) -> Pattern:
 
 
 def asked_scope(collection: str | None = None, bucket: str | None = None) -> KeyScope:
-    """Return the buckets that a request touches, which names a collection and a bucket, or leaves some out."""
+    """Return the scope of a request that names a collection and a bucket, one of them, or neither."""
     return KeyScope(
         EVERY_NAME if collection is None else Pattern(collection, False),
         EVERY_NAME if bucket is None else Pattern(bucket, False),

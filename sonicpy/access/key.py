@@ -72,7 +72,7 @@ def new_secret(name: str) -> str:
 
 
 def key_name(secret: bytes) -> str | None:
-    """Return the name in a secret, or None if it has not the form of one."""
+    """Return the name in a secret, or None if it does not have the form of one."""
     name, dot, rest = secret.decode("ascii", "replace").partition(".")
     return name if dot and rest and NAME.fullmatch(name) else None
 

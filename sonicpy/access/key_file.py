@@ -32,7 +32,7 @@ class KeyFile:
         self._read()
 
     def get(self, name: str) -> Key | None:
-        """Return a key, or None. Raises ConfigError if the file cannot be read any more."""
+        """Return the key of a name; None: there is none. Raises ConfigError if the file cannot be read any more."""
         if self._stamp() != self._seen:
             self._read()
         return self._keys.get(name)

@@ -35,7 +35,7 @@ class KeyStore:
         self._environment: SharedEnvironment | None = None
 
     def get(self, name: str) -> Key | None:
-        """Return a key, or None. Raises ConfigError if it cannot be read."""
+        """Return the key of a name; None: there is none. Raises ConfigError if it cannot be read."""
         packed = None
         with self._reading() as transaction:
             if transaction is not None:
@@ -67,7 +67,7 @@ class KeyStore:
 
     @property
     def is_there(self) -> bool:
-        """Whether there was ever a key."""
+        """Whether a key was ever added."""
         return (self.path / "data.mdb").exists()
 
     def close(self) -> None:

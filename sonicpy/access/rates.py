@@ -1,4 +1,4 @@
-"""How often keys may ask: a bucket of tokens for each (the algorithm of that name), in bounded memory.
+"""Limits of how often keys may ask: a bucket of tokens for each key (the algorithm of that name), in bounded memory.
 
 A key may ask `rate` times a second in the long run, and as often at once after a second of silence. Each process of
 a server counts for itself.

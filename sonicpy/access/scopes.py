@@ -17,7 +17,7 @@ from sonicpy.ids import check_bucket, check_collection, shown
 
 SCOPES_MAX = 64
 SCOPE_MAX = 520
-"""Characters of a scope: two names and their signs."""
+"""Characters of a scope, at most: two names, with `%2F` and the like for their signs."""
 _ESCAPED = re.compile(r"%(2F|2A|25)", re.IGNORECASE)
 _NOT_ESCAPED = re.compile(r"%(?!2F|2A|25)", re.IGNORECASE)
 
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
 
 
 class KeyScope(NamedTuple):
-    """Buckets: those of some collections, with some names."""
+    """The buckets whose names fit a pattern, in the collections whose names fit another one."""
 
     collection: Pattern
     bucket: Pattern
@@ -67,7 +67,7 @@ def scope_of(text: object) -> KeyScope:
 
 
 def check_reach(text: str) -> None:
-    """Raise InvalidArgument for a scope that no collection or bucket can be in, because none has such a name."""
+    """Raise InvalidArgument for a scope that no bucket can be in, because no valid name fits it."""
     scope = scope_of(text)
     for check, pattern in ((check_collection, scope.collection), (check_bucket, scope.bucket)):
         if pattern.text:

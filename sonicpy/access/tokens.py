@@ -23,11 +23,11 @@ ALGORITHM = "HS256"
 LIFE_MAX_S = 7 * 24 * 3600
 SKEW_S = 60
 TOKEN_MAX = 8192
-"""Characters of a token."""
+"""The maximum number of characters of a token."""
 SECRET_MIN = 32
-"""Characters of server.secret."""
+"""The minimum number of characters of server.secret."""
 CLAIMS = frozenset({"exp", "iat", "nbf", "buckets", "filter", "sub", "jti"})
-"""Of these, `sub` and `jti` are the application's: they have no effect."""
+"""The claims that a token may have; `sub` and `jti` are for the application and have no effect here."""
 _SALT = b"sonicpy tokens"
 
 

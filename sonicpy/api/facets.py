@@ -99,7 +99,7 @@ def most_first(counts: Mapping[str, int], limit: int) -> dict[str, int]:
 
 
 def in_order(counts: Mapping[tuple[int | None, int | None], int]) -> list[RangeCount]:
-    """Return the ranges that rise."""
+    """Return the counts as ranges, by rising lower bounds; a range without a lower bound comes first."""
     found = [RangeCount(low, high, count) for (low, high), count in counts.items()]
     return sorted(found, key=lambda one: (one.low is not None, one.low or 0))
 

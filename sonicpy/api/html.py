@@ -57,7 +57,7 @@ def _scopes_table(whole: Mapping[str, Any], stats: StatsMethod) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value for a reader: thousands apart, at most four decimal places."""
+    """Return a value as text for people: thousands separated, at most four decimal places."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
 NOTHING = "-"
-"""No words, or no text."""
+"""The item for no words, or for no text."""
 
 AnsweringWord = tuple[str, str, str]
-"""How a word represents one of the query, that one, and the word itself."""
+"""(how an object's word represents a word of the query, the word of the query, the object's word)."""
 
 
 def pack_held(words: Iterable[AnsweringWord]) -> str:

@@ -82,13 +82,13 @@ class Session:
         self.ended = False
         """The connection must close once all replies have been sent."""
         self.mode: Mode | None = None
-        """None before START."""
+        """The mode of the session; None: before START."""
         self.lines_handled = 0
         """Lines since START, including blank and refused ones, but not INFO."""
         self.shutting_down = False
         """The server sets it when it stops; the session then refuses every line but QUIT."""
         self.permit: Any = None
-        """Of the secret that START brought; None: everything is allowed."""
+        """The permit of the secret that START brought; None: everything is allowed."""
         self.wrong_password = False
         """START brought a wrong password, which ended the session."""
         self._version = version

@@ -85,7 +85,7 @@ class Syntax:
 
     @property
     def is_bare(self) -> bool:
-        """Whether Sonic has the command without any option."""
+        """Whether the command has no options in Sonic."""
         return not self.is_ours and all(option.is_ours for option in self.options.values())
 
 

@@ -10,7 +10,7 @@ import sys
 from sonicpy.errors import ConfigError
 
 CLUSTER_VARIABLE = "SONICPY_CLUSTER"
-"""Its name does not begin with SONIC_, as those of settings do."""
+"""The name does not begin with SONIC_, unlike those of settings."""
 SHOWN_PASSWORD = (
     f"--cluster holds a password, which every user of this machine reads in the list of processes; put the addresses "
     f"into the variable {CLUSTER_VARIABLE} instead."

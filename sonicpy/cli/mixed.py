@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 ENDS_FLAGS = "--"
 USAGE_LINES_MAX = 2
-"""Of the usage above an error, so that the error is seen."""
+"""The maximum number of lines of usage above an error, so that the error is seen."""
 
 
 class MixedParser(argparse.ArgumentParser):
@@ -30,7 +30,7 @@ class MixedParser(argparse.ArgumentParser):
             self._is_mixing = False
 
     def error(self, message: str) -> NoReturn:
-        """Print the error below the usage: of many options, those alone that must be there. Raises SystemExit."""
+        """Print the error below the usage, which has only the required options if it is long. Raises SystemExit."""
         if self.format_usage().count("\n") > USAGE_LINES_MAX:
             needed = [action for action in self._get_optional_actions() if action.required]
             flags = [f"{action.option_strings[-1]} {action.metavar}" for action in needed]

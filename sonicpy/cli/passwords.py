@@ -15,7 +15,7 @@ from sonicpy.errors import ConfigError
 
 PASSWORD_VARIABLE = "SONICPY_PASSWORD"
 PASSWORD_FILE_VARIABLE = "SONICPY_PASSWORD_FILE"
-"""Their names do not begin with SONIC_, as those of settings do."""
+"""The names of these variables do not begin with SONIC_, unlike those of settings."""
 
 _IN_URL = re.compile(r"://[^/?#]*:[^/?#@]+@|[?&]password=.")
 

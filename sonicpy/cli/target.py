@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
 
 SERVER_VARIABLE = "SONICPY_SERVER"
-"""Its name does not begin with SONIC_, as those of settings do."""
+"""The name does not begin with SONIC_, unlike those of settings."""
 
 WHERE = f"""\
 The index is the folder --data or the server --server; without either, the server in the variable {SERVER_VARIABLE},

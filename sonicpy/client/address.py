@@ -33,7 +33,7 @@ class Address:
     host: str = "localhost"
     port: int = DEFAULT_PORT
     unix: Path | None = None
-    """Replaces host and port."""
+    """The path of a Unix socket, instead of host and port."""
     password: str | None = field(default=None, repr=False)
     tls: ssl.SSLContext | None = None
 

@@ -71,12 +71,12 @@ class ServerInfo:
 
     def __init__(self) -> None:
         self.name = "unknown"
-        """`sonicpy`, or `sonic-server`."""
+        """The name of the server: `sonicpy`, or `sonic-server`."""
         self.version = ""
         self.buffer_bytes = BUFFER_BYTES
         """The longest line that the server accepts, without the line end."""
         self.refused: set[str] = set()
-        """Options that it has refused as unknown."""
+        """Options that the server has refused as unknown."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()

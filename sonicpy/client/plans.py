@@ -392,8 +392,9 @@ def _page(
     limit: int,
     offset: int,
 ) -> CallPlan[list[Item]]:
-    """Plan one search; repeat it without scores, or without the number of those that hold whole words, if the server
-    refuses them, which each connection finds out itself."""
+    """Plan one search; repeat it without scores, or without the number of objects that hold whole words, if the server
+    refuses them, which each connection finds out itself.
+    """
     while True:
         try:
             reply = yield Exchange(

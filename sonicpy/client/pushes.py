@@ -198,7 +198,7 @@ class WaitingPushes:
 
     @property
     def rows(self) -> list[Row]:
-        """All of them, in their order."""
+        """All waiting pushes, in their order."""
         return list(self._rows.values())
 
     def add(
@@ -223,7 +223,7 @@ class WaitingPushes:
         return len(self._rows) >= BATCH_ROWS
 
     def pushes(self) -> Pushes:
-        """Return all of them as Pushes; each stays here until the server has answered it."""
+        """Return all waiting pushes as Pushes; each stays here until the server has answered it."""
         numbers = list(self._rows)
 
         def on_done(place: int, row: Row | Refused, refusal: SonicError | None) -> None:

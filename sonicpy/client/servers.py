@@ -30,7 +30,7 @@ class Servers:
     def __init__(self, addresses: Sequence[Address], now: Callable[[], float] = time.monotonic) -> None:
         self.addresses = tuple(addresses)
         self.current: Address | None = None
-        """The one in use; None: not known yet, or lost."""
+        """The server in use; None: not known yet, or lost."""
         self._home: Address | None = None
         self._now = now
         self._lost_at: dict[Address, float] = {}

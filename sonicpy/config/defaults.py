@@ -77,7 +77,7 @@ DEFAULTS = cast(
 
 
 def defaults_in(folder: Path) -> "Config":
-    """Return these settings for an index in another folder."""
+    """Return the default settings of an index in a folder."""
     store = DEFAULTS.store
     kv = store.kv.model_copy(update={"path": folder})
     return DEFAULTS.model_copy(update={"store": store.model_copy(update={"kv": kv})})

@@ -118,7 +118,7 @@ def _read_processes(value: object) -> int | str:
 
 AUTO = "auto"
 EVERY = "*"
-"""In a list of buckets: all of them."""
+"""The name, in a list of buckets, that means all of them."""
 U16_MAX = 0xFFFF
 U32_MAX = 0xFFFF_FFFF
 PROCESSES_MAX = 256

@@ -51,7 +51,7 @@ class Section(BaseModel):
 
 
 class ServerConfig(Section):
-    """[server]"""
+    """[server]: mode, logging, processes, keys."""
 
     compat: Compat = "none"
     log_level: LogLevel = "warn"
@@ -214,7 +214,7 @@ class FstConfig(Section):
 
 
 class StoreConfig(Section):
-    """[store]"""
+    """[store]: the index, its word graphs, and the order of words."""
 
     kv: KvConfig = KvConfig()
     fst: FstConfig = FstConfig()

@@ -24,15 +24,15 @@ class Corrected:
 
     name: str
     words: int
-    """How many words were indexed."""
+    """The number of words that were indexed."""
     pairs: int
     """Pairs whose right word is indexed and whose wrong word is not, within the allowed distance."""
     first: float
-    """The right word is suggested first."""
+    """Share of the pairs whose right word is suggested first."""
     suggested: float
     """Share of the right words among the first five suggestions."""
     found: float
-    """A query with the wrong word answers with the object of the right word among the first ten."""
+    """Share of the pairs whose wrong word, as a query, finds the object of the right word among the first ten."""
     suggest_us: float
     query_us: float
 

@@ -12,13 +12,13 @@ TAG_NAME = "tag"
 
 
 class HasTag(NamedTuple):
-    """An object that holds one of some tags."""
+    """The condition that an object holds at least one of some tags."""
 
     tags: tuple[str, ...]
 
 
 class Range(NamedTuple):
-    """An object with a value from `low` to `high`, both included."""
+    """The condition that an object has a value from `low` to `high`, both included."""
 
     name: str
     low: int = INT_MIN
@@ -26,14 +26,14 @@ class Range(NamedTuple):
 
 
 class Among(NamedTuple):
-    """An object with one of some values, which rise."""
+    """The condition that an object has one of some values, which are in rising order."""
 
     name: str
     values: tuple[int, ...]
 
 
 class Within(NamedTuple):
-    """An object whose point is at most so far away.
+    """The condition that the point of an object is at most `meters` away from a centre.
 
     Attributes:
         meters: the distance.
@@ -47,19 +47,19 @@ class Within(NamedTuple):
 
 
 class Not(NamedTuple):
-    """An object that does not meet a condition."""
+    """The condition that an object does not meet another condition."""
 
     condition: "Condition"
 
 
 class All(NamedTuple):
-    """An object that meets every one of some conditions; of none: every object."""
+    """The condition that an object meets every one of some conditions; of none: every object does."""
 
     conditions: tuple["Condition", ...]
 
 
 class Any(NamedTuple):
-    """An object that meets one of some conditions; of none: no object."""
+    """The condition that an object meets one of some conditions; of none: no object does."""
 
     conditions: tuple["Condition", ...]
 
@@ -79,5 +79,5 @@ def literals(condition: Condition) -> Iterator[Condition]:
 
 
 def clauses(condition: Condition) -> tuple[Condition, ...]:
-    """Return the conditions that an object has to meet, each of them."""
+    """Return the conditions that all have to hold: those of an All, or the condition alone."""
     return condition.conditions if isinstance(condition, All) else (condition,)

@@ -71,15 +71,15 @@ class Token(NamedTuple):
 
     @property
     def is_name(self) -> bool:
-        """Whether it is a tag or a name of values."""
+        """Whether the token is a tag or a name of values."""
         return self.kind == "quoted" or (self.kind == "word" and self.text not in GRAMMAR_WORDS)
 
     def is_word(self, keyword: str) -> bool:
-        """Return whether it is a keyword."""
+        """Return whether the token is a keyword."""
         return self.kind == "word" and self.text == keyword
 
     def is_sign(self, sign: str) -> bool:
-        """Return whether it is a sign."""
+        """Return whether the token is a sign."""
         return self.kind == "sign" and self.text == sign
 
 

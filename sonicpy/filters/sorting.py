@@ -92,7 +92,7 @@ def sort_text(value: Any) -> str:
 
 BOOST_DIVISOR = 16.0
 BOOST_MOST = 1.0 + 63.0 / BOOST_DIVISOR
-"""No value has a larger factor."""
+"""The largest factor of any value."""
 HALF_LIFE_MOST = 2.0
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 HALF_LIFE = re.compile(r"([1-9]\d{0,8})([smhdw])")
@@ -112,7 +112,7 @@ class Boost(NamedTuple):
 
     @property
     def most(self) -> float:
-        """No factor is larger."""
+        """The largest factor of any object."""
         return BOOST_MOST if self.half_life is None else HALF_LIFE_MOST
 
 

@@ -17,7 +17,7 @@ NEW_WORDS_MAX = 64
 WALKED_DISTANCE = 1
 """With more errors, looking at each word by itself takes less time than a walk."""
 NO_BUDGET = 2**62
-"""No word that is near enough is missing, however many are pending."""
+"""A budget that no walk uses up: it finds every word that is near enough, however many are pending."""
 
 
 class PendingWords:

@@ -130,7 +130,7 @@ class IndexBackend:
 
 
 class ClientBackend:
-    """A client of a server."""
+    """The source of answers that asks a server."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client

@@ -37,7 +37,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PRIVATE = (b"cache-control", b"private, no-cache")
-"""Of an answer to a request with a secret: no cache that others share may keep it."""
+"""Header of an answer to a request with a secret: no cache that others share may keep the answer."""
 VARY_SECRET = (b"vary", b"Authorization")
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 HEADERS = [

@@ -15,7 +15,7 @@ from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
 PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
-"""Of the secret that the present request brought; None: everything is allowed."""
+"""The permit of the secret that the present request brought; None: everything is allowed."""
 
 
 def _named(args: Sequence[Any]) -> list[KeyScope]:

@@ -29,12 +29,12 @@ LIMIT_MAX = 1000
 OFFSET_MAX = 2**31
 TEXT_MAX = 200_000
 QUERY_TEXT_MAX = 10_000
-"""Of a text in an address."""
+"""Maximum of characters of a text in an address."""
 QUERY_BODY_MAX = 20_000
-"""As long as a line of the channel."""
+"""Maximum of characters of a text in a body: as long as a line of the channel."""
 NAME_MAX = 128
 VECTOR_MAX = 3_000
-"""Of a vector in base 64, or two of them, with names."""
+"""Maximum of characters of a vector in base 64, or two of them, with names."""
 
 
 def _named(value: object) -> object:
@@ -169,7 +169,7 @@ class HitsJson(BaseModel):
 
 
 class WordsJson(BaseModel):
-    """Words."""
+    """The words of an answer."""
 
     words: list[str]
 
@@ -209,13 +209,13 @@ class SearchJson(BaseModel):
 
 
 class NamesJson(BaseModel):
-    """Names."""
+    """The names of an answer."""
 
     names: list[str]
 
 
 class CountJson(BaseModel):
-    """A number."""
+    """The number of an answer."""
 
     count: int
 

@@ -58,7 +58,7 @@ CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemJson"}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase, "content": CONTENT} for status in FAILURES
 }
-"""Of every operation, for the schema."""
+"""The problems that every operation may answer, for the schema."""
 
 
 def problem(

@@ -135,7 +135,7 @@ class Mirror:
         self._values = tuple(values)
         self._held = self._notes()
         self._has_nameless = False
-        """Whether a row of this pass named no object: it may be that of any."""
+        """Whether a row of this pass named no object: it may be the row of any object."""
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):

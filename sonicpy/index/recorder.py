@@ -114,7 +114,7 @@ class Recorder(TextReader, Changing):
 
     @property
     def lexer(self) -> Lexer:
-        """For the replicas of the same node: its tables take memory."""
+        """The lexer of new buckets; replicas of the same node share it, because its tables take memory."""
         return self._engine.lexer
 
     def take_rules(self, rules: int, *, notes_order: bool = False) -> None:

@@ -53,7 +53,7 @@ class ReplicaIndex(SpreadParts, Index):
 
     @property
     def progress(self) -> LogProgress:
-        """How far this replica is in the cluster's log."""
+        """The position of this replica in the cluster's log."""
         return self._engine.replica.progress
 
     def bucket_rules(self, collection: str, bucket: str) -> int | None:

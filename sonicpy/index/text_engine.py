@@ -91,7 +91,7 @@ class TextEngine(ABC):
         """
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
-        """Take a PUSH of terms with their order, as records of the log give it; as `push_with`."""
+        """Take a PUSH of terms with their order, in the bytes of records of the log; see `push_with`."""
         self.push_with(PushWith(collection, bucket, oid, terms, ((WORD_ORDER.id, order),), rules))
 
     def upsert(

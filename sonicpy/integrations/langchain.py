@@ -59,7 +59,7 @@ class SonicRetriever(BaseRetriever):  # type: ignore[misc]
         return [self._document(hit, texts[hit.object]) for hit in hits if texts.get(hit.object) is not None]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **given: Any) -> list[Any]:
-        """Return the documents of a question; a thread asks the index. Args and errors as the method above."""
+        """Return the documents of a question; a thread asks the index. Args and errors as `_get_relevant_documents`."""
 
         def ask() -> list[Any]:
             return self._get_relevant_documents(query, run_manager=run_manager.get_sync(), **given)

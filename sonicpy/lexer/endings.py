@@ -63,7 +63,7 @@ class Particles:
     )
     _SHORT = "이 가 의 에 로 와 과 랑 도 만 뿐 께 나 라 야 들"
     _SHORT_BEHIND = {"이": True, "과": True, "가": False, "와": False, "랑": False, "나": False, "라": False}
-    """Whether a consonant comes before some particles of one syllable; before the others either."""
+    """particle of one syllable -> whether a consonant comes before it; before other particles, either may."""
 
     def __init__(self) -> None:
         self._sure = _by_length(self._SURE.split())

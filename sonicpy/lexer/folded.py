@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sonicpy._native.word_break import word_borders
 
 Span = tuple[int, int]
-"""Begin and end, in characters."""
+"""The begin and the end of a part of a text, in characters."""
 
 MARKS = ("Mn", "Me", "Mc", "Cf")
 """General categories of characters that belong to the letter before them."""

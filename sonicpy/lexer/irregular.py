@@ -18,9 +18,9 @@ _GROUPS = (
     "vertebra vertebrae|alga algae|genus genera|corpus corpora|dying die|lying lie|tying tie"
 )
 _ENDINGS = {"man": "men", "men": "man", "child": "children", "children": "child", "wife": "wives", "wives": "wife"}
-"""Of words and of compounds: fireman, firemen."""
+"""Irregular endings of words and compounds (fireman, firemen): ending -> the ending of the other form."""
 _COMPOUND_LETTERS = 2
-"""Before such an ending, at least."""
+"""Minimum of letters before such an ending in a compound."""
 _SUPERLATIVE, _PLAIN = "iest", "y"
 
 

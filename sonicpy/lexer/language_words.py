@@ -28,7 +28,7 @@ sentences, in 30 languages, have the right one in 98 of 100 samples, and another
 
 _BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
 _MODIFIERS = frozenset("\u02bb\u02bc")
-"""Letters that end a word nevertheless."""
+"""Letters that end a word here, unlike other letters."""
 
 
 class LanguageWords:

@@ -11,9 +11,9 @@ class Language(NamedTuple):
     """The lexer's knowledge of one language."""
 
     code: str
-    """ISO 639-3, lower case."""
+    """The code of ISO 639-3, in lower case."""
     name: str
-    """English name."""
+    """The name in English."""
     stopwords: str | None
     """ISO 639-1 key of its stop words in stopwords-iso or in ext/tables/; None: it has none."""
     stemmer: str | None

@@ -50,7 +50,7 @@ class Undecided(NamedTuple):
     """A text whose language the detector decides, by its letters."""
 
     begin: str
-    """The part that counts."""
+    """The first part of the text, by which the detector guesses."""
     script: str
     by_words: str | None
     """The language with the most stop words in the text."""

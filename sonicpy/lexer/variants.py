@@ -88,7 +88,7 @@ def spellings(letters: str) -> tuple[str, ...]:
 
 
 def _ways(letter: str) -> tuple[str, ...]:
-    """Return a letter and those that are the same."""
+    """Return a letter and its other spellings."""
     plain = foldings().get(letter, letter)
     return (letter, *(each for each in (plain, *_variants().get(plain, ())) if each != letter))
 

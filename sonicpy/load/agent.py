@@ -20,7 +20,7 @@ from sonicpy.load.test_set import TestSet
 from sonicpy.version import VERSION
 
 RETRY_S = 0.5
-"""Between two attempts to reach the runner."""
+"""The pause between two attempts to reach the runner."""
 
 
 def new_id() -> str:

@@ -33,7 +33,7 @@ class LoadOutcome:
     """The result of a run."""
 
     agents: int
-    """Agents that were asked."""
+    """The number of agents that were asked."""
     seconds: float
     """From handing out the test set to the last result."""
     results: list[tuple[str, Result]] = field(default_factory=list)

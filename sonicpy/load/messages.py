@@ -53,7 +53,7 @@ class Result(NamedTuple):
 
     @property
     def roundtrip(self) -> float:
-        """From sending the query to having the answers of all servers."""
+        """The seconds from sending the query to having the answers of all servers."""
         return self.end - self.start
 
 

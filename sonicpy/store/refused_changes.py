@@ -16,7 +16,7 @@ class Refusals:
     """A commit that failed, a file that was replaced, an order of `Store.refuse`: each refuses changes.
 
     Args:
-        lock: of the store; knows whether its files are still there.
+        lock: of the store; it checks whether the files of the store are still there.
 
     Attributes:
         now: the reason; None: changes are taken.
@@ -37,7 +37,7 @@ class Refusals:
 
     @property
     def is_time_to_try(self) -> bool:
-        """Whether that one is due."""
+        """Whether the next commit after a failed one is due."""
         return time.monotonic() >= self._next_try_s
 
     def hold_back(self, why: str | None) -> None:
@@ -63,7 +63,8 @@ class Refusals:
 
     def replaced(self) -> StoreLocked | None:
         """Return the reason to refuse changes for good, because a file of the store was deleted or replaced; None: none
-        was. The first time, the log says it."""
+        was. The first call that finds one logs it.
+        """
         if self._replaced is None and (found := self._lock.refusal()) is not None:
             self._replaced = self._failed = found
             self._renew()
@@ -71,7 +72,9 @@ class Refusals:
         return self._replaced
 
     def finds_replaced(self) -> bool:
-        """Look from time to time, however often it is called, whether a file was deleted or replaced; return that."""
+        """Return whether a file was deleted or replaced; however often it is called, it looks only from time to
+        time.
+        """
         is_time = self._replaced is not None or time.monotonic() >= self._lock.next_look_s
         return is_time and self.replaced() is not None
 

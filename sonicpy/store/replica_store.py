@@ -26,7 +26,7 @@ from sonicpy.store.views.write_view import WriteView
 
 
 class RecordsInMemory:
-    """Stands in for the log of a Store: the records since the last commit, and no file."""
+    """Takes the place of the log of a Store: the records since the last commit, and no file."""
 
     def __init__(self) -> None:
         self.position = 0

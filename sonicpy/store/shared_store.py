@@ -18,7 +18,9 @@ from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
 PATIENCE_S: Final = 0.5
-"""So long a late commit that finds the map full waits for readers, which may wait for its turn."""
+"""Longest wait of a late commit for readers, in seconds, if the map is full: readers may wait for the turn that it
+has.
+"""
 SWEEPS: Final = 10
 SWEEP_ROWS: Final = 500
 """Rows of flushed buckets that a step after a late commit deletes, of SWEEPS steps: some ms."""
@@ -28,7 +30,7 @@ class SharedStore(Store):
     """A folder that the threads of one process write in turn; see `Store`.
 
     Attributes:
-        late: who has the turn calls its `begin` before a change if it `is_idle`.
+        late: the thread with the turn calls its `begin` before a change if it `is_idle`.
     """
 
     late: LateCommits
@@ -77,7 +79,9 @@ class SharedStore(Store):
             self.commit()
 
     def _is_due(self) -> bool:
-        """Return whether another process reads the folder, or has replaced a file of it, so that a commit says so."""
+        """Return whether to commit now: another process reads the folder, or has replaced a file of it, which the
+        commit reports.
+        """
         return self._environment.is_read_elsewhere or self._refusals.finds_replaced()
 
     def _commit_late(self) -> None:

@@ -144,7 +144,7 @@ class Store(VectorPushes, RecoveringStore):
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST) -> None:
-        """Carry out PushTerms as `apply` does; where nothing is in the way without its calls: 2 % of a PUSH.
+        """Carry out PushTerms as `apply` does, but mostly without its calls, which take 2 % of a PUSH.
 
         Raises:
             RulesDiffer: the bucket has other rules than the text; nothing was changed.

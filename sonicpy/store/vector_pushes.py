@@ -32,7 +32,7 @@ class VectorPushes(RecoveringStore):
     def push_with_vector(
         self, collection: str, bucket: str, oid: str, terms: Terms, vector: bytes, rules: int = FIRST
     ) -> bool:
-        """Carry out a PUSH with one vector as `push` does; return False where it has to take the way of `apply`.
+        """Carry out a PUSH with one vector as `push` does; return False if `apply` has to carry it out.
 
         Args:
             vector: packed, as `pack_vectors` does.

@@ -29,7 +29,7 @@ COMMON = ["river", "harbour", "bridge", "market"]
 
 
 class Thing(NamedTuple):
-    """An object: the twin of what the server holds."""
+    """An object: the twin of the server's."""
 
     name: str
     words: set[str]

@@ -1,4 +1,4 @@
-"""Keys and tokens: who is admitted, as what, and until when."""
+"""Keys and tokens: the secrets that are admitted, their rights, and until when."""
 
 import time
 from dataclasses import replace

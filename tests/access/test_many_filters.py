@@ -53,7 +53,7 @@ def kinds_of(grant: Grant) -> dict[type, CommandKind]:
 
 
 def asks(index: sonicpy.Index, things: list[Thing], chance: random.Random, questions: int) -> None:
-    """Ask random questions under a random key, and compare what is seen with the twin."""
+    """Ask random questions under a random key, and compare the answers with the twin."""
     fixed = [condition_by(chance, TAGS, 2) for _ in range(chance.randint(1, 2))]
     grant = Grant("web", filters=tuple(text_of(each, chance) for each in fixed))
     kinds = kinds_of(grant)

@@ -1,4 +1,4 @@
-"""Highlighting: what is marked is what the lexer cuts, in every script and spelling."""
+"""Highlighting: the marked places are the words that the lexer cuts, in every script and spelling."""
 
 import time
 import unicodedata
@@ -118,7 +118,9 @@ PIECES = [
     *"aAßẞéÉﬁſŉǰ１ａＡ1.'@_- :/,東京都カタがภาษาİiΣςσ한\U0001f600ל", "e\u0301", "ｶﾀ", "က္က", "\u1112\u1161\u11ab",
     "a\u200db",
 ]  # fmt: skip
-"""Marks stand on letters; of a mark alone the dictionary of Japanese makes a word now and then: passed over."""
+"""Marks belong to letters; the dictionary of Japanese sometimes makes a word of a lone mark, so they are passed
+over.
+"""
 LEXER = Lexer(Config().normalization, Config().tokenization, Config().stopwords, compat=False)
 
 
@@ -144,7 +146,7 @@ def test_marked_is_what_the_lexer_cuts(text: str, data: st.DataObject) -> None:
 
 
 def asking(words: set[str]) -> Explanation:
-    """An explanation of a query of these words, the last of them found in the place of another."""
+    """Return an explanation of a query of these words, the last of them found in the place of another."""
     listed = sorted(words)
     other = tuple(Alternate(word, "correction", 1, 1, 1, 1.0) for word in listed[-1:])
     terms = [Term(word, "searched", None, 1, 1, 1.0, (), None) for word in listed[:-1]]

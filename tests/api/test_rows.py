@@ -1,4 +1,4 @@
-"""Rows of anything: what each shape means, what is refused and why, and tables of other libraries."""
+"""Rows of anything: the meaning of each shape, refusals and their reasons, and tables of other libraries."""
 
 import datetime
 import subprocess
@@ -233,7 +233,7 @@ def test_tables_of_arrow() -> None:
 
 
 class Stream:
-    """A table of a library that nobody here has heard of."""
+    """A table of an unknown library."""
 
     def __init__(self, table: Any) -> None:
         self._table = table

@@ -27,7 +27,7 @@ from tests.support.patience import SLOWNESS
 
 INTERRUPTS, CANCELLATIONS, BATCHES, KILLS = 4_000, 4_000, 20, 10
 ROWS = 2_000
-"""Pushes of a batch."""
+"""The number of pushes of a batch."""
 HANGS_S = 40.0 * SLOWNESS
 """Longer than any call may take, with all time limits and retries of the client."""
 COLLECTION = "attacked"
@@ -182,7 +182,7 @@ class Model:
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run all parts."""
+    """Run all parts of the attack."""
     dice, model = random.Random(seed), Model()
     with Server(folder) as server, Proxy(server.port) as proxy, Signals(dice) as signals:
         kills = max(1, round(KILLS * scale))

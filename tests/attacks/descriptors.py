@@ -1,4 +1,4 @@
-"""Idle connections beyond what a server may open, beside changes, checks and kills."""
+"""More idle connections than a server may open, beside changes, checks and kills."""
 
 import random
 import sys

@@ -1,7 +1,7 @@
 """Programs that end while their threads use an index or a table.
 
 Each program opens a folder, lets daemon threads change and read it, and ends in one of the ways below at a random
-moment. It has to end in time and without a crash, and the folder has to be sound and to hold what was acknowledged.
+moment. It has to end in time and without a crash, and the folder has to be sound and to hold all acknowledged changes.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Forks beside threads that use an index or a table.
 
 While threads of a program change and read a folder, its main thread forks. The child gets its sentence from every
-call and ends; the parent goes on, and the folder holds what was acknowledged.
+call and ends; the parent goes on, and the folder holds all acknowledged changes.
 """
 
 import json
@@ -16,7 +16,7 @@ from tests.support.patience import WAIT_S
 
 FORKS = 400
 FORKS_AT_ONCE = 50
-"""Forks of one program."""
+"""The number of forks of one program."""
 
 PROGRAM = r"""
 import json, os, random, signal, sys, threading, time

@@ -300,7 +300,7 @@ def _import(chance: random.Random, folder: Path, count: int, wrong: list[str]) -
 
 @contextlib.contextmanager
 def _without_settings() -> Iterator[None]:
-    """Let no settings of this process reach the import."""
+    """Keep the settings of this process from the import."""
     kept = {name: value for name, value in os.environ.items() if name.upper().startswith(("SONIC_", "SONICPY_"))}
     for name in kept:
         del os.environ[name]

@@ -116,7 +116,7 @@ def wide(place: Path) -> Iterator[str]:
 
 
 def carried_out(folder: Path) -> Iterator[str]:
-    """Yield what a check carried out of a working folder with modules of foreign code."""
+    """Yield the traces of code that a check ran from a working folder with modules of foreign code."""
     hostile, mark, store = folder / "hostile", folder / "mark", folder / "checked"
     hostile.mkdir(exist_ok=True)
     for name in MODULES:

@@ -45,7 +45,7 @@ class Watched:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the process inside a `with` block: what is sent to it meanwhile comes together."""
+        """Stop the process inside a `with` block: bytes that are sent to it meanwhile come together."""
         self._process.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -73,7 +73,7 @@ def watched(folder: Path, settings: Mapping[str, object]) -> Iterator[Watched]:
 
 
 class Ticker:
-    """Is called once in each turn of the loop that runs now."""
+    """A callback that runs once in each turn of the present loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

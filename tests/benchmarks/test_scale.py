@@ -1,4 +1,4 @@
-"""The model of large clusters: its page shows what it computes, and it computes what it says."""
+"""The model of large clusters: its page shows its results, and these agree with calculations by hand."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ ASSUMES = {key: value for key, (value, _) in ASSUMED.items()}
 
 
 def planned(objects: int = 10**10, **changed: float) -> Plan:
-    """Return a plan with some values changed; underscores stand for spaces."""
+    """Return a plan with some values changed; underscores mean spaces."""
     given = {key.replace("_", " "): value for key, value in changed.items()}
     measured = {**MEASURES, **{key: value for key, value in given.items() if key in MEASURES}}
     assumed = {**ASSUMES, **{key: value for key, value in given.items() if key in ASSUMES}}

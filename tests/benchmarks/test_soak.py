@@ -1,5 +1,6 @@
-"""The soak: its checker tells what an order explains from what none does, its judge what is flat from what grows; and
-it finds nothing in five minutes."""
+"""The soak: its checker accepts the answers that some order explains, and no others; its judge finds figures that grow;
+and five minutes of it find no fault.
+"""
 
 import random
 import subprocess
@@ -154,7 +155,7 @@ def times() -> tuple[float, float]:
 
 
 class Forgetful(Rounds):
-    """Deletes the log, which holds what no commit covers yet, before each start."""
+    """Deletes the log, which holds the changes since the last commit, before each start."""
 
     def start(self) -> None:
         for segment in (self.folder / "server" / "store").rglob("*.log"):

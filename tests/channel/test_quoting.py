@@ -21,7 +21,7 @@ def read(piece: str) -> str | None:
 
 
 def as_read(text: str) -> str:
-    """Return what a text becomes: line breaks escaped, white space one blank, backslashes doubled."""
+    """Return the expected form of a text: line breaks escaped, white space one blank, backslashes doubled."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\\", "\\\\")
     parts = re.split("(\n)", text)
     return "".join(part if part == "\n" else WHITE.sub(" ", part) for part in parts)

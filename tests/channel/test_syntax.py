@@ -1,4 +1,4 @@
-"""Lines into commands: one table per outcome, and what the rows of COMMANDS have in common."""
+"""Lines into commands: one table per outcome, and rules for all rows of COMMANDS."""
 
 import pytest
 
@@ -260,7 +260,9 @@ USAGES = {
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
 }
-"""Clients show these to people, so they stay; those of our commands get further options at the end."""
+"""Usage texts, which clients show to people: they never change, but those of our commands get further options at the
+end.
+"""
 
 
 @pytest.mark.parametrize("name", USAGES)

@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """SIGINT interrupts, also where a shell started the tests in the background and told them to ignore it."""
+    """Make SIGINT interrupt the tests, also where a shell started them in the background with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -38,7 +38,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(here: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs a verb, checks its status and stderr, and returns what it printed."""
+    """Return a function that runs a verb, checks its status and stderr, and returns its output."""
 
     def run_verb(*arguments: str, status: int = 0, said: str = "") -> str:
         capsys.readouterr()

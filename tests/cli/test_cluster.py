@@ -1,4 +1,4 @@
-"""`sonicpy cluster` and `serve --cluster`: loaded only when asked for, and clear about what is missing or wrong."""
+"""`sonicpy cluster` and `serve --cluster`: loaded only when asked for, and with clear errors."""
 
 import socket
 import subprocess

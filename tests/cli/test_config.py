@@ -1,4 +1,4 @@
-"""`sonicpy config check` and `sonicpy config show`: what they print, where, and the exit status."""
+"""`sonicpy config check` and `sonicpy config show`: the output, its stream, and the exit status."""
 
 import os
 from itertools import product

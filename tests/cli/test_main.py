@@ -1,4 +1,4 @@
-"""The command line as a person sees it: what it prints, and the exit status."""
+"""The command line as a user sees it: its output and exit status."""
 
 import os
 import subprocess

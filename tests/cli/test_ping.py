@@ -17,7 +17,7 @@ BANNER = b"CONNECTED <sonic-server v1.10.2>\r\n"
 STARTED = b"STARTED control protocol(1) buffer(20000)\r\n"
 
 Script = list[tuple[bytes, bytes]]
-"""Turns of a server: the line it waits for (empty: none), and what it sends then."""
+"""Turns of a server: the line that it waits for (empty: none), and the line that it sends then."""
 
 
 @contextmanager

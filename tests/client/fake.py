@@ -16,7 +16,7 @@ class Caller:
     def __init__(self, connection: socket.socket, number: int) -> None:
         self.socket = connection
         self.number = number
-        """Counted from 0."""
+        """The number of the connection, counted from 0."""
         self.mode = ""
         self._received = b""
 
@@ -72,7 +72,7 @@ class Fake:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
+        """The URL of the server."""
         return f"sonic://127.0.0.1:{self._listener.getsockname()[1]}"
 
     @property

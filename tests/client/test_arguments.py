@@ -98,7 +98,7 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("query", lambda b: b.query("x", meaning=-1), "meaning", "a number from 0 to 100"),
     ("query", lambda b: b.query("x", depth=-1), "depth", NUMBER),
 ]
-"""Method, call, argument that is wrong, and what is allowed; the same for Index, Client and AsyncClient by `bucket`."""
+"""Method, call, wrong argument, and the allowed values; the same for Index, Client and AsyncClient by `bucket`."""
 
 OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
     *[

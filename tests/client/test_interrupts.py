@@ -35,7 +35,7 @@ PUSHES = 700
 
 @pytest.fixture(autouse=True)
 def freed() -> Iterator[None]:
-    """Free what tracebacks held before the warnings of the next test are errors again."""
+    """Free the objects that tracebacks held, before the warnings of the next test are errors again."""
     yield
     gc.collect()
 

@@ -278,7 +278,7 @@ def test_a_refusal_of_a_batch_names_its_objects(connect: Connect) -> None:
 
 
 def test_whatever_ends_push_many_says_where_to_go_on(connect: Connect) -> None:
-    """Rows before the one that the note names are done; `Stop` is what a signal handler or a cancellation raises."""
+    """Rows before the one that the note names are done; `Stop` is the exception of a signal or a cancellation."""
 
     class Stop(BaseException):
         pass

@@ -139,7 +139,7 @@ def test_silence_is_tried_once_elsewhere() -> None:
 
 
 class Node:
-    """A server that can die, stop to answer, and come back at the same address."""
+    """A server that can die, stop answering, and come back at the same address."""
 
     def __init__(self, delay_s: float = 0.0) -> None:
         self.delay_s = delay_s
@@ -169,7 +169,7 @@ class Node:
             caller.say(*ANSWERS[line.split()[0]])
 
     def die(self) -> None:
-        """Close everything; nobody is let in any more."""
+        """Close everything, and refuse new connections."""
         with suppress(OSError):
             self._fake._listener.shutdown(socket.SHUT_RDWR)
         self._fake._listener.close()

@@ -25,7 +25,7 @@ def url_of(server: Server) -> str:
 
 
 def fill(server: Server, collection: str) -> None:
-    """Object `o:n` holds n words of its own."""
+    """Push objects: `o:n` holds n words of its own."""
     with sonicpy.connect(url_of(server)) as client:
         rows = [(f"o:{n}", " ".join(f"w{n}x{place}" for place in range(n))) for n in range(1, 40)]
         assert client.push_many(rows, collection=collection, bucket="b", lang="none").indexed == len(rows)

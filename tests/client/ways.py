@@ -44,7 +44,7 @@ class View:
 
 
 def end(loop: asyncio.AbstractEventLoop) -> None:
-    """Close a loop as `asyncio.run` does: connections that broke last hear of their end before."""
+    """Close a loop as `asyncio.run` does: connections that broke last are notified of their end before."""
     loop.run_until_complete(asyncio.sleep(0))
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()

@@ -11,7 +11,7 @@ FAULTS = ("test_faults", "test_full_brokers", "test_splits")
 
 @pytest.fixture(autouse=True)
 def fault_round() -> None:
-    """Take part in the names of tests."""
+    """Add the number of the round to the names of tests."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

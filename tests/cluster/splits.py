@@ -56,7 +56,8 @@ class Gate:
         """Open it again.
 
         Args:
-            forgets: connections that met silence end, as if a router had lost them; else they get what was held back.
+            forgets: connections that met silence end, as if a router had lost them; else they get the bytes that were
+        held back.
         """
         if forgets and self.state != OPEN:
             self.set(CUT)

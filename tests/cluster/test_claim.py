@@ -36,7 +36,7 @@ class Message:
 
 
 class Subscription:
-    """Ends with `unsubscribe`."""
+    """A subscription that `unsubscribe` ends."""
 
     def __init__(self, hub: "Hub", take: Callable[[Message], Awaitable[None]]) -> None:
         self._hub, self._take = hub, take
@@ -187,7 +187,7 @@ def test_who_comes_later_waits_until_the_one_before_has_heard_of_it(monkeypatch:
 
 
 class Broker:
-    """The one broker that a process reaches: it lets through only what comes from itself."""
+    """The one broker that a process reaches: it lets only its own messages through."""
 
     is_closed = False
 

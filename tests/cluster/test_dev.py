@@ -135,7 +135,7 @@ def test_a_folder_of_another_layout_is_refused_at_once(tmp_path: Path) -> None:
 
 @contextmanager
 def on_sighup(action: signal.Handlers) -> Iterator[None]:
-    """Let processes that are started inside a `with` block inherit what to do on SIGHUP."""
+    """Set the action on SIGHUP that processes inherit which are started inside a `with` block."""
     before = signal.signal(signal.SIGHUP, action)
     try:
         yield

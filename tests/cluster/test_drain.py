@@ -1,4 +1,4 @@
-"""`sonicpy cluster drain` does not leave partitions without their replicas unless it is told to."""
+"""`sonicpy cluster drain` leaves no partition without its replicas, unless an option allows it."""
 
 import re
 

@@ -40,7 +40,7 @@ def test_buckets_spread_evenly() -> None:
 
 NODES = tuple(f"n{number}" for number in range(1, 10))
 STEPS = [(3, 4), (4, 5), (3, 5), (5, 4), (4, 3), (5, 3), (8, 9)]
-"""From how many nodes to how many."""
+"""(number of nodes before, number of nodes afterwards)."""
 
 
 @pytest.mark.parametrize(("before", "after"), STEPS)

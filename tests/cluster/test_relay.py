@@ -172,7 +172,7 @@ def test_an_answer_of_a_later_version_is_named() -> None:
 
 
 def answered(peers: FakePeers) -> FakePeers:
-    """Let connections also answer those who wait."""
+    """Make connections also answer waiting callers."""
 
     async def ask(nodes: tuple[str, ...], question: bytes) -> bytes | None:
         peers.questions.append(question)

@@ -40,7 +40,7 @@ LAYOUT = Layout(2, 2, ("n1", "n2", "n3"))
 
 @pytest.fixture
 def next_version(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """From here on this process is the next version, until the patch is undone."""
+    """Make this process the next version, until the patch is undone."""
     monkeypatch.setitem(FORMATS, NEXT, NEXT_FORMAT)
     return monkeypatch
 
@@ -63,7 +63,9 @@ def test_an_unknown_version_is_named(packed: bytes, says: str) -> None:
 
 
 def test_a_node_goes_on_from_one_version_to_the_next(tmp_path: Path, next_version: pytest.MonkeyPatch) -> None:
-    """The log of an upgrade: the old version, both versions in any order while nodes hear of it, the next one."""
+    """The log of an upgrade: the old version, both versions in any order while nodes are notified of it, the next
+    one.
+    """
 
     async def test() -> None:
         broker = MemoryBroker()
@@ -167,7 +169,7 @@ def test_an_entry_lists_what_its_records_use() -> None:
 
 
 def test_an_entry_that_uses_something_unknown_is_refused(tmp_path: Path) -> None:
-    """The replica stops, holds all before it, and says the name."""
+    """The replica stops, holds all before it, and its error has the name."""
 
     async def test() -> None:
         broker = MemoryBroker()

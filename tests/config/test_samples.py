@@ -165,7 +165,7 @@ IGNORED = {
         FST,
     ),
 }
-"""Version to the keys without effect here: before, in and after store.kv.database."""
+"""The keys without effect here, by version of Sonic: before, in and after store.kv.database."""
 
 
 def sample(version: str) -> Path:

@@ -54,7 +54,7 @@ class Held:
     """The words that each object holds.
 
     Args:
-        profile: the configuration that decides what is a word.
+        profile: the configuration, which defines the words of a text.
     """
 
     def __init__(self, profile: str) -> None:

@@ -22,7 +22,7 @@ class Difference:
     """The first step whose answer differs."""
 
     at: int
-    """Its place among the steps."""
+    """The place of the step among the others."""
     step: Step
     sonic: bytes
     ours: bytes

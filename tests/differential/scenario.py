@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 COLLECTION = "{c}"
-"""Stands for the scenario's own collection, so that servers need no restart between scenarios."""
+"""Represents the scenario's own collection, so that servers need no restart between scenarios."""
 SEARCH, INGEST, CONTROL = "search", "ingest", "control"
 TOGETHER = "together"
 """The connection of a step whose lines several connections send at the same time."""
@@ -28,9 +28,13 @@ PROFILES: dict[str, dict[str, object]] = {
 """Settings that differ from the defaults, by the name of the configuration."""
 WEIGHTS = (8, 2, 1, 2, 2, 1, 2, 1, 2, 1)
 LIMITED_PROFILE = "small graph"
-"""Of scenarios with one bucket: Sonic counts the words of all graphs that it builds at once, in an order of chance."""
+"""The configuration of scenarios with one bucket: Sonic counts the words of all graphs that it builds at once, in an
+order of chance.
+"""
 WRITERS_PROFILE = "no expansions"
-"""Of scenarios that write together: what an expansion finds depends on which of two writers was first, in Sonic too."""
+"""The configuration of scenarios that write together: the result of an expansion depends on which of two writers was
+first, in Sonic too.
+"""
 
 WORDS = {
     "latin": "hello hallo help world word words alice bob running runner runs café cafe résumé naïve straße ÅNGSTRÖM "
@@ -279,7 +283,7 @@ class Maker:
         return [step, step] if self._chance.random() < 0.1 else [step]
 
     def pop(self) -> list[Step]:
-        """Take words from an object."""
+        """Remove words from an object."""
         return [self._step(INGEST, f"POP {self._scope()} {self._object()} {self._text(self._word)}")]
 
     def flush(self) -> list[Step]:
@@ -341,7 +345,7 @@ class Maker:
         return [*self._consolidated(), self._step(INGEST, line)]
 
     def odd(self) -> list[Step]:
-        """Send what clients send by mistake."""
+        """Send lines that clients send by mistake."""
         chance = self._chance
         mode = chance.choice((SEARCH, INGEST, CONTROL))
         name = chance.choice(("é", "x" * 128, "x" * 129, "a.b", "a/b", "*", "LIMIT(1)", '"A"', "-", "a\u0001"))
@@ -380,7 +384,7 @@ class Maker:
         return [Step(f"{INGEST} 1", (head + ("word " * room)[:room] + tail).encode())]
 
     def _consolidated(self) -> list[Step]:
-        """Return a consolidation: SUGGEST, LIST and expansions see only what was consolidated."""
+        """Return a consolidation: SUGGEST, LIST and expansions see only consolidated words."""
         return [CONSOLIDATE] if self._chance.random() < 0.85 else []
 
 

@@ -132,7 +132,7 @@ class Connections:
         self.close()
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all servers."""
         for connection in self._open.values():
             connection.close()
         self._open.clear()

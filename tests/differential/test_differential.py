@@ -1,4 +1,4 @@
-"""The differential runner: scenarios that repeat, a shrinker that shrinks, rules that excuse only what is listed.
+"""The differential runner: scenarios that repeat, a shrinker that shrinks, rules that excuse only listed differences.
 
 In the full set, some hundred scenarios are played beside Sonic.
 """
@@ -72,7 +72,7 @@ def test_lines_sent_together_are_all_answered(tmp_path: Path) -> None:
 
 
 class Answers:
-    """A judge who finds a difference at the first step that `differs`."""
+    """A judge that finds a difference at the first step for which `differs` is true."""
 
     def __init__(self, differs: Callable[[Scenario, Step], bool], sonic: bytes, ours: bytes) -> None:
         self._differs, self._sonic, self._ours = differs, sonic, ours
@@ -92,7 +92,7 @@ def pushed(line: bytes) -> Scenario:
 
 
 def row_of(scenario: Scenario, differs: Callable[[bytes], bool], sonic: bytes, ours: bytes) -> str | None:
-    """Return the row that explains a last step which differs while `differs` holds of the first line."""
+    """Return the row that explains a last step which differs if `differs` is true of the first line."""
     judge = Answers(lambda played, step: step is played.steps[-1] and differs(played.steps[0].line), sonic, ours)
     difference = judge.difference(scenario)
     assert difference is not None
@@ -146,7 +146,9 @@ def explained_if(
     sonic: bytes = b"EVENT QUERY A B\r\n",
     ours: bytes = b"EVENT QUERY B A\r\n",
 ) -> str | None:
-    """Return the row that explains the last step of a scenario, where the last step of those differs that `differs`."""
+    """Return the row that explains the last step of a scenario, if the last step of a scenario differs for which
+    `differs` is true.
+    """
     judge = Answers(lambda played, step: step is played.steps[-1] and differs(played), sonic, ours)
     difference = Difference(len(scenario.steps) - 1, scenario.steps[-1], sonic, ours)
     meant = explained(judge, scenario, difference)

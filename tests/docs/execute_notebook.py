@@ -1,6 +1,6 @@
 """Execute a notebook in an empty folder and write it: `python -m tests.docs.execute_notebook docs/notebook.ipynb`.
 
-The written notebook holds only what the cells print: no times, no names of environments. Needs the extra [docs].
+The written notebook holds only the output of the cells: no times, no names of environments. Needs the extra [docs].
 """
 
 import sys
@@ -20,7 +20,7 @@ KERNEL = {
 
 
 def execute(source: Path, target: Path) -> None:
-    """Execute the notebook `source` and write it, with what it printed, to `target`.
+    """Execute the notebook `source` and write it, with its output, to `target`.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.

@@ -1,13 +1,13 @@
 """The documentation as files: its pages, and the blocks of code on them in order.
 
-The language of a block decides what the tests do with it:
+The language of a block decides on its tests:
 
-    ```python     run; what it prints is in the comments behind its `print` calls, or in a ```text block right after it
-    ```console    lines behind "$ " are run by a shell; the others are what they print
-    ```text       right after a ```python block: what that prints
+    ```python     run; its output is in the comments behind its `print` calls, or in a ```text block right after it
+    ```console    lines behind "$ " are run by a shell; the others are their output
+    ```text       right after a ```python block: the output of that
     others        not run (installations, commands of other machines, settings)
 
-"..." stands for anything in what is printed.
+"..." represents any text in the output.
 """
 
 import ast

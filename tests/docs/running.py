@@ -17,7 +17,7 @@ SAME = doctest.OutputChecker()
 
 
 def put_commands_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `sonicpy` and `python` in a shell be those that are tested."""
+    """Put the tested `sonicpy` and `python` first on the path of shells."""
     folder.mkdir()
     for name, module in {"sonicpy": "-m sonicpy", "python": ""}.items():
         script = folder / name

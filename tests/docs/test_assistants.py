@@ -23,7 +23,7 @@ BAR = 0.95
 
 @pytest.fixture(scope="module")
 def memory_class() -> Any:
-    """The class of the page."""
+    """The class of memory on the page."""
     (block,) = (block.code for block in blocks(PAGE) if block.language == "python" and "class Memory" in block.code)
     namespace: dict[str, Any] = {}
     exec(compile(block.partition("\nCHAT = [")[0], str(PAGE), "exec"), namespace)

@@ -1,4 +1,4 @@
-"""docs/cli.md: its examples print what they show, and every verb and option is in it."""
+"""docs/cli.md: its examples print the output shown, and every verb and option is in it."""
 
 import argparse
 import re

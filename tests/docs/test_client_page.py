@@ -1,4 +1,4 @@
-"""The examples of docs/client.md print what they say, against a server with the password they use."""
+"""The examples of docs/client.md print the output shown, against a server with the password they use."""
 
 import os
 import re

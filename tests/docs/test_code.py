@@ -1,6 +1,6 @@
-"""Every block of code in the README and the docs does what the page says, in order, in an empty folder.
+"""Every block of code in the README and the docs works as the page says, in order, in an empty folder.
 
-A page that names a server (port 1491) has one of its own; in the commands, its port stands in the place of 1491.
+A page that names a server (port 1491) has one of its own; in the commands, its port replaces 1491.
 """
 
 import contextlib

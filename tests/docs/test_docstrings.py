@@ -11,32 +11,38 @@ from tests.support.paths import ROOT
 DOCSTRING = re.compile(r'^[ \t]*r?"""(?:[^"\\]|\\.|"(?!""))*"""', re.MULTILINE)
 BEGINNING = re.compile(r'^[ \t]*r?"""(?:What|Which|Who|Whose|That)\b')
 WORDS = re.compile(
-    r"\b[Ww]hat\b(?![:`,])"  # "Return what the call returns": name it ("what:" may be an argument)
+    r"\b[Ww]hat\b(?![:`,-])"  # "Return what the call returns": name it ("what:" may be an argument)
     r"|\b(?:[Nn]obody|[Ss]omebody|[Aa]nybody|[Ww]hoever)\b"  # a process, a thread, a client
     r"|\bstands?\b|\bstood\b"  # is, comes, means
     r"|\b[Ss]o (?:many|much|few)\b"  # the number, `count`, this many
-    r"|\b(?:tells?|told|hears?|heard)\b"  # reports, receives
+    r"|\b(?:tells?|told|hears?|heard)\b(?!:)"  # reports, receives ("told:" may be an attribute)
     r"|(?:^|[.:;] |\n\s*|\"\"\")Let\b"  # the verb of what is done
     r"|\bReturn (?:about|those of|the same (?:about|for|of))\b"  # the approximate share; the words that; its subject
     r"|\bit is none\b"  # it is not one, it is no point
+    r"|\bsomeone\b|\bsomebody's\b"  # an object, a user
 )
-FOLDERS = ("benchmarks", "ext", "sonicpy")
+WHETHER = re.compile(r'^(?!.*property).*\n[ ]*(?:async )?def (.*):\n[ ]*r?"""Whether\b', re.MULTILINE)
+"""A method or function whose docstring begins as that of a property."""
+FOLDERS = ("benchmarks", "ext", "sonicpy", "tests", "examples")
+BORROWED = ROOT / "tests/transcripts/replay.py"
+"""A file of the shared material, as it came."""
 
 
 def sources(folder: str) -> list[Path]:
     found = sorted(path for kind in ("py", "pyi", "pyx", "pxd") for path in (ROOT / folder).rglob(f"*.{kind}"))
     assert found
-    return found
+    return [path for path in found if path != BORROWED]
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the docstrings and the notes of attributes in a file, with the numbers of their first lines."""
     text = path.read_text("utf-8")
     for match in DOCSTRING.finditer(text):
-        yield text.count("\n", 0, match.start()) + 1, match.group()
+        if "\ndef " not in match.group():  # code between two programs in strings
+            yield text.count("\n", 0, match.start()) + 1, match.group()
 
 
-@pytest.mark.parametrize("folder", [*FOLDERS, "tests"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings_name_their_subject(folder: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text.strip()[:100]}"
@@ -56,6 +62,16 @@ def test_docstrings_use_standard_words(folder: str) -> None:
         if (match := WORDS.search(text))
     ]
     assert not found, "words that do not belong into a docstring; WORDS has better ones:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_function_that_returns_whether_says_so(folder: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group(1)}"
+        for path in sources(folder)
+        for match in WHETHER.finditer(path.read_text("utf-8"))
+    ]
+    assert not found, "a property begins with Whether, a function with Return whether:\n" + "\n".join(found)
 
 
 def test_the_rules_find_bad_docstrings() -> None:

@@ -1,4 +1,4 @@
-"""The page of the protocol names every command, its arguments and errors, and a server does what it says."""
+"""The page of the protocol names every command, its arguments and errors, and a server behaves as described."""
 
 import re
 import socket
@@ -68,7 +68,7 @@ def test_what_is_said_of_lines_and_errors(server: Server) -> None:
 
 
 def talk(server: Server, mode: str, *lines: str | bytes) -> list[str]:
-    """Return what a server answers to lines, without what surrounds them."""
+    """Return the answers of a server to lines, without greeting and end."""
     with socket.create_connection((HOST, server.port), timeout=WAIT_S) as peer:
         sent = [line if isinstance(line, bytes) else line.encode() for line in (f"START {mode}", *lines, "QUIT")]
         peer.sendall(b"".join(line + b"\n" for line in sent))

@@ -1,4 +1,4 @@
-"""The README does what it says: its session with nc, its commands; and links in docs lead somewhere."""
+"""The README is true: its session with nc and its commands; links in docs lead to pages."""
 
 import html
 import re

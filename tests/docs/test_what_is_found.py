@@ -1,4 +1,4 @@
-"""The table of docs/what-is-found.md: every query finds its text, and no other one."""
+"""The table of the page `what-is-found`: every query finds its text, and no other one."""
 
 import re
 

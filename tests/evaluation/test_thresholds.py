@@ -34,7 +34,9 @@ def sample(collection: Collection, queries: int) -> Collection:
 
 
 def made_up(seed: int, sentence: bool) -> Collection:
-    """Documents of words as frequent as Zipf has it, and queries of words of one of them, some replaced by others."""
+    """Return documents of words whose frequencies follow Zipf's law, and queries of words of one of them, some replaced
+    by others.
+    """
     rng = random.Random(seed)
     words = ["".join(rng.choices("bcdfghklmnprstvw", k=2)) + rng.choice("aeiou") + f"{rng.choice('aeiou')}n" * 2
              for _ in range(4_000)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Without the extra [notebook]: the package does not need it, and explore says what is missing."""
+"""Without the extra [notebook]: the package does not need it, and explore names the missing package."""
 
 import subprocess
 import sys

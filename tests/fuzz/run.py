@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.run channel|lexer CORPUS -max_total_time=60
 
-CORPUS is a folder; what goes further than the rest is added to it, and a crash is left in the working folder. Only the
+CORPUS is a folder; inputs that reach new code are added to it, and a crash is left in the working folder. Only the
 Python code is instrumented.
 """
 

@@ -1,4 +1,4 @@
-"""The words of a graph by their parts: each word that has a part, where the part stands, and no other one."""
+"""The words of a graph by their parts: each word that has a part, where the part is, and no other one."""
 
 from hypothesis import given
 from hypothesis import strategies as st

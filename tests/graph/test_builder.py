@@ -106,7 +106,7 @@ def test_common_beginnings_and_ends_are_stored_once() -> None:
 
 @given(st.sets(st.text("ab", min_size=1, max_size=6).map(str.encode)))
 def test_every_automaton_is_minimal(words: set[bytes]) -> None:
-    """A node is the set of what may follow: each such set is stored once, with an edge for each first letter."""
+    """A node is the set of its continuations: each such set is stored once, with an edge for each first letter."""
     automata = nodes_of(content_of(words))
     for turned in (False, True):
         texts = [word[::-1] if turned else word for word in words]

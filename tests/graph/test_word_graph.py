@@ -313,7 +313,7 @@ def test_a_file_of_format_2_opens_without_aliases() -> None:
 
 
 def test_a_file_of_format_1_opens() -> None:
-    """tests/fixtures/format4 has larger ones."""
+    """Larger graphs of this format are in tests/fixtures/format4."""
     content = old_automaton(OLD_LEAF, old_node((b"a", 0, 1), (b"c", 1, 1)))
     assert WordGraph.from_bytes(content).words(0, -1) == [b"ab", b"c", b"cb"]
     with pytest.raises(GraphError):

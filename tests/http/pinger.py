@@ -1,5 +1,5 @@
 """PING a server every few milliseconds until stdin ends; then print two numbers in seconds: the time that 99 of 100
-PINGs did not exceed, and the same of how much too long the pauses were, which is what the busy machine adds.
+PINGs did not exceed, and the same of the excess of the pauses over their plan, a measure of the load of the machine.
 
 A process of its own, so that the threads of an attacking test do not slow it down: python pinger.py HOST PORT
 """
@@ -13,7 +13,7 @@ PAUSE_S = 0.005
 
 
 def main(host: str, port: int) -> None:
-    """Print the numbers."""
+    """Send PINGs until stdin ends, and print both times."""
     pings: list[float] = []
     late: list[float] = []
     with socket.create_connection((host, port), 30) as connection:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.full
 PING_P99_S = 0.005
 GROWTH_BYTES_MAX = 64 << 20
 ROUNDS = 4
-"""A server that the busy machine stops for a while is slow, too; only if all rounds are slow, the attack is why."""
+"""Rounds of an attack: a busy machine may slow down one of them, but only an attack slows down all."""
 ATTACK_S = 4.0
 IDLE = 1_000
 SCOPE = {"collection": "messages", "bucket": "default"}
@@ -149,7 +149,7 @@ def pipelines(server: WithHttp) -> None:
 
 
 def unread_answers(server: WithHttp) -> None:
-    """Requests whose answers nobody reads."""
+    """Requests whose answers stay unread."""
     with contextlib.ExitStack() as stack:
         for _ in range(200):
             peer = stack.enter_context(socket.socket())

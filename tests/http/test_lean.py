@@ -1,4 +1,4 @@
-"""The lean route of queries answers as the route of the framework does, and leaves to it what is not plain."""
+"""The lean route of queries answers as the route of the framework does, and leaves other requests to it."""
 
 from typing import Any
 

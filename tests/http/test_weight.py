@@ -1,4 +1,4 @@
-"""The page is light: what it weighs, and how many rounds of requests stand before it is drawn."""
+"""The weight of the page, and the number of rounds of requests before it is drawn."""
 
 import re
 from pathlib import Path

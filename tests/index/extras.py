@@ -16,7 +16,7 @@ needs_extras = pytest.mark.skipif(
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
-    """Let packages look absent to what is opened from now on."""
+    """Hide packages from indexes that are opened from now on."""
     seen = segmenters.find_spec
     monkeypatch.setattr(segmenters, "find_spec", lambda name: None if name in packages else seen(name))
 

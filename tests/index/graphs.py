@@ -1,4 +1,4 @@
-"""Word graphs of an index, for tests: their files, the words that wait for them, and what they correct."""
+"""Word graphs of an index, for tests: their files, the words that wait for them, and the typos that they correct."""
 
 from sonicpy import Index
 from sonicpy.index.maintenance.consolidate import Built
@@ -55,5 +55,5 @@ def typo(word: str) -> str:
 
 
 def corrected(index: Index, bucket: str = B) -> set[str]:
-    """Return which of WORDS a typo in them finds."""
+    """Return the members of WORDS that a typo in them finds."""
     return {word for word in WORDS if index.suggest(C, bucket, typo(word)) == [word]}

@@ -1,4 +1,4 @@
-"""Words of many scripts, as a client types them, and what a bucket has to show of one."""
+"""Words of many scripts, as a client types them, and the words that a bucket has to show."""
 
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ WORDS = [
 
 
 def check_living(index: Index, word: Living, oid: str) -> None:
-    """One object holds the one word of the bucket."""
+    """Check that one object holds the only word of the bucket."""
     assert index.words(C, B) == [word.shown]
     assert (index.count_words(C, B), index.count_object_words(C, B, oid), index.count_buckets(C)) == (1, 1, 1)
     for typed in (word.pushed, word.prefix, word.misspelt):
@@ -49,7 +49,7 @@ def check_living(index: Index, word: Living, oid: str) -> None:
 
 
 def check_gone(index: Index, word: Living, oid: str) -> None:
-    """Nothing is left of it."""
+    """Check that nothing is left of a word."""
     assert index.words(C, B) == []
     assert (index.count_words(C, B), index.count_object_words(C, B, oid), index.count_buckets(C)) == (0, 0, 0)
     for typed in (word.pushed, word.prefix, word.misspelt):

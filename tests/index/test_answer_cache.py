@@ -1,4 +1,4 @@
-"""Cached answers are never older than what was pushed, on whatever thread one asks."""
+"""Cached answers are never older than the last push, on whatever thread one asks."""
 
 import random
 import threading
@@ -63,7 +63,7 @@ def test_after_every_change_answers_are_fresh(tmp_path: Path, compat: str) -> No
 
 
 def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
-    """The thread that changes sees its changes, others what was committed; neither is given the other's answers."""
+    """The thread that changes sees its changes, others the last commit; neither is given the other's answers."""
     with open_index(tmp_path) as index:
         push(index, "o1", "amber")
         seen: list[list[str]] = []
@@ -87,7 +87,9 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
 
 
 def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
-    """Another thread that asks meanwhile sees the last commit; its answer is not given to who takes the steps."""
+    """Another thread that asks meanwhile sees the last commit; its answer is not given to the thread that takes the
+    steps.
+    """
     with Index(tmp_path, autocommit=False) as index:
         words = ["".join(3 * letter for letter in pair) for pair in product(ascii_lowercase, repeat=2)]
         assert len(words) >= 2 * TERMS_PER_STEP, "no two of which are near each other"

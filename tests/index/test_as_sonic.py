@@ -278,7 +278,7 @@ def test_stop_words_in_any_form(tmp_path: Path, lang: str, forms: str, kept: str
 
 
 def test_languages_without_a_published_list(tmp_path: Path) -> None:
-    """Sonic drops these words."""
+    """Sonic drops these stop words."""
     with opened(tmp_path) as index:
         push(index, "o", "ako", "srp")
         push(index, "o", "car", "cat")

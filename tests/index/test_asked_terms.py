@@ -68,7 +68,7 @@ def index(request: pytest.FixtureRequest) -> Iterator[sonicpy.Index]:
 
 
 def match_of(index: sonicpy.Index, match: str) -> str:
-    """Return what a value of MATCH means in a ranking: the newest objects have to hold every word."""
+    """Return the meaning of a value of MATCH in a ranking: the newest objects have to hold every word."""
     return "all" if match == "auto" and index.config.search.ranking == "newest" else match
 
 

@@ -1,4 +1,6 @@
-"""The last word of a query is a word and a beginning: what begins so is found, too, below what holds the word."""
+"""The last word of a query is a word and a beginning: objects with a longer word are found, too, below those with the
+word.
+"""
 
 import random
 from itertools import count
@@ -15,7 +17,7 @@ from tests.reference.word_walks import distance_of
 from tests.support.examples import examples
 
 MANY = 12
-"""More objects than `search.alternates_below`."""
+"""A number of objects above `search.alternates_below`."""
 buckets = count()
 
 
@@ -155,7 +157,7 @@ def texts_of(chance: random.Random) -> list[str]:
 @pytest.mark.parametrize("ranking", ["bm25", "newest"])
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_are_slices_of_one_answer(tmp_path: Path, ranking: str, seed: int) -> None:
-    """Whether completions are looked for at all depends on the page, but its objects and their order do not."""
+    """Return whether completions are looked for at all depends on the page, but its objects and their order do not."""
     chance = random.Random(seed)
     with open_index(tmp_path, search__query_alternates_try=4, search__ranking=ranking) as index:
         bucket = pushed(index, *texts_of(chance))

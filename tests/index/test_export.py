@@ -29,7 +29,7 @@ def copy(source: Index, target: Index) -> None:
 
 
 def live(index: Index, random: Random) -> None:
-    """Let objects gain and lose words in any order."""
+    """Make objects gain and lose words in any order."""
     with index.batch():
         for _ in range(100):
             oid, text = f"o{random.randrange(25)}", " ".join(random.choices(WORDS, k=random.randrange(5)))

@@ -1,4 +1,4 @@
-"""Families: words of a query stand for words with their stem, and for those that differ only in accents."""
+"""Families: words of a query find words with their stem, and those that differ only in accents."""
 
 import itertools
 import random
@@ -143,7 +143,9 @@ def _family(index: Index, word: str) -> list[str]:
 
 
 def test_a_family_learns_new_words(tmp_path: Path) -> None:
-    """However words come and go, with commits or inside a batch, a family is what comparing all words finds."""
+    """However words come and go, with commits or inside a batch, a family has the words that a comparison of all words
+    finds.
+    """
     chance = random.Random(17)
     stems = ("engin", "résum", "resum", "caf", "motor", "häus", "haus", "двигател")
     endings = ("", "e", "é", "es", "s", "ing", "en", "er", "и", "ь")

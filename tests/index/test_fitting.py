@@ -1,4 +1,4 @@
-"""SUGGEST of several words: words that stand together with those before come first, against counts of plain texts."""
+"""SUGGEST of several words: words that occur together with those before come first, against counts of plain texts."""
 
 import random
 from collections import Counter

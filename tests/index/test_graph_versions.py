@@ -1,4 +1,4 @@
-"""Graphs are told apart by their version: tidying and building look at it before they trust a graph."""
+"""Graphs differ by their version: tidying and building look at it before they trust a graph."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ from tests.support.examples import examples
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let small buckets get no file."""
+    """Keep small buckets from getting a file."""
     monkeypatch.setattr(graph_pool, "FILES_ENOUGH", 0)
 
 

@@ -1,4 +1,4 @@
-"""Hits say by which words they answer, and what was perhaps meant; so do lines, clients and HTTP."""
+"""Hits name the words by which they answer, and the words that were perhaps meant; so do lines, clients and HTTP."""
 
 import copy
 import json

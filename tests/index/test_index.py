@@ -78,7 +78,7 @@ WRONG_NAMES = ["", "a" * 129, "a\u00a0", "a b", "a\tb", "a\n", "a\r", "\x0b", "a
 GOOD_NAMES = ["a" * 128, "LIMIT(1)", '"quoted"', "../../etc/passwd", "\\"]
 GOOD_OBJECTS = ["ä", "é" * 64, "东京:1", "👩\u200d👩\u200d👧", "e\u0301", "שלום"]
 WRONG_OBJECTS = ["\0", "\x1c", "\x7f", "\x85", "a\u2028", "\u3000", "é" * 64 + "x", "\ud800"]
-"""In the default mode."""
+"""Names of objects that are refused in the default mode."""
 
 
 @pytest.mark.parametrize("name", WRONG_NAMES, ids=ascii)

@@ -36,7 +36,7 @@ def rows() -> list[tuple[str, str, str | None]]:
 
 
 def expected() -> dict[str, int]:
-    """Return what a bucket counts of all rows: what a language was given for, and guesses of the sample."""
+    """Return the counts of a bucket from all rows: objects with a given language, and guesses of the sample."""
     guesser = LanguageGuesser(StopWords())
     codes = [(guesser.guess(text) if is_sampled(oid) else None) if lang is None else lang for oid, text, lang in rows()]
     return dict(Counter(code for code in codes if code not in (None, "none", "und")))

@@ -110,7 +110,7 @@ def test_a_part_of_the_rows_erases_nothing(index: sonicpy.Index) -> None:
 
 
 class Table:
-    """A table of SQLite, and what `sonicpy mirror` says about it."""
+    """A table of SQLite, and the output of `sonicpy mirror` about it."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.database = sqlite3.connect(folder / "shop.db")

@@ -1,4 +1,4 @@
-"""Plans of any clauses, carried out by one bucket and by several: both find what looking at every object finds."""
+"""Plans of any clauses, carried out by one bucket and by several: both find the same objects as a look at each."""
 
 import random
 from collections import Counter

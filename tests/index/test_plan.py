@@ -1,4 +1,4 @@
-"""The plan of a query: which words it looks for, in which order, and for what."""
+"""The plan of a query: the words that it looks for, their order, and their purposes."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""POP of a text takes away what PUSH of the same text stored, whatever its language is or was said to be."""
+"""POP of a text removes the words that PUSH of the same text stored, whatever its language is or was said to be."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Three rankings at the level of texts: against plain models, and what each of them is there for."""
+"""Three rankings at the level of texts: against plain models, and the purpose of each."""
 
 import math
 from collections import defaultdict
@@ -66,7 +66,7 @@ def test_against_a_plain_model(index: Index, todo: Changes, question: list[str])
 
 
 def check_order(answer: list[str], expected: list[tuple[str, float]]) -> None:
-    """Only objects whose scores are nearly but not quite equal may change places."""
+    """Check an order, in which only objects whose scores are nearly but not quite equal may change places."""
     scores = dict(expected)
     assert sorted(answer) == sorted(scores)
     for oid, (place, score) in zip(answer, expected, strict=True):

@@ -1,4 +1,4 @@
-"""Readers beside a writer: what they see and when, and what they are refused."""
+"""Readers beside a writer: the content that they see, the moment when, and their refusals."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Restoring puts back what a backup holds, all of it or nothing, whatever happens on the way."""
+"""Restoring puts back the content of a backup, all of it or nothing, whatever happens on the way."""
 
 import shutil
 from collections.abc import Iterator
@@ -162,7 +162,7 @@ def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -
 
 @pytest.mark.usefixtures("small_steps")
 def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
-    """A copy of the folder is what a process that dies leaves behind."""
+    """A copy of the folder is like the folder of a process that dies."""
     with index.maintainer.restoration(tmp_path / "backup") as restoration:
         for step, _ in enumerate(restoration.fill()):
             index.engine.commit()

@@ -38,7 +38,7 @@ def fill(index: Index) -> Index:
 
 
 def oids(number: int) -> set[str]:
-    """The objects that hold a sentence."""
+    """Return the objects that hold a sentence."""
     return {f"given{number}", f"guessed{number}", f"none{number}"}
 
 
@@ -81,7 +81,7 @@ def test_all_of_a_word_stands_in_what_newest_finds(tmp_path: Path, with_extras: 
 
 
 def letters_of(sentence: str) -> list[str]:
-    """The letters of a run, each with the marks upon it."""
+    """Return the letters of a run, each with its marks."""
     letters: list[str] = []
     for char in sentence:
         if letters and unicodedata.category(char) in ("Mn", "Mc", "Cf"):

@@ -18,7 +18,7 @@ from tests.index.test_spread import corpus, queries
 C, ALL = "c", "whole"
 BUCKETS = ("red", "forum:1", "forum:2", "b,(*")
 NAMED = ["red", "forum:*", '"b,(*"', "none"]
-"""As a list; the last one does not exist."""
+"""The buckets as a list; the last one does not exist."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""SIMILAR finds what a query with the rarest words of an object finds, without the object."""
+"""SIMILAR finds the objects that a query with the rarest words of an object finds, without the object."""
 
 import random
 from collections import Counter

@@ -93,7 +93,9 @@ class Texts:
         return self._misspelt(known)
 
     def _misspelt(self, word: str) -> str:
-        """One character is deleted, inserted, replaced or swapped with the next; no digit comes to the head."""
+        """Return a word with one character deleted, inserted, replaced or swapped with the next; no digit comes to the
+        head.
+        """
         place = self._chance.randrange(len(word))
         head, char, rest = word[:place] or self._letter(), word[place], word[place + 1 :]
         return head + self._chance.choice(

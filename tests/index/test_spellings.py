@@ -56,7 +56,7 @@ def folding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def check_one_word(index: Index, *spellings: str, suggested: bool = True, lang: str = "none") -> None:
-    """Push each spelling and find it by each; pop what was pushed by another.
+    """Push each spelling and find it by each; pop words that were pushed in another.
 
     Not `suggested`: a dictionary may cut the text into several words, or find the same one twice.
     """

@@ -175,7 +175,7 @@ def test_the_language_is_guessed_from_the_text(tmp_path: Path) -> None:
     ("lang", "rare", "listed"), [("ces", "zpráva", "článek"), ("ind", "kota", "jumlah"), ("vie", "nước", "người")]
 )
 def test_ordinary_words_of_long_lists_find_objects(tmp_path: Path, lang: str, rare: str, listed: str) -> None:
-    """Languages without a short list of function words have no words that only add to what others find."""
+    """Languages without a short list of function words have no words that only improve the rank of objects."""
     with open_index(tmp_path) as index:
         for oid, text in (("both", f"{listed} {rare}"), ("rare", rare), ("listed", listed)):
             push(index, oid, text, lang)

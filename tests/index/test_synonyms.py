@@ -1,4 +1,4 @@
-"""Synonyms of a collection: what queries find by them, and that they last, beside an obvious twin."""
+"""Synonyms of a collection: the objects that queries find by them, and that they last, beside an obvious twin."""
 
 import random
 from collections.abc import Iterator

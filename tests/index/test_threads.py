@@ -1,4 +1,4 @@
-"""One Index in eight threads at once: whatever the order, the end is what a plain model says."""
+"""One Index in eight threads at once: whatever the order, the result is that of a plain model."""
 
 import random
 import sys
@@ -22,7 +22,7 @@ WORDS = [
 
 @pytest.fixture(autouse=True)
 def busy_switching() -> Iterator[None]:
-    """Let Python change threads as often as it can."""
+    """Make Python change threads as often as it can."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -31,7 +31,7 @@ def busy_switching() -> Iterator[None]:
 
 @dataclass
 class Worker:
-    """A thread's objects, in the bucket that all share, and what they hold in the end."""
+    """A thread's objects, in the bucket that all share, and their words in the end."""
 
     number: int
     index: Index

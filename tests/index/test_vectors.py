@@ -28,7 +28,7 @@ def index() -> Iterator[Index]:
 
 
 def stored(index: Index) -> dict[str, dict[str, tuple[bool, ...]]]:
-    """Return the signs of every object by column, as an export tells them."""
+    """Return the signs of every object by column, as an export gives them."""
     return {
         held.object: {
             name: tuple(bool(bits[place // 8] >> (7 - place % 8) & 1) for place in range(8 * len(bits)))

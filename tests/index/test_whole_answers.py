@@ -97,7 +97,7 @@ class Twin:
             del self.held[oid]
 
     def best(self, question: list[str]) -> list[tuple[str, int, float]]:
-        """Return what answers words of which the first is a stop word, if it is \"der\"; there are no expansions."""
+        """Return the answers of words of which the first is a stop word, if it is \"der\"; there are no expansions."""
         oids = {self.iids[oid]: oid for oid in self.held}
         lengths = bytearray(self.next_iid)
         for oid, held in self.held.items():

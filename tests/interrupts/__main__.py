@@ -154,7 +154,7 @@ def _failure(work: Callable[[], object]) -> BaseException | None:
 
 
 def _in_thread(work: Callable[[], tuple[str, BaseException | None]]) -> tuple[str, BaseException | None]:
-    """Return what `work` returns in a thread of its own; if that hangs, so does this."""
+    """Return the result of `work` in a thread of its own; hang if the thread hangs."""
     found: list[tuple[str, BaseException | None]] = []
 
     def run() -> None:

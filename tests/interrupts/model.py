@@ -12,7 +12,7 @@ C, B = "collection", "bucket"
 OTHER = "other"
 
 Model = dict[Any, Any]
-"""Of an index: the words of each object, by collection, bucket and object. Of a table: values by key."""
+"""The content. An index: the words of each object, by collection, bucket and object; a table: values by key."""
 
 
 class Call(NamedTuple):
@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
 
 def same(model: Model, number: int) -> list[Model]:
-    """Return the states of a call that changes nothing."""
+    """Return the possible states after a call that changes nothing."""
     return [model]
 
 
@@ -72,7 +72,7 @@ def oid(number: int) -> str:
 
 
 def row(number: int) -> tuple[str, str, str, str]:
-    """Return a PUSH."""
+    """Return the arguments of a PUSH."""
     return C, B, oid(number), text(number)
 
 
@@ -101,7 +101,7 @@ CHUNK = 3
 
 
 def small_chunks() -> None:
-    """Let push_many commit few rows at a time."""
+    """Make push_many commit few rows at a time."""
     ingest.CHUNK_ROWS = CHUNK
 
 
@@ -197,13 +197,13 @@ class IndexScene:
 
 
 class CommittingScene(IndexScene):
-    """The same of an index that commits each change."""
+    """An IndexScene whose index commits each change."""
 
     autocommit = True
 
 
 def copy_store(folder: Path, to: Path) -> None:
-    """Copy the files of a folder that nobody changes meanwhile."""
+    """Copy the files of a folder that does not change meanwhile."""
     for path in folder.rglob("*"):
         if path.is_file() and path.name not in ("lock.mdb", "sonicpy.lock"):
             target = to / path.relative_to(folder)

@@ -119,7 +119,7 @@ class Moments:
 
 @contextmanager
 def alarm(seconds: float, error: type[BaseException]) -> Iterator[None]:
-    """Let an exception come after some time, if the block takes that long; for the main thread."""
+    """Raise an exception after some time, if the block takes that long; for the main thread."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise error

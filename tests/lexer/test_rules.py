@@ -24,7 +24,7 @@ NEWER, FIRST = lexer(), lexer(FIRST_RULES)
 
 
 def words(text: str, cut: Lexer = NEWER) -> str:
-    """The words of a text, hidden ones left out."""
+    """Return the words of a text, hidden ones left out."""
     terms = cut.lex_push(text, "none")
     shown = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & (STOP | PART)]
     return " ".join(word.decode() for word in shown)

@@ -1,4 +1,4 @@
-"""Dictionaries for runs without blanks: which one is asked, what is left without them, when they are loaded."""
+"""Dictionaries for runs without blanks: the choice of one, the words without them, and the moment of loading."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ NO_DICTIONARY = ["สวัสดีครับ", "ភាសាខ្មែរ"
 
 
 def without_extras(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
-    """Let packages look absent."""
+    """Make packages seem missing."""
     found = segmenters.find_spec
     monkeypatch.setattr(segmenters, "find_spec", lambda name: None if name in missing else found(name))
 

@@ -106,7 +106,7 @@ def test_in_a_short_text_of_two_scripts_a_sure_detector_overrules_stop_words(tex
 
 
 class TestLateGuesses:
-    """PUSH asks the detector only where its answer can change what is stored."""
+    """PUSH asks the detector only where its answer can change the stored words."""
 
     @pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
     @pytest.mark.parametrize("asks", [False, True])

@@ -1,11 +1,11 @@
 """Mutate the code that must not lose anything, and print the wrong changes that no test noticed.
 
     python -m tests.mutation                          all targets, about two hours on one core
-    python -m tests.mutation sonicpy/store/disk/folder.py  some of them; "native" stands for native code
-    python -m tests.mutation --most 10                at most so many mutants of each
+    python -m tests.mutation sonicpy/store/disk/folder.py  some of them; "native" means native code
+    python -m tests.mutation --most 10                at most this many mutants of each
 
 Results go into --results, one JSON object a line, and a second run goes on behind them. The exit status is 1 if more
-than 5 % survive, or if somebody still has to look at a survivor.
+than 5 % survive, or if a survivor was not reviewed yet.
 """
 
 import argparse

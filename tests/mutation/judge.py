@@ -18,7 +18,7 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", "site", ".mypy_cache")
 SECONDS_MAX = 15.0
 """CPU time of the tests that judge one mutant; those that need least come first."""
 TIMES_SLOWER = 6.0
-"""A run that takes so many times as long as its CPU time hangs, and START_S more."""
+"""A run hangs if it takes this many times its CPU time, and START_S more."""
 START_S = WAIT_S
 NO_TEST = 5
 

@@ -46,7 +46,9 @@ class Measure:
 
 
 def cpu_s() -> float:
-    """Return the CPU seconds of this process and of those that it started; on a busy machine a clock says less."""
+    """Return the CPU seconds of this process and of those that it started; a busy machine changes them less than a
+    clock.
+    """
     return sum(os.times()[:4])
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 MUTANTS_MAX = 600
-"""Of Python and of native code together."""
+"""The maximum number of mutants, of Python and of native code together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def found(terms: Terms) -> list[twin.Found]:
 
 
 def marked(terms: Terms) -> str:
-    """The words in order, special ones between asterisks, as the tables below print them."""
+    """Return the words in order, special ones between asterisks, as the tables below print them."""
     return " ".join(f"*{term.word}*" if term.special else term.word for term in found(terms))
 
 
@@ -303,7 +303,9 @@ def test_every_character_behind_a_letter_folds_as_a_whole(head: str) -> None:
 
 
 def twin_pieces(text: str) -> list[str]:
-    """The words of a text by its (separately judged) borders; pieces that only the test above doubts are left out."""
+    """Return the words of a text by its (separately judged) borders; pieces that only the test above doubts are left
+    out.
+    """
     borders = word_borders(text)
     pieces = [text[start:end] for start, end in zip(borders, borders[1:], strict=False)]
     return [piece for piece in pieces if analyze(COMPAT_PLAIN, piece).words]
@@ -367,7 +369,9 @@ FLAGS_OF = {"word": 0, "letter": STOP, "pair": PART}
 
 
 def paired(text: str) -> list[tuple[str, int, int]]:
-    """The terms as the twin finds them; what occurs in several ways is the least of a stop word or part."""
+    """Return the terms as the twin finds them; a term that occurs in several ways has the least of a stop word or
+    part.
+    """
     found: dict[str, tuple[str, int, int]] = {}
     for word, kind in twin.analyze_in_pairs(text):
         term = word.casefold()

@@ -167,7 +167,7 @@ def test_a_record_of_a_dense_row_changes_as_in_the_plain_one(
 
 
 def golomb(number: int, k: int) -> str:
-    """Return the bits of a number, in their order."""
+    """Return the Golomb code of a number as a string of bits, in their order in a row."""
     high = (number >> k) + 1
     low = f"{number & ~(-1 << k):0{k}b}"[::-1] if k else ""
     return "0" * (high.bit_length() - 1) + "1" + f"{high:b}"[:0:-1] + low

@@ -22,12 +22,12 @@ lowers = st.integers(0, 300) | st.integers(0, IID_MAX)
 
 
 def bounds(impacts: Pairs, postings: Pairs) -> bool:
-    """Whether each posting is bounded by a pair with at least its tf and at most its length."""
+    """Return whether each posting is bounded by a pair with at least its tf and at most its length."""
     return all(any(most >= tf and least <= length for most, least in impacts) for tf, length in postings)
 
 
 def frontier(postings: Pairs) -> Pairs:
-    """The pairs that no other one beats in both, by rising tf."""
+    """Return the pairs that no other one beats in both values, by rising tf."""
     best = {
         (tf, length)
         for tf, length in postings

@@ -1,4 +1,4 @@
-"""Masks: a filtered walk finds what a scan of every posting finds, and masks hold what sets hold."""
+"""Masks: a filtered walk finds the same objects as a scan of every posting, and a mask behaves as a set."""
 
 import math
 import random

@@ -58,7 +58,7 @@ def packed_as_before(entries: list[tuple[int, int]]) -> bytes:
 
 
 def starts(slices: int) -> list[int]:
-    """Return where each of so many slices begins: one after the other is split in two."""
+    """Return where each of `slices` slices begins: one after the other is split in two."""
     found, bits = [0], 0
     while len(found) < slices:
         if len(found) == 1 << bits:
@@ -180,7 +180,7 @@ def test_numbers_of_slices_that_cannot_be(before: int, after: int) -> None:
     st.integers(1, 9),
 )
 def test_names_wait_in_order(changes: list[tuple[str, int, int]], until: int) -> None:
-    """Judged by a set: also names at the end of all hashes, those that clash, and those that stand close together."""
+    """Judged by a set: also names at the end of all hashes, those that clash, and those that are close together."""
     waiting, held, taken = NameMap(), set[tuple[int, int]](), 0
     for kind, hash, number in changes:
         if kind == "a":

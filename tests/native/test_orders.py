@@ -1,4 +1,4 @@
-"""The bytes of orders: what is packed is unpacked, rows change place by place, and no bytes crash."""
+"""The bytes of orders: packing and unpacking, rows change place by place, and no bytes crash."""
 
 import contextlib
 

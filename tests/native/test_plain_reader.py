@@ -1,4 +1,4 @@
-"""PlainReader: it reads what clients send, and `parse` makes the same command of every line that it reads."""
+"""PlainReader: it reads the lines of clients, and `parse` makes the same command of every line that it reads."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -76,7 +76,7 @@ LEFT = [
 
 
 def judged(mode: str, line: bytes) -> object:
-    """Return what `parse` reads."""
+    """Return the command that `parse` reads."""
     word, offset = split_head(line)
     return parse(COMMANDS_OF_MODE[Mode(mode)][word], line, offset, RULES)
 

@@ -168,8 +168,9 @@ Held = list[tuple[int, int, bool, int]]
 
 
 def record_of(oid: bytes, held: Held, has_blocks: bool = False) -> bytes:
-    """A record by its documented layout: the OID, then term ids as differences with two flags, tf where it is
-    not 1, and the block where lists are in the order of association."""
+    """Return a record by its documented layout: the OID, then term ids as differences with two flags, tf where it is
+    not 1, and the block where lists are in the order of association.
+    """
     numbers = [len(held)]
     before = 0
     for term_id, tf, stop, block in held:

@@ -1,4 +1,4 @@
-"""sonicpy._native.records: the bytes a plain Python twin writes, nothing read from what is no record, and frames."""
+"""sonicpy._native.records: the bytes a plain Python twin writes, refusals of other bytes, and frames."""
 
 import random
 import zlib
@@ -64,7 +64,7 @@ pack_record, unpack_record = codec.pack, codec.unpack
 
 
 def twin(mutation: Mutation) -> bytes:
-    """`RecordCodec.pack`, piece by piece."""
+    """Return the record of a mutation as `RecordCodec.pack` does, piece by piece."""
     if isinstance(mutation, PushWith):
         push = twin(PushTerms(*mutation[:4], rules=mutation.rules))
         return b"\x0c" + pack_varints([len(push)]) + push + fields_of(mutation.fields)
@@ -189,7 +189,7 @@ def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
 
 @pytest.mark.parametrize("words", [[], [b"a"], [b"a", b"b", b"c"]])
 def test_words_that_have_changed_since_are_refused(words: list[bytes]) -> None:
-    """Terms hand out their list: whoever changes it may not make us read behind the counts."""
+    """Terms hand out their list: a change of the list must not make us read behind the counts."""
     terms = Terms([b"a", b"b"], b"\1\1", b"\0\0")
     terms.words[:] = words
     with pytest.raises(ValueError, match="need as many counts"):

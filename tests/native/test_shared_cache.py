@@ -17,7 +17,7 @@ from tests.support.collecting import Collecting
 
 TERM = 7
 OBJECTS = 8_000
-"""Two windows: the limit that the newer one leads to decides who is looked at in the older one."""
+"""Two windows: the limit that the newer one leads to decides which objects of the older one are examined."""
 LONG, SHORT, SHORTEST = 40, 5, 3
 
 

@@ -133,7 +133,7 @@ TRIES = 3
 
 
 def sonic_time(words: int) -> float:
-    """The best of three processor times to give the objects of a full block a score for each word, in order."""
+    """Return the best of three processor times to give the objects of a full block a score for each word, in order."""
     block = listed(*range(128))
     times = []
     for _ in range(3):

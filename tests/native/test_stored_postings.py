@@ -24,7 +24,7 @@ IID_MAX = 2**32 - 2
 
 
 def impacts_of(*lowers: int) -> bytes:
-    """A row of impacts that bound everything."""
+    """Return a row of impacts that bound everything."""
     row = ImpactRow()
     for lower in lowers:
         row.put(lower, [(255, 0)])

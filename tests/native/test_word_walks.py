@@ -1,4 +1,4 @@
-"""Walks over words find what comparing each word finds, in an automaton and in sorted words."""
+"""Walks over words find the same words as a comparison of each, in an automaton and in sorted words."""
 
 import random
 

@@ -21,10 +21,10 @@ def _put(owner: Any, name: str, broken: Callable[..., Any]) -> None:
 
 
 class NoPin:
-    """A reader that keeps nothing."""
+    """A reader that keeps no pages."""
 
     def abort(self) -> None:
-        """End nothing."""
+        """Keep the transaction open."""
 
 
 def _data_is_not_synced() -> None:

@@ -79,7 +79,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A change of names: each of them stands for a file from then on; None: for none; a folder for FOLDER."""
+    """A change of names: each of them leads to a file from then on; None: to none; a folder to FOLDER."""
 
     at: int
     names: tuple[tuple[str, int | None], ...]

@@ -65,7 +65,7 @@ def events(*calls: tuple[str, int, int, bytes]) -> list[Event]:
 
 
 def left(tmp_path: Path, played: list[Event]) -> set[tuple[tuple[str, bytes], ...]]:
-    """Return what a disk leaves of some events, over many dice: the files with their content."""
+    """Return the remains on a disk of some events, over many dice: the files with their content."""
     (tmp_path / "root").mkdir(parents=True, exist_ok=True)
     disk = Disk(tmp_path / "root")
     for at, event in enumerate(played):

@@ -145,7 +145,7 @@ def analyze_in_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _leading_letters(text: str) -> list[str]:
-    """The letters without blanks that a text begins with, each with its marks."""
+    """Return the letters without blanks that a text begins with, each with its marks."""
     letters: list[str] = []
     for char in text:
         if letters and char in _marks():

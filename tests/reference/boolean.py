@@ -20,7 +20,7 @@ class Item(NamedTuple):
     text: str
 
     def typed(self) -> str:
-        """Return the item as one types it."""
+        """Return the item as a user types it."""
         shapes = {"word": "{}", "phrase": '"{}"', "begun": "{}*", "part": "*{}*"}
         return self.sign + shapes[self.kind].format(self.text)
 
@@ -39,7 +39,7 @@ class Item(NamedTuple):
 
 
 def typed(query: list[list[Item]]) -> str:
-    """Return a query as one types it; a blank follows the last word."""
+    """Return a query as a user types it; a blank follows the last word."""
     return " ".join(" OR ".join(item.typed() for item in either) for either in query) + " "
 
 

@@ -1,4 +1,6 @@
-"""The slow twin of families: every word is folded and stemmed. Nothing stands before a word here, such as articles."""
+"""The slow twin of families: every word is folded and stemmed. Words have nothing before them here, such as
+articles.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,12 +20,12 @@ def family(
     *,
     may_agree: bool = False,
 ) -> tuple[set[str], set[str]]:
-    """Return the other words that a typed one surely stands for, and those that it may stand for.
+    """Return the other words that a typed one surely finds, and those that it may find.
 
     Args:
         sure, doubtful: names of the stemmers of the word.
         own: letters that keep their marks.
-        may_agree: what the first doubtful algorithm and another one draw to it is not doubtful.
+        may_agree: whether words are sure that the first doubtful algorithm and another one draw to it.
     """
     found, perhaps = set(), set()
     for word in words:

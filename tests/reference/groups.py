@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tests.reference.filters import Thing
 
 Row = tuple[str, int | str | None]
-"""The name of an object, and its group; None: it stands alone."""
+"""The name of an object, and its group; None: it is alone."""
 
 
 def groups_of(thing: Thing, group: str) -> list[int | str]:

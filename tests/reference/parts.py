@@ -35,7 +35,7 @@ def _tails(token: str) -> range:
 
 
 def kind(char: str) -> str:
-    """Return L for a letter, D for a digit, A for what belongs to the letter before it, S for a sign."""
+    """Return L for a letter, D for a digit, A for a mark of the letter before it, S for a sign."""
     category = unicodedata.category(char)
     if category == "Nd":
         return "D"
@@ -127,7 +127,7 @@ def _text(piece: list[tuple[str, bool]]) -> str:
 
 
 def _runs(word: str, pieces: list[list[tuple[str, bool]]]) -> list[str]:
-    """Return what stands from a joint to the end of the word, the shortest first."""
+    """Return the runs from a joint to the end of the word, the shortest first."""
     starts: list[tuple[int, int]] = []
     for number, piece in enumerate(pieces):
         for place, (_, is_humped) in enumerate(piece):

@@ -36,7 +36,7 @@ class ExportedObject(NamedTuple):
 
 @dataclass
 class Bucket:
-    """One bucket: object -> word -> holding, and word -> objects. Objects stand in the order in which they came."""
+    """One bucket: object -> word -> holding, and word -> objects. Objects are in the order in which they came."""
 
     by_association: bool = False
     objects: dict[str, dict[bytes, ExportedObject]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Bucket:
         return words
 
     def live_words(self) -> set[bytes]:
-        """The words that are listed and counted: short enough, and held by someone as a word of its own."""
+        """The words that are listed and counted: short enough, and held by an object as a word of its own."""
         ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.hidden}
         return {word for word in ordinary if len(word) <= SHOWN_BYTES}
 

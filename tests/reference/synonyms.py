@@ -1,5 +1,6 @@
-"""Synonyms, slow and obvious: an object holds a word of a query if it holds it, or all words of something that stands
-for it, alone or together with its neighbours."""
+"""Synonyms, slow and obvious: an object holds a word of a query if it holds it, or all words of a substitute of it,
+alone or together with its neighbours.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +13,7 @@ def phrases(side: str) -> list[Phrase]:
 
 
 def stand_ins(rules: Iterable[str], query: Sequence[str]) -> list[tuple[set[str], Phrase]]:
-    """Return of each rule that fits a query of different words the words it fits, and what stands for them."""
+    """For each rule that fits a query of different words, return the words that it fits, and their substitutes."""
     found = []
     for rule in rules:
         left, _, right = rule.partition("=>")

@@ -10,7 +10,7 @@ EXACT = 1
 
 @dataclass
 class Slot:
-    """Words that stand for a term with one weight; `lists` are their postings as {IID: tf}."""
+    """Words that represent a term with one weight; `lists` are their postings as {IID: tf}."""
 
     lists: list[dict[int, int]]
     weight: float

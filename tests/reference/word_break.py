@@ -1,6 +1,6 @@
 """Word borders by the rules of UAX #29, tried one by one at every place: the twin of the native `word_borders`.
 
-Each character of a text becomes one letter that stands for its Word_Break class, so that both sides of a rule are
+Each character of a text becomes one letter that represents its Word_Break class, so that both sides of a rule are
 regular expressions over such strings. The code is quadratic on purpose: it carries nothing from one place to the next.
 """
 
@@ -68,7 +68,7 @@ def _is_border(text: str, classes: str, at: int) -> bool:
 
 
 def _without_ignored(classes: str) -> str:
-    """Apply WB4: a character also stands for the Extend, Format and ZWJ after it, unless it ends a line."""
+    """Apply WB4: a character also represents the Extend, Format and ZWJ after it, unless it ends a line."""
     return re.sub("(?<=[^wcl])[xfz]+", "", classes)
 
 

@@ -9,7 +9,7 @@ def distance_of(pattern: str, letters: list[str], most: int, *, begins: bool) ->
     """Return how many errors a word has, or its best beginning; more than `most`: too many.
 
     Args:
-        letters: what each letter of the word is folded to; a beginning may end inside what one is folded to.
+        letters: the folded letters of each letter of the word; a beginning may end inside one.
     """
     word = "".join(letters)
     rows = [list(range(len(pattern) + 1))]

@@ -26,7 +26,7 @@ def crowd(server: Server, count: int, mode: str | None = None) -> Iterator[list[
 
 
 def send_all(peer: Peer, data: bytes) -> bytes:
-    """Send bytes and read at the same time; return what was read. The server may close at any time."""
+    """Send bytes and read at the same time; return the bytes that were read. The server may close at any time."""
     received: list[bytes] = []
 
     def read() -> None:

@@ -27,7 +27,7 @@ class Change:
     number: int
     bucket: str
     is_pushed: bool = False
-    """OK was received."""
+    """Whether OK was received."""
     is_removing: bool = False
     is_removed: bool = False
     """The answer to the removal was received."""

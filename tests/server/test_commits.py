@@ -26,7 +26,7 @@ def run(
     talk: Callable[[Index, Ask, Ask], Awaitable[None]],
     modes: tuple[bytes, bytes] = (b"ingest", b"search"),
 ) -> None:
-    """Let `talk` push over one connection and, as a rule, search over another."""
+    """Run `talk`, which pushes over one connection and, as a rule, searches over another."""
 
     async def serve() -> None:
         async with serving(folder) as (index, address):

@@ -26,7 +26,7 @@ from tests.support.patience import until
 
 COMPAT = {"server.compat": "sonic"}
 AT_ONCE = 100
-"""Words of one PUSH."""
+"""The number of words of one PUSH."""
 SEVERAL = 30_000
 """Words whose graph takes a worker about 50 ms."""
 VERY_MANY = 50_000

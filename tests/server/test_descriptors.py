@@ -33,7 +33,7 @@ LOST = "this process may not open more files"
 
 @contextmanager
 def no_more_files() -> Iterator[None]:
-    """Let this process open no file inside a `with` block."""
+    """Keep this process from opening files inside a `with` block."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     first_free = os.dup(0)
     os.close(first_free)

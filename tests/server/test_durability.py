@@ -20,7 +20,7 @@ COMMIT = {"store.kv.durability": "commit"}
 
 
 def limit_file_size(server: Server, size_bytes: int | None) -> None:
-    """Let the server's files grow to at most `size_bytes`; None: no limit."""
+    """Limit the server's files to `size_bytes`; None: no limit."""
     _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard if size_bytes is None else size_bytes, hard))
 

@@ -22,7 +22,7 @@ ROUNDS = 4
 ROUND_S = 0.5
 PING_P99_S = 0.020
 ENOUGH = 100
-"""PINGs, for a percentile."""
+"""The number of PINGs for a percentile."""
 
 
 @contextmanager

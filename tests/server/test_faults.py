@@ -89,7 +89,7 @@ def test_a_disk_that_can_only_be_read(tmp_path: Path) -> None:
 
 
 def limit_files(server: Server, more: int | None) -> None:
-    """Let the server open at most `more` further files; None: no limit."""
+    """Limit the server to `more` further open files; None: no limit."""
     _, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
     used = max(proc.descriptors(server.pid)) + 1
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (hard if more is None else used + more, hard))

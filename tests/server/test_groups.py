@@ -1,4 +1,4 @@
-"""Groups of hits over the channel, the clients, HTTP and the command line: what the library answers."""
+"""Groups of hits over the channel, the clients, HTTP and the command line: the answers are those of the library."""
 
 import json
 from pathlib import Path

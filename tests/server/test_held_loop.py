@@ -20,7 +20,7 @@ LARGE = 100_000
 MANY = 20_000
 """Buckets that are flushed and counted."""
 VERY_MANY = 30_000
-"""Buckets that are consolidated."""
+"""The number of buckets that are consolidated."""
 PING_S = 0.020
 PUSH_S = 0.002
 CONSOLIDATION_S = 10.0

@@ -21,7 +21,7 @@ LONGEST_S = 0.3
 
 
 def run_until_killed(server: Server, streams: list[Stream], seconds: float) -> None:
-    """Let the streams change things until `seconds` after the first acknowledgement, and kill the server."""
+    """Run the streams until `seconds` after the first acknowledgement, and kill the server."""
     before = acknowledged(streams)
     stopped = threading.Event()
     threads = [threading.Thread(target=stream.run, args=(server, stopped)) for stream in streams]
@@ -39,7 +39,7 @@ def acknowledged(streams: list[Stream]) -> int:
 
 
 def check_and_settle(server: Server, streams: list[Stream]) -> None:
-    """Check that every bucket holds what it may hold, and let its stream continue from that."""
+    """Check that the content of every bucket is a possible one, and make its stream continue from that."""
     with Peer(server, "search") as search, Peer(server, "ingest") as ingest:
         for stream in streams:
             assert stream.wrong == []

@@ -30,7 +30,7 @@ def small(one_small: Server) -> Server:
 
 
 def is_empty(server: Server) -> bool:
-    """Whether the connection that asks is the only one: the server may not have noticed that earlier ones closed."""
+    """Return whether the connection that asks is the only one; the server may notice late that earlier ones closed."""
     with Peer(server) as control:
         if not control.line().startswith("CONNECTED <"):
             return False

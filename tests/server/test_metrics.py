@@ -201,7 +201,7 @@ class TestInTrouble:
     """Answers when the server is not what it should be."""
 
     def answers(self, folder: Path, ask: Callable[[Service, Asked], object], *paths: str) -> list[tuple[int, str]]:
-        """Return what a server answers; `ask` is done to it on its loop, beside the questions."""
+        """Return the answers of a server; `ask` runs on its loop, beside the questions."""
 
         async def run() -> list[tuple[int, str]]:
             with Index(folder, autocommit=False) as index, ThreadPoolExecutor() as pool:

@@ -47,7 +47,7 @@ Talk = Callable[[list[Client], Client], Awaitable[None]]
 
 
 def run(folder: Path, talk: Talk, settings: dict[str, Any] | None = None) -> None:
-    """Let `talk` use several connections that push, which have shared a pass before, and one that searches."""
+    """Run `talk` with several connections that push, which have shared a pass before, and one that searches."""
 
     async def serve() -> None:
         async with serving_with(folder, settings or {}) as (_, address):
@@ -100,7 +100,7 @@ def full_log() -> Iterator[None]:
 
 
 def send_all(clients: list[Client], first: int) -> None:
-    """Let every client push: the server finds all lines in its next pass."""
+    """Make every client push: the server finds all lines in its next pass."""
     for number, client in enumerate(clients, first):
         client.writer.write(PUSH % (number, number))
 

@@ -58,7 +58,7 @@ class Clients:
 
 
 def run(folder: Path, talk: Callable[[Service, Clients], Awaitable[None]], settings: dict[str, Any]) -> None:
-    """Let `talk` use a server that ends with it."""
+    """Run `talk` with a server that ends with it."""
 
     async def serve() -> None:
         async with serving_with(folder, settings) as (service, address):

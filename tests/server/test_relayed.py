@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 
 class NoCommitter:
-    """For commands that change nothing."""
+    """A committer for commands that change nothing."""
 
     def seal(self, connection: object) -> None:
         raise AssertionError("nothing was changed")

@@ -10,7 +10,7 @@ TURN_S = 0.002
 
 
 def run(talk: Callable[[Turns], None]) -> list[dict[str, object]]:
-    """Let `talk` enqueue turns, and return the errors that the loop reported until it was idle."""
+    """Run `talk`, which enqueues turns, and return the errors that the loop reported until it was idle."""
     errors: list[dict[str, object]] = []
 
     async def serve() -> None:

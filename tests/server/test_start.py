@@ -167,7 +167,7 @@ class TestWithoutIpv6:
             self.listen(Config(), monkeypatch, errno.EADDRINUSE)
 
     def listen(self, config: Config, monkeypatch: pytest.MonkeyPatch, code: int) -> list[str]:
-        """Let a server listen where ::1 cannot be bound; return which addresses it tried."""
+        """Make a server listen where ::1 cannot be bound; return the addresses that it tried."""
         tried: list[str] = []
 
         def bind(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket:

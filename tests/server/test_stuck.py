@@ -188,7 +188,7 @@ def reading(folder: Path) -> Iterator[int]:
 
 
 class Killed:
-    """Stands for the maintenance of a server: notes what it is asked to kill."""
+    """Replaces the maintenance of a server, and notes the workers that it is asked to kill."""
 
     def __init__(self) -> None:
         self.processes: list[tuple[int, str]] = []

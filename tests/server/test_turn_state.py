@@ -63,7 +63,7 @@ def test_a_turn_begins_only_where_it_is_drawn(phase: Phase) -> None:
 
 
 class Obvious:
-    """The same by the reasons to wait, one by one."""
+    """The twin of TurnState: the reasons to wait, one by one."""
 
     def __init__(self) -> None:
         self.reasons: set[str] = set()

@@ -283,7 +283,7 @@ def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None
 
 @contextmanager
 def descriptors_left(spare: int) -> Iterator[None]:
-    """Let this process open at most `spare` further files inside a `with` block."""
+    """Limit this process to `spare` further open files inside a `with` block."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 8, limits[1]))
     taken = []

@@ -30,7 +30,7 @@ def builds_graphs(number: int) -> bool:
 
 
 def push_words(server: Server, bucket: str) -> None:
-    """Push so many new words that a worker has to build their graph."""
+    """Push enough new words that a worker has to build their graph."""
     with Peer(server, "ingest") as ingest:
         for number in range(OBJECTS):
             rest = " ".join(f"zrest{number}x{place}" for place in range(1, WORDS_EACH))
@@ -71,7 +71,7 @@ def test_no_worker_is_left_behind(server: Server) -> None:
 
 
 def start_worker(server: Server, worker: str) -> set[int]:
-    """Let a server start a worker, and wait until it is "busy" or "idle"; return the children of the server."""
+    """Make a server start a worker, and wait until it is "busy" or "idle"; return the children of the server."""
     with Peer(server, "control") as control:
         control.send_lines("TRIGGER consolidate")
         if worker == "idle":

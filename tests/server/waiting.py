@@ -19,9 +19,10 @@ def waited_s(pid: int) -> dict[Path, float]:
 
 
 def without_waits(took_s: float, before: dict[Path, float], after: dict[Path, float]) -> float:
-    """Return a time less what this thread waited for a core, and less the longest wait of a thread of the process.
+    """Return a time less the time for which this thread waited for a core, and less the longest wait of a thread of the
+    process.
 
-    The longest, not the sum: that thread may hold what the others need.
+    The longest, not the sum: that thread may hold a lock that the others need.
     """
     waited = {thread: seconds - before.get(thread, 0.0) for thread, seconds in after.items()}
     return max(0.0, took_s - waited.pop(HERE, 0.0) - max(waited.values(), default=0.0))

@@ -98,7 +98,7 @@ def unpack_one(row: bytes) -> int:
 
 
 def unpack_impacts(row: bytes) -> list[Entry]:
-    """Return the blocks that a row of impacts tells of, by its documented layout."""
+    """Return the blocks of a row of impacts, by its documented layout."""
     entries: list[Entry] = []
     at, lower = 1, 0
     for _ in range(row[0]):
@@ -180,7 +180,9 @@ class _BucketCheck:
         yield from self._vector_faults()
 
     def _vector_faults(self) -> Iterator[str]:
-        """Vectors are of objects that exist, in columns of the bucket, and rows are as long as their heads say."""
+        """Yield the faults of vectors: each is of an object that exists, in columns of the bucket, and rows are as long
+        as their heads say.
+        """
         columns = {column: bits // 8 for _, bits, column in json.loads(self._rows[tables.FACTS].get(b"\x30", b"[]"))}
         for key, row in self._rows[tables.VECTORS].items():
             size = columns[key[0]]
@@ -403,7 +405,7 @@ def _varints(row: bytes) -> Iterator[int]:
 
 
 def _slice(hash: int, slices: int) -> int:
-    """Return the smallest hash that belongs to the same one of so many slices: by their names as strings of bits."""
+    """Return the smallest hash that belongs to the same one of `slices` slices: by their names as strings of bits."""
     bits = f"{hash:040b}"
     whole = slices.bit_length() - 1
     is_split = int(bits[:whole] or "0", 2) < slices - 2**whole

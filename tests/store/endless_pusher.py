@@ -13,7 +13,7 @@ SYNC_EVERY = 23
 
 
 def main(folder: Path, number: int) -> None:
-    """Every third seal holds two objects; some pushes also change an older object."""
+    """Push objects; every third seal holds two, and some pushes also change an older object."""
     store = open_store(folder, map_bytes=1 << 20)
     while True:
         store.apply(push(f"o{number}", f"all number{number} common{number % 5}"))

@@ -1,8 +1,8 @@
-"""A process whose files may not grow: a full disk, as far as LMDB and the log can tell.
+"""A process whose files may not grow: a full disk in the eyes of LMDB and the log.
 
     python -m tests.store.full_disk FOLDER env|log
 
-Fills the store until something is refused, checks what must hold meanwhile, gives room again, goes on, and prints as
+Fills the store until something is refused, checks the rules for this state, gives room again, goes on, and prints as
 JSON which objects were acknowledged. Run on its own, because the limit holds for the whole process.
 """
 

@@ -22,7 +22,7 @@ from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
 ORDERS = (BY_OBJECT, BY_ASSOCIATION)
-"""Of postings lists: tests that make sense for both run for both."""
+"""Orders of postings lists; tests that make sense for both run for both."""
 MAP_BYTES = 64 << 20
 
 
@@ -99,7 +99,7 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
 
 
 def count_objects(transaction: Transaction) -> int:
-    """Return how many objects the rows of a transaction tell of."""
+    """Return the number of objects in the rows of a transaction."""
     return sum(len(RecordRow(row)) for _, row in transaction.rows(tables.OBJECTS, b""))
 
 

@@ -18,7 +18,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 MEMBERS = sorted(members(AnyStore) - {"is_closed"})
 SHOWN = {"durability", "uncommitted", "refusing", "has_dropped", "has_removals"}
-"""Of a store that is read, too."""
+"""Attributes that a store which is only read has, too."""
 CHANGES = sorted(members(Maintainable) - members(Readable) - SHOWN)
 
 

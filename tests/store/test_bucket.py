@@ -58,14 +58,14 @@ windows = st.sampled_from([0, 1, 2, 3, 5])
 
 @pytest.fixture(autouse=True)
 def few_names_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of objects go into rows early, and rows are split early."""
+    """Put names of objects into rows early, and split rows early."""
     monkeypatch.setattr(names, "WAITING_MIN", 2)
     monkeypatch.setattr(names, "NAMES_PER_SLICE", 1)
     monkeypatch.setattr(names, "FOLDED_MIN", 1)
 
 
 def compare(store: Store, model: Model) -> None:
-    """Every bucket shows what the model holds, no other exists, and all tables agree."""
+    """Check that every bucket has the content of the model, that no other exists, and that all tables agree."""
     with store.reading() as view:
         for collection in {scope[0] for scope in SCOPES}:
             expected = sorted(scope for scope in model.buckets if scope[0] == collection)
@@ -237,7 +237,7 @@ TestStoreMachineByAssociation.settings = settings(deadline=None, max_examples=ex
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("window", [0, 300])
 def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, order: str, window: int) -> None:
-    """The window of a record changes nothing: it bounds what queries read."""
+    """The window of a record changes nothing: it bounds the reading of queries."""
     seed = 20_240_600 + window
     dice = random.Random(seed)
     store, model = open_store(tmp_path, order=order), Model(order == BY_ASSOCIATION)
@@ -315,7 +315,7 @@ def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
 
 @pytest.mark.full
 def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row of impacts tells of 128 blocks; the first one of a row may go, and its place be taken again."""
+    """A row of impacts covers 128 blocks; the first one of a row may go, and its place be taken again."""
     store, model = open_store(tmp_path), Model()
     count = 2 * BLOCKS_PER_ROW * POSTINGS_PER_BLOCK + 1000
 
@@ -385,7 +385,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Store:
 
 
 def test_the_window_of_a_record_changes_nothing(store: Store) -> None:
-    """Lists are complete; the setting bounds what a query reads, and comes back with it when objects go."""
+    """Lists are complete; the setting bounds the objects that a query reads, and comes back with it when objects go."""
     for number in range(6):
         store.apply(push(f"o{number}", "word extra", 3))
     assert found(store, "word") == ["o5", "o4", "o3", "o2", "o1", "o0"]

@@ -1,4 +1,4 @@
-"""Common words: their rows stand apart from the others, and nobody who reads or changes them notices."""
+"""Common words: their rows are apart from the others; reads and changes give the same results."""
 
 from pathlib import Path
 

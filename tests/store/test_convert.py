@@ -2,8 +2,8 @@
 
 The stores in `format3` were written by the last version of that format: seven buckets, lists cut to the newest 3
 postings (so most words find few of their objects), words that objects gained late, objects that were popped, flushed or
-hold nothing, a word of 700 bytes, a flushed bucket, and three changes that only the log holds. `holds.json` says what
-was pushed: scope -> object -> words.
+hold nothing, a word of 700 bytes, a flushed bucket, and three changes that only the log holds. `holds.json` has the
+pushes: scope -> object -> words.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def config(mode: str, **kv: object) -> Config:
 
 
 def unpack(mode: str, folder: Path) -> tuple[Path, Holds]:
-    """Return the folder of a store of format 3, and what it must hold."""
+    """Return the folder of a store of format 3, and its expected content."""
     with tarfile.open(STORES / f"{mode}.tar.xz") as archive:
         if sys.version_info >= (3, 12):
             archive.extractall(folder, filter="data")
@@ -121,7 +121,7 @@ def small_steps() -> Iterator[None]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[Transaction]:
-    """A write transaction of a store that is not open, committed at the end of the block."""
+    """Yield a write transaction of a store that is not open; it is committed at the end of the block."""
     environment = Environment(folder, MAP_BYTES)
     transaction = environment.begin(write=True)
     yield transaction
@@ -204,12 +204,12 @@ def test_what_a_restore_has_left_behind_is_dropped(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The end of the process at this place."""
 
 
 @pytest.mark.usefixtures("small_steps")
 def test_a_kill_behind_any_commit(tmp_path: Path, mode: str) -> None:
-    """A copy of the folder after each commit is what a kill leaves there."""
+    """A copy of the folder after each commit is like the folder after a kill."""
     folder, holds = unpack(mode, tmp_path)
     copies: list[Path] = []
     commit = Environment.commit

@@ -21,7 +21,7 @@ ROUNDS = 3
 
 
 def kill_a_pusher(folder: Path, first: int, after_s: float) -> int:
-    """Let a pusher run for a while, kill it, and return the last number it acknowledged."""
+    """Run a pusher for a while, kill it, and return the last number it acknowledged."""
     command = [sys.executable, "-m", "tests.store.endless_pusher", str(folder), str(first)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None

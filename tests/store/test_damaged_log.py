@@ -29,7 +29,7 @@ RUN: list[Mutation] = [
 ]
 VERSION_BYTES = range(8, 10)
 EVERY = 23
-"""Of the places, at the gate; all of them in the full run."""
+"""The gate tries one of this many places, the full run all."""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
 
 
 def states() -> Iterator[dict[tuple[str, str], object]]:
-    """Yield what the buckets look like before the run and after each of its steps."""
+    """Yield the content of the buckets before the run and after each of its steps."""
     model = Model()
     yield {}
     for mutation in RUN:
@@ -61,7 +61,7 @@ def state_of(store: Store) -> dict[tuple[str, str], object]:
 
 
 def opened_on(folder: Path, name: str, content: bytes) -> dict[tuple[str, str], object]:
-    """Return what a store holds whose only file is this segment; it takes changes, and keeps them."""
+    """Return the content of a store whose only file is this segment; it takes changes, and keeps them."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "log").mkdir(parents=True)
     (folder / "log" / name).write_bytes(content)

@@ -186,7 +186,7 @@ def test_growth_waits_for_readers_and_readers_for_growth(environment: Environmen
 
 @pytest.mark.timeout(3)
 def test_growth_inside_ones_own_reader_is_refused(environment: Environment) -> None:
-    """Whoever waits for all readers to end must not be one of them: an error, not a wait for ever."""
+    """A thread that waits for the end of all readers and is one of them gets an error, instead of waiting for ever."""
     with environment.reading(), pytest.raises(StoreError):
         environment.grow()
     environment.grow()

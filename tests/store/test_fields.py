@@ -192,7 +192,7 @@ class Colours:
 
 @pytest.fixture
 def with_colours(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """From here on this process is a version with one more field, until the patch is undone."""
+    """Make this process a version with one more field, until the patch is undone."""
     monkeypatch.setitem(FIELDS, Colours.id, Colours())
     monkeypatch.setitem(KNOWN, Colours.name, "a colour of each object")
     return monkeypatch

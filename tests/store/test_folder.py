@@ -117,7 +117,7 @@ def test_a_lock_that_is_interrupted_is_given_back_while_its_traceback_lives(
 
 
 def descriptors() -> set[str]:
-    """Return the descriptors that this process has open; skip the test where the system does not tell."""
+    """Return the descriptors that this process has open; skip the test where the system does not show them."""
     try:
         found = set(os.listdir("/proc/self/fd"))
     except OSError:

@@ -178,7 +178,7 @@ def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
 
 
 def test_holes_join_and_are_made_once(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neighbouring pages that different commits freed are one hole; what is a hole already is left alone."""
+    """Neighbouring pages that different commits freed are one hole; an older hole is left alone."""
     fill(environment)
     for keys in (list(ROWS)[0:600:2], list(ROWS)[1:600:2]):
         delete(environment, keys)

@@ -1,4 +1,4 @@
-"""A store that is made, written and closed on a disk with room for only so much: one sentence, wherever it runs out.
+"""A store that is made, written and closed on a disk with little room: one sentence, wherever it runs out.
 
 In a process of its own, because a page that LMDB maps and the disk has no room for would kill the process.
 """

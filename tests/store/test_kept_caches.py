@@ -27,7 +27,7 @@ from sonicpy.store.views.write_view import WriteView
 from tests.store.shorthand import push, terms
 
 OBJECTS = 9_000
-"""Three windows."""
+"""The number of objects, which fill three windows."""
 WORDS = ["common", "usual", "often", *(f"w{number}" for number in range(40))]
 ASKED = [["common"], ["usual", "often"], ["often", "w3"], ["w1", "w2"], ["w30"]]
 FAMILIES = [["common", "usual"], ["usual", "often", "w5"], ["w1", "w2"], ["w30", "w31", "w32"]]

@@ -72,7 +72,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
 
 
 def test_what_this_version_writes_is_kept() -> None:
-    """Whoever changes a format makes a fixture of it: `python -m tests.fixtures.make`."""
+    """A change of a format needs a fixture of it: `python -m tests.fixtures.make`."""
     assert f"format{meta.FORMAT_VERSION}" in [folder.name for folder in FORMATS]
     assert f"entries{max(ENTRIES)}" in [folder.name for folder in LOGS]
 

@@ -22,7 +22,7 @@ from tests.processes import run_here
 pytestmark = pytest.mark.usefixtures("extras_as_made")
 
 ALWAYS = {uses.FACTS, uses.RULES_8}
-"""Each fixture has them."""
+"""Names that each fixture has."""
 
 
 class Kept:

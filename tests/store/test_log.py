@@ -41,7 +41,7 @@ def only_segment(folder: Path) -> Path:
 def open_descriptors(folder: Path) -> int:
     """Return how many descriptors of this process lead into `folder`; skip the test on systems without /proc.
 
-    Those of other files come and go with what earlier tests left to the garbage collector.
+    Those of other files come and go with objects that earlier tests left to the garbage collector.
     """
     try:
         descriptors = os.listdir("/proc/self/fd")
@@ -296,7 +296,7 @@ def test_a_damaged_record_in_the_middle_of_a_segment_is_never_appended_behind(lo
 
 
 def failing_once(name: str, monkeypatch: pytest.MonkeyPatch, taken: int | None = None) -> None:
-    """Let the next call of os.`name` fail; with `taken`, a write takes that many bytes and says so."""
+    """Make the next call of os.`name` fail; with `taken`, a write takes that many bytes and returns their number."""
     original: Callable[..., Any] = getattr(os, name)
     failed = []
 
@@ -333,7 +333,7 @@ def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
 def test_nothing_is_acknowledged_behind_half_a_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
 ) -> None:
-    """The write is short and cutting it off fails too: what follows is refused, or comes back."""
+    """The write is short and cutting it off fails too: later changes are refused, or come back."""
     log.append([b"before"])
     failing_once("ftruncate", monkeypatch)
     failing_once("write", monkeypatch, taken)
@@ -486,7 +486,7 @@ def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
 
 @pytest.fixture
 def often_switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Threads take turns after each few instructions, and none waits for the disk."""
+    """Switch threads after each few instructions, and let none wait for the disk."""
     for name in ("fdatasync", "fsync"):
         monkeypatch.setattr(os, name, lambda descriptor: os.fstat(descriptor))
     interval = sys.getswitchinterval()

@@ -1,4 +1,4 @@
-"""Mutations and their bytes in the log: there and back, and nothing read from what is no record."""
+"""Mutations and their bytes in the log: there and back, and other bytes are refused."""
 
 import pytest
 from hypothesis import given, settings

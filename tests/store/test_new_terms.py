@@ -1,4 +1,4 @@
-"""Terms of new words wait in the open transaction: who reads or removes them there finds them all."""
+"""Terms of new words wait in the open transaction: reads and removals there find them all."""
 
 from pathlib import Path
 

@@ -42,7 +42,7 @@ except SonicError as error:
 
 
 class Opener:
-    """A process with a folder open; its lines are told one by one."""
+    """A process with a folder open; its lines are read one by one."""
 
     def __init__(self, folder: Path, how: str, *, namespace: bool = False) -> None:
         command = [sys.executable, "-c", OPEN, str(folder), how]
@@ -173,7 +173,7 @@ needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="this user may n
     "how", [("write", "read"), pytest.param(("read", "write"), marks=FULL), pytest.param(("read", "read"), marks=FULL)]
 )
 def test_two_namespaces_with_the_same_process_id(tmp_path: Path, how: tuple[str, str]) -> None:
-    """The second one hears why; what it does, and its end, do not change what the first one reads."""
+    """The second one gets the reason; its actions, and its end, do not change the answers of the first one."""
     filled(tmp_path)
     with opener(tmp_path, how[0], namespace=True) as first:
         assert first.said == "open"

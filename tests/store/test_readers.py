@@ -1,4 +1,4 @@
-"""Readers beside the writer: slots of dead ones are cleared, and a copy that takes long holds nobody up."""
+"""Readers beside the writer: slots of dead ones are cleared, and a copy that takes long delays no other process."""
 
 import os
 import signal

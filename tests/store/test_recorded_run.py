@@ -8,7 +8,7 @@ TABLES = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
     b"oids", b"pending", b"doomed", b"removed",
 )  # fmt: skip
-"""Those of 1.0.0."""
+"""The tables of 1.0.0."""
 
 
 @pytest.mark.parametrize("order", recording.ORDERS)

@@ -53,7 +53,7 @@ RUN: list[Mutation | str] = [
 
 
 def all_rows(store: Store) -> list[list[tuple[bytes, bytes]]]:
-    """Return every row but the one that tells in which commits buckets were changed."""
+    """Return every row but the one that notes the commits in which buckets were changed."""
     with store.reading() as view:
         return [
             [row for row in view.transaction.rows(table, b"") if (table, row[0]) != (tables.META, CHANGES.name)]
@@ -125,7 +125,7 @@ GAPS = [1, 2, 5]
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_two_faults_in_a_row_leave_nothing_half_done(tmp_path: Path, gap: int) -> None:
-    """The second one falls into the recovery from the first: what is refused can simply be tried again."""
+    """The second one falls into the recovery from the first: a refused change can simply be tried again."""
     expected, writes = undisturbed(tmp_path / "undisturbed")
     for at in thinned(range(writes), GAPS.index(gap)):
         folder = tmp_path / str(at)
@@ -166,7 +166,9 @@ def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Pat
 
 
 def test_an_interrupt_leaves_nothing_half_done(tmp_path: Path) -> None:
-    """At any write of a PUSH, a signal may be heard: the caller hears of it, and the push is as if it had not been."""
+    """At any write of a PUSH, a signal may arrive: the caller gets its exception, and the push is as if it had not
+    been.
+    """
     store = open_store(tmp_path)
     change(store, push("o1", "alpha"))
     change(store, push("o2", "alpha"))
@@ -274,7 +276,7 @@ def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, f
 
 @pytest.mark.parametrize("commit_every", [50, 700, 3000])
 def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every: int) -> None:
-    """From the megabyte that is reserved to several: no caller hears of it, not at a push and not at a commit."""
+    """From the megabyte that is reserved to several: no caller notices, not at a push and not at a commit."""
     store, model = open_store(tmp_path, map_bytes=1 << 20), Model()
     for number in range(2000):
         mutation = push(f"o{number}", f"word{number} common{number % 7} {'x' * 400}{number}", 1000)
@@ -404,7 +406,7 @@ def test_what_the_log_does_not_take_is_undone(tmp_path: Path, monkeypatch: pytes
 
 
 def steps_with_models() -> Iterator[tuple[Mutation | str, Model]]:
-    """Every step of the run, a sync and a sweep now and then, with the model of what was sealed by then."""
+    """Yield every step of the run, a sync and a sweep now and then, with the model of all sealed changes."""
     model, sealed = Model(), Model()
     for number, step in enumerate([*RUN, *RUN, "commit"]):
         if isinstance(step, str):
@@ -446,7 +448,7 @@ def test_every_step_can_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_change_ends_the_refusal_once_the_disk_has_room_again(tmp_path: Path) -> None:
-    """Nobody has to wait for the next periodic commit."""
+    """No caller has to wait for the next periodic commit."""
 
     def full(environment: Environment, transaction: Transaction) -> None:
         environment.abort(transaction)

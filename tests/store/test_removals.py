@@ -191,7 +191,7 @@ def test_a_backup_of_what_is_half_gone_is_restored_and_finished(tmp_path: Path) 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_large_record_changes_as_a_small_one_does(tmp_path: Path, order: str) -> None:
-    """PUSH copies what it does not change of a record that has very many terms."""
+    """PUSH copies the unchanged part of a record that has very many terms."""
     random_ = random.Random(5)
     store, model = open_store(tmp_path, order=order), Model(order == ORDERS[1])
     for first in range(0, LARGE, 500):

@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def names_of(store: Store, word: bytes) -> list[str]:
-    """Return what a reader that shares finds, held against one that reads the tables."""
+    """Return the names that a reader which shares finds, compared with one that reads the tables."""
     with store.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None

@@ -106,7 +106,7 @@ def test_without_a_checkpoint_the_tables_are_compared(tmp_path: Path, caplog: py
 
 @pytest.mark.parametrize("seed", range(6))
 def test_damage_is_a_sentence_and_no_signal(tmp_path: Path, seed: int) -> None:
-    """Pages that the checkpoint needs are not what was written: a disk that lied."""
+    """Pages that the checkpoint needs have other content than was written: a disk that lied."""
     store = filled(tmp_path / "store")
     copy = lose_power(tmp_path / "store", tmp_path / "copy")
     store.close()

@@ -19,7 +19,7 @@ PUSHES = 60
 
 
 def read_once(store: Store) -> int:
-    """Every snapshot is of one moment: counters, names, records and postings tell of the same objects."""
+    """Check that every snapshot is of one moment: counters, names, records and postings are of the same objects."""
     with store.reading() as view:
         state = view.bucket("c", "b")
         if state is None:

@@ -1,4 +1,4 @@
-"""The list of what a store uses beyond format 5, its refusals, and the table `facts`."""
+"""The list of the features that a store uses beyond format 5, its refusals, and the table `facts`."""
 
 import random
 import subprocess
@@ -45,7 +45,7 @@ def meta_of(store: Store) -> tuple[str | None, object]:
 
 
 def noting(value: bytes | None, kind: int = KIND, bucket: str = "b") -> Callable[[WriteView], None]:
-    """Return what notes a fact of a bucket of the collection c."""
+    """Return a function that notes a fact of a bucket of the collection c."""
 
     def work(view: WriteView) -> None:
         view.set_fact(view.bucket_to_change("c", bucket).bucket, kind, value)
@@ -188,7 +188,7 @@ def test_a_backup_that_uses_something_unknown_is_refused(store: Store, tmp_path:
 
 
 def written_elsewhere(folder: Path, work: str) -> None:
-    """Let another process open a store for writing and change it: LMDB opens a folder once in a process."""
+    """Open a store for writing in another process and change it: LMDB opens a folder once in a process."""
     program = f"""
 from pathlib import Path
 from tests.store.shorthand import open_store
@@ -305,7 +305,7 @@ def give_graphs(view: WriteView) -> None:
 
 
 def test_an_environment_without_the_table_is_read_as_empty(store: Store, tmp_path: Path) -> None:
-    """As a store of 1.0.0, which no later version has opened for writing."""
+    """Such a store is like one of 1.0.0 that no later version has opened for writing."""
     folder = tmp_path / "store"
     transaction = store._environment.begin(write=True)
     transaction._txn.drop(transaction._tables[FACTS], delete=True)

@@ -1,4 +1,4 @@
-"""Verify finds what is wrong with a store: judged by the checks of consistency.py, which were written without it."""
+"""Verify finds the faults of a store: judged by the checks of consistency.py, which were written without it."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ PLACES = 25
 def store(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Store]:
     """A store with every kind of row: words that came late, words popped, objects and buckets flushed.
 
-    All tests of an order share it: what they damage, they do in a transaction that they give up.
+    All tests of an order share it: they do their damage in a transaction that they give up.
     """
     store = open_store(tmp_path_factory.mktemp("store"), order=request.param)
     with mock.patch.object(names, "WAITING_MIN", 100):

@@ -34,7 +34,7 @@ STEPS = st.lists(
 
 
 def seen(store: Store) -> list[object]:
-    """Return all that a reader is told of words."""
+    """Return all answers of a reader about words."""
     with store.reading() as view:
         state = view.bucket("c", "b")
         if state is None:
@@ -52,7 +52,7 @@ def seen(store: Store) -> list[object]:
 
 
 def check_prefix(reader: BucketReader, prefix: bytes) -> None:
-    """Check that what begins with a prefix is what a look at every word finds."""
+    """Check that the words with a prefix are those that a look at every word finds."""
     every = {word: row for word, row in reader.lexicon(b"") if word.startswith(prefix)}
     assert [word for word, _ in reader.lexicon(prefix)] == list(every)
     assert reader.words_with(prefix, 100) == list(every)
@@ -70,7 +70,7 @@ def check_likely(reader: BucketReader, prefix: bytes, every: dict[bytes, TermInf
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Store]]:
-    """Two stores that hold the same; each example goes on with what the one before left."""
+    """Two stores with the same content; each example goes on from that of the one before."""
     first, second = (open_store(tmp_path_factory.mktemp(name)) for name in ("waiting", "written"))
     yield first, second
     first.close()

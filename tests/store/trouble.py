@@ -25,7 +25,7 @@ class Calls:
 
 @contextmanager
 def failing_writes(failing: Collection[int], fault: Callable[[], StoreError]) -> Iterator[Calls]:
-    """Let the numbered writes of all transactions raise `fault()` instead of writing."""
+    """Make the numbered writes of all transactions raise `fault()`."""
     calls = Calls(failing)
 
     def wrapped(write: Callable[..., Any]) -> Callable[..., Any]:

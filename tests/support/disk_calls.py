@@ -96,7 +96,7 @@ def record_calls(code: str, folder: Path) -> list[Call]:
 
 
 def _calls(events: list[Event], names: dict[int, str]) -> Iterator[Call]:
-    """Yield the calls that events tell; `names` are the paths of the files that were there, by inode."""
+    """Yield the calls of events; `names` are the paths of the files that were there, by inode."""
     synced: dict[int, str] = {}  # paths by number of the sync
     for event in events:
         match event.kind:

@@ -1,4 +1,4 @@
-"""Records what a process and its C code do to the files below a folder, event by event; see disk_recorder.c."""
+"""Records the changes of a process and its C code to the files below a folder, event by event; see disk_recorder.c."""
 
 import os
 import shutil

@@ -72,7 +72,7 @@ class Template:
 
 
 class ForkedServer:
-    """A server that the template forked, with what subprocess.Popen has for tests."""
+    """A server that the template forked, with the parts of subprocess.Popen that tests use."""
 
     def __init__(self, parent: Template, pid: int) -> None:
         self._parent = parent

@@ -30,7 +30,7 @@ def measured_slowness() -> float:
 
 
 SLOWNESS = measured_slowness()
-"""Of this machine when the tests began."""
+"""The load of this machine when the tests began."""
 WAIT_S = 180.0 * SLOWNESS
 """The time limit of events that come within a few seconds on a quiet machine."""
 
@@ -48,7 +48,7 @@ def until(
         look: called again and again.
         what: the awaited event, for the failure.
         pause_s: the seconds between two calls.
-        most_s: after so many seconds the test fails; later on a machine that is slow by then.
+        most_s: after this many seconds the test fails; later on a machine that is slow by then.
     """
     began_s = time.monotonic()
     while not (found := look()):

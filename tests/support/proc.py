@@ -33,7 +33,7 @@ def children(process: int) -> list[int]:
 
 
 def descriptors(process: int) -> dict[int, str]:
-    """Return the open descriptors of a process and the names of what they lead to."""
+    """Return the open descriptors of a process and the names of their targets."""
     found = {}
     for name in listed(process, "fd"):
         with contextlib.suppress(OSError):  # closed meanwhile

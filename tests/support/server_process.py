@@ -119,7 +119,7 @@ class SonicProcess(ServerProcess):
 
     Args:
         binary: the path of its executable.
-        password: what clients must send with START.
+        password: the one that clients must send with START.
     """
 
     def __init__(self, name: str, folder: Path, binary: str, password: str = PASSWORD) -> None:

@@ -85,7 +85,7 @@ def opened_surfaces(folder: Path, opened: contextlib.ExitStack) -> Surfaces:
 
 
 def http_client(index: Part) -> Any:
-    """Return a client of an application over an index; None: FastAPI is not here."""
+    """Return a client of an application over an index; None: FastAPI is missing."""
     try:
         from starlette.testclient import TestClient  # noqa: PLC0415  an extra brings it
 

@@ -110,7 +110,7 @@ class _Announcing:
 
 
 def _lines(page: str, channel: str) -> Iterator[str]:
-    """Yield the lines to print: the page, queries to try, and the same from elsewhere."""
+    """Yield the lines to print: the page, queries to try, and commands and code that ask the same queries."""
     (_, typo), (_, unfinished), (_, part) = TRIALS
     width = max(len(query) for _, query in TRIALS)
     host, _, port = channel.rpartition(":")

@@ -37,8 +37,10 @@ from sonicpy.values import name_of
 
 ROWS_REFUSED = 3
 POSITIONS = "import"
-REPLACES = "replace"
 """Folder of positions, inside the folder of the index."""
+
+REPLACES = "replace"
+"""Mark of an import with --replace among the arguments that identify an import."""
 
 IMPORT = f"""\
 Push the rows of a file: JSON (an array of objects), JSONL, CSV, TSV, or Parquet, which needs an extra: pip install

@@ -58,13 +58,13 @@ class Connecting(Coroutine[Any, Any, AsyncClient]):
         return self._opening.__await__()
 
     def send(self, value: Any) -> Any:
-        """Go on."""
+        """Continue the coroutine with a value."""
         return self._opening.send(value)
 
     def throw(self, *error: Any) -> Any:
-        """Go on with an error."""
+        """Continue the coroutine by raising an error in it."""
         return self._opening.throw(*error)
 
     def close(self) -> None:
-        """Give up."""
+        """End the coroutine; it opens no connection."""
         self._opening.close()

@@ -93,7 +93,7 @@ class AsyncConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is open and no error has occurred."""
+        """Whether the connection is open and no error has occurred."""
         conversation = self._conversation
         return conversation.is_open and conversation.end is None and not conversation.is_stopping
 

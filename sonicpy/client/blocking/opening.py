@@ -16,7 +16,7 @@ def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> BlockingConn
     """Return an open session, and note its server.
 
     Args:
-        timeout_s: as in `Connection`.
+        timeout_s: as in `BlockingConnection`.
 
     Raises:
         ClientError: no server opened one.

@@ -22,7 +22,7 @@ from sonicpy.errors import StoreError
 logger = logging.getLogger(__name__)
 
 RECONNECT_S = 0.1
-"""Before the same broker is tried again."""
+"""The pause before the same broker is tried again."""
 REFUSED_S = 2.0
 """The pause once a broker has refused the user or the password: it logs each attempt."""
 REFUSAL = "authorization"

@@ -25,7 +25,7 @@ LOOKS_KEPT = 2_000
 
 
 class Follower(Protocol):
-    """A replica, as its lag is measured."""
+    """The part of a replica by which its lag is measured."""
 
     applied: int
     fault: str | None

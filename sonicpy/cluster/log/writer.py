@@ -34,7 +34,7 @@ PAUSE_S = 0.05
 GATHER_SHARE = 1.0
 """A batch waits for further changes at most for this share of the last batch's time."""
 GATHER_S = 0.005
-"""And at most for this time."""
+"""A batch waits for further changes at most for this time."""
 
 
 class RightToWrite(Protocol):
@@ -186,7 +186,7 @@ class LogWriter:
         self._expected = 0  # changes that the next batch may wait for
         self._gather_until = 0.0
         self.batches = 0
-        """How many were acknowledged."""
+        """The number of acknowledged batches."""
         self.agreed = Agreement()
         """The agreement of the nodes, by which it writes."""
         self.gaps = Gaps()

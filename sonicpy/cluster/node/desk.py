@@ -168,7 +168,7 @@ class Desk:
     # -- inside: this node answers -------------------------------------------------------------------------------------
 
     def _can_answer(self, partition: int) -> bool:
-        """Whether a replica of this node answers, or will once it has got the missing entries."""
+        """Return whether a replica of this node answers, or will once it has got the missing entries."""
         return partition in self._held and self._held[partition].fault is None
 
     def _limit_s(self, partition: int, question: Question) -> float:

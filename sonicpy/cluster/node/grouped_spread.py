@@ -89,7 +89,7 @@ class BestOfGroup(NamedTuple):
     """The best object of a group.
 
     Attributes:
-        key: of the group; None: it is one of its own.
+        key: of the group; None: the object is a group of its own.
         words: the numbers of the words of the plan that it holds.
     """
 

@@ -182,7 +182,7 @@ class Node:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _is_cut_off(self) -> bool:
-        """Whether the brokers may be cut off: reads then ask another node instead of waiting for the log."""
+        """Return whether the brokers may be cut off: reads then ask another node instead of waiting for the log."""
         return not self._connection.is_connected or self.lag.longest_silence_s > CUT_OFF_S
 
     def _silence_s(self) -> float:

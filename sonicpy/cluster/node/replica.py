@@ -75,7 +75,7 @@ class Replica:
         self.applied = index.progress.position
         """The position in the log up to which reads include all changes."""
         self.fault: str | None = "it has not caught up with the log"
-        """The reason why it does not answer, as the rest of a sentence; None: it answers."""
+        """The reason why the replica does not answer, as the rest of a sentence; None: it answers."""
         self.is_broken = False
         """Whether it has stopped for good."""
         self.committer = Committer(index.engine, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)

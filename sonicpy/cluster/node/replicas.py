@@ -70,7 +70,7 @@ class Replicas:
     ) -> None:
         self.held = held
         self.folder = Path(config.store.kv.path)
-        """Gets one folder for each replica."""
+        """The folder that holds one folder for each replica."""
         self._keepers = keepers
         self._places = places
         self._writers = writers
@@ -116,7 +116,7 @@ class Replicas:
         """Leave a partition to other nodes, and close its replica.
 
         Args:
-            wait_s: how long it goes on, for those who wait for an answer.
+            wait_s: seconds for which the replica goes on, for clients that wait for an answer.
         """
         work = self._at_work.pop(partition)
         await self._keepers.connection.leave(work.subscription)  # before, so that the replica answers what still comes

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_S = 5.0
-"""As in the units for systemd."""
+"""The pause before a restart, as in the units for systemd."""
 
 
 class Processes(Protocol):

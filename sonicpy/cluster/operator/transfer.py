@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
 
 WRITER = "=import"
-"""No node has this name."""
+"""The name of an import as a writer; no node has it."""
 ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
 BATCHES_WAITING_MAX = 64
 """Batches that wait for their acknowledgement, in all partitions together."""
@@ -178,7 +178,7 @@ class Appender:
             await self._waiting.popleft().done
 
     async def stop(self) -> None:
-        """End."""
+        """Stop appending: unacknowledged batches are given up."""
         for writer in self._writers:
             await writer.stop()
 

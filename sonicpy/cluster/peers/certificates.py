@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 VALID_FROM, VALID_UNTIL = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
-"""The clocks of machines may differ."""
+"""Wide enough for machines whose clocks are wrong."""
 
 
 @dataclass(frozen=True, slots=True)

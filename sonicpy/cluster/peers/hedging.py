@@ -52,7 +52,7 @@ class Percentile:
         self.seconds = FIRST_S
 
     def note(self, seconds: float) -> None:
-        """Take one time."""
+        """Add a measured time, in seconds."""
         moved = PERCENTILE if seconds > self.seconds else PERCENTILE - 1.0
         self.seconds = min(USUAL_S_MAX, max(USUAL_S_MIN, self.seconds * (1.0 + STEP * moved)))
 

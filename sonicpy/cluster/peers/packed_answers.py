@@ -5,8 +5,10 @@ from sonicpy.errors import CommandError, InvalidArgument, SonicError, StoreError
 from sonicpy.version import VERSION
 
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
-"""The rest is the answer; the code of an error and its detail; or why a change failed, or its outcome is unknown.
-Behind NOT_HERE it is why another node has to be asked."""
+"""The first bytes of other answers. Behind ANSWER is the answer; behind REFUSAL the code of an error and its detail;
+behind FAILED the reason why a change failed, or why its outcome is unknown; behind NOT_HERE the reason why another node
+has to be asked.
+"""
 
 
 class NotHere(SonicError):
@@ -21,7 +23,7 @@ def pack_error(error: SonicError, *, is_change: bool) -> bytes:
 
 
 def _detail(error: CommandError) -> str:
-    """Return the text in brackets behind the code; of an argument without one its sentence, as clients read it."""
+    """Return the text in brackets behind the code; of an InvalidArgument without such a text, its sentence."""
     if error.detail is None and _is_sentence(error.code):
         return " ".join(str(error).split()) if isinstance(error, InvalidArgument) else ""
     return error.detail or ""

@@ -23,7 +23,7 @@ LOOK_S = 0.4
 """A node reads the keys again after this time, so that a change takes hold within a second."""
 Change = Callable[[dict[str, Any]], bool]
 BYTES_MAX = 900_000
-"""Of the value: the brokers take 1 MiB a message."""
+"""Maximum of the value: the brokers take 1 MiB a message."""
 
 
 class RegisteredKeys:
@@ -35,7 +35,7 @@ class RegisteredKeys:
         self._keys: Mapping[str, Key] = {}
 
     def get(self, name: str) -> Key | None:
-        """Return a key, or None."""
+        """Return the key of a name; None: there is none."""
         return self._keys.get(name)
 
     async def follow(self) -> None:

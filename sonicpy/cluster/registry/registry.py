@@ -31,7 +31,7 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 
 FORMAT = 1
 TRIES = 5
-"""To take the name of a node while another node writes it."""
+"""Attempts to take the name of a node while another node writes it."""
 
 
 class OtherLayout(StoreError):
@@ -133,7 +133,7 @@ class PeerAddress:
 
 
 class Registry:
-    """Reads and writes these values.
+    """Reads and writes the values that the nodes share.
 
     Attributes:
         vault: the keeper of the values, and of snapshots.

@@ -17,7 +17,7 @@ SUBJECT = "sonicpy.status"
 ANSWERS_S = 1.0
 """The time limit for answers of nodes."""
 NAMED_MAX = 16
-"""Partitions that a sentence names."""
+"""The maximum number of partitions that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ BACKLOG_WORDS = 2_000
 """Pending words after which a bucket is consolidated early: comparing this many takes about 0.1 ms a query."""
 
 FREED_S = 1.0
-"""So long a consolidation gives free pages back; the store at rest goes on."""
+"""The time in seconds for which a consolidation gives free pages back to the disk; the idle store frees the rest."""
 
 OPEN_MAX = 1_000
 """While fewer graphs are open, the first graph of a bucket is opened when it is built."""
@@ -185,8 +185,8 @@ class Maintainer:
         return built
 
     def build_apart(self, bucket: int) -> Built | None:
-        """Do the same in any thread; if the bucket is gone, the thread that changes the store calls
-        `Engine.forget_bucket`.
+        """Write the graph of a bucket as `build_graph` does, in any thread; if the bucket is gone, the thread that
+        changes the store calls `Engine.forget_bucket`.
 
         No other thread may build a graph of the bucket meanwhile: both would write one file.
         """

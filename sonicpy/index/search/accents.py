@@ -46,7 +46,7 @@ _PLAIN = {
 languages."""
 
 _TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "đ": "dj"}
-"""Letters, and how those write them who lack the keys."""
+"""letter -> the two letters that are typed for it on keyboards without it."""
 
 _LOOSE = {"ى": "ي", "ں": "ن", "ئ": "ي", "ؤ": "و", "ة": "ه", "ۃ": "ه"}
 """Letters of Arabic that are often, but not always, written for others."""
@@ -57,7 +57,7 @@ _SEEN = str.maketrans(
     dict.fromkeys(_OTHER_APOSTROPHES, "'") | {_HEBREW_QUOTE: QUOTE} | dict.fromkeys(_SOFT_HYPHEN + _JOINERS)
 )
 _CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
-"""The letters that may have marks, and those that are others without theirs."""
+"""The letters that folding may change: those of `_PLAIN`, and ranges of Latin and Greek letters with marks."""
 _LOOSENED = str.maketrans(_LOOSE)
 _UNMARKED = _SEEN | str.maketrans(dict.fromkeys(_ACCENTS + _HEBREW_POINTS + _ARABIC_POINTS))
 
@@ -117,9 +117,9 @@ def _folded_letter(letter: str) -> str:
 
 
 def respelled(word: str) -> str | None:
-    """Return a word with two letters for each that is written so where its mark is missing (Müller, Mueller).
+    """Return a word with the two-letter spelling of each letter that has one (Müller becomes Mueller).
 
-    None: it has no such letters, neither one nor two.
+    None: the word has no such letter, and no pair of letters that may replace one.
     """
     if word.isascii() and not _HAS_TWO_LETTERS.search(word):
         return None

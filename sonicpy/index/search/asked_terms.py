@@ -113,7 +113,7 @@ class _Reader:
         return tuple(dict.fromkeys(numbers[-1] for numbers in found if numbers))
 
     def _of(self, item: WebItem) -> tuple[int, ...]:
-        """Return the numbers of the terms of an item, which become terms of the text if they are not."""
+        """Return the numbers of the terms of an item; terms that the text lacks are added to it."""
         if item.kind == INNER:
             return (self._number(letters_of(item.text, self._lexer), INNER, SPECIAL),)
         terms = deciding(self._lexed(item.text))
@@ -171,7 +171,7 @@ def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
 
 
 def _within(either: list[Either]) -> Iterator[Either]:
-    """Yield alternatives as far as they make clauses within bounds: of longer ones, the first terms count."""
+    """Yield alternatives cut to at most COMBINATIONS_MAX clauses: of longer ones, the first terms count."""
     for has_to, alternatives in either:
         combinations = 1
         kept: list[tuple[int, ...]] = []

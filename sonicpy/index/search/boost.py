@@ -22,11 +22,11 @@ from sonicpy.index.search.parts import Found, Part, bind, find
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 MORE = 4
-"""How many times as many objects are asked for next."""
+"""The factor by which the next number of objects to ask for is larger."""
 FEW = 64
-"""As many objects are asked for at once by score alone, and of a range of values, or as many as are wanted."""
+"""Minimum of objects to ask for at once, by score alone or from a range of values; more if more are wanted."""
 SLACK = 1.0 - 1e-9
-"""More than rounding can take away from a score."""
+"""A factor that lowers a score by more than any rounding error."""
 
 
 class Factors(NamedTuple):
@@ -141,7 +141,7 @@ def _ask_by_value(best: _Best, query_of: Callable[[Mask], QueryState], reader: B
 
 
 def _middle(factors: Factors, low: int, high: int) -> int:
-    """Return the value below `high` whose factor is about in the middle of those of two values."""
+    """Return the value below `high` whose factor is about halfway between the factors of `low` and `high`."""
     middle = (factors.factor(low) + factors.factor(high)) / 2
     first, last = low, high - 1
     while first < last:

@@ -14,7 +14,7 @@ WORDS_MAX = 1_024
 CACHED = 1_000
 """Buckets whose languages are remembered, at most."""
 CACHED_TOGETHER = 64
-"""As many groups of buckets."""
+"""Groups of buckets whose languages are remembered, at most."""
 
 
 class Judged(NamedTuple):

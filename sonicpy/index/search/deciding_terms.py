@@ -1,11 +1,12 @@
-"""The terms of a text that an object has to hold which holds the text."""
+"""The terms of a text that every object which holds the text has to hold."""
 
 from sonicpy._native.terms import PART, STOP, Terms
 
 
 def deciding(terms: Terms) -> list[tuple[bytes, int]]:
-    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
-    otherwise, but it has its pairs of letters."""
+    """Return the terms of a text that an object has to hold, and their flags. In another text, a run without blanks may
+    be cut otherwise, but its pairs of letters are there.
+    """
     found = list(zip(terms.words, terms.flags, strict=True))
     pairs = [word for word, flags in found if flags & PART]
     if not pairs:

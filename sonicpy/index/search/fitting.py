@@ -41,11 +41,11 @@ class Typed(NamedTuple):
 
     @property
     def whole(self) -> bytes:
-        """All that is behind the last blank, which may begin one word, such as an address; empty if it has one word."""
+        """The text behind the last blank, which may begin one word, such as an address; empty if it has one word."""
         return (self.joined + self.word.decode()).lower().encode() if self.joined else b""
 
     def shown(self, words: Iterable[bytes]) -> list[str]:
-        """Return suggestions as they stand for all that is behind the last blank."""
+        """Return the suggestions, each as a replacement of the text behind the last blank."""
         return [self.joined + word.decode() for word in words]
 
 
@@ -63,7 +63,7 @@ def suggest_fitting(statistics: Statistics, typed: Typed, limit: int, *, filtere
     them, unless all words are such.
 
     Args:
-        filtered: only objects that pass a filter are counted; then no word is found rather than such ones.
+        filtered: only objects that pass a filter are counted, and a word that none of them holds is never found.
     """
     groups, word = _groups(statistics, typed), typed.word
     found = completed(statistics, word, max(COMPLETIONS_COUNTED, limit))

@@ -32,7 +32,7 @@ def hits_of(
     Args:
         part: the objects that were found by the plan, up to the end of the page.
         whole: see `count_whole`.
-        boost: no factor of a score is larger.
+        boost: the upper bound of factors of a score.
     """
     found: Any  # objects of one bucket, or of several
     names, found = part.page(search.offset, search.limit)

@@ -149,11 +149,11 @@ class BestOfGroups(NamedTuple):
     """The best objects of groups by score.
 
     Attributes:
-        part: with them as its objects, and the number of groups as its total.
-        keys: of their groups, as answers show them.
+        part: has these objects, and the number of groups as its total.
+        keys: the keys of their groups, as answers show them.
         counted: all groups; None: they were not asked for.
-        of_whole: those that answer by whole words, likewise.
-        most: no factor of a score is larger.
+        of_whole: the groups that answer by whole words; None: they were not asked for.
+        most: the largest possible factor of a score.
         meant: these objects by words and meaning; None: the search has no vector.
     """
 

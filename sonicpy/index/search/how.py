@@ -95,7 +95,9 @@ def _replaced(text: str, word: str, by: str) -> str:
 
 
 def _correction(clause: Clause) -> bytes | None:
-    """Return the correction that is the best other word of a clause; None: a completion or form is, or nothing."""
+    """Return the correction that is the best other word of a clause; None: that word is a completion or a form, or
+    there is none.
+    """
     if clause.role & FORBIDDEN:
         return None
     others = [slot for slot in clause.slots if slot.how != "exact"]

@@ -148,7 +148,7 @@ class Meant(NamedTuple):
 
         Args:
             part: with these objects.
-            most: no factor of a score is larger.
+            most: the upper bound of factors of a score.
         """
         rows: Any = part.found
         scores = dict(zip((row[0] for row in self.found), self.order.scores, strict=True))

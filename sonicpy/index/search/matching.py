@@ -51,7 +51,7 @@ ELIDED = {
 ELIDED_ANYWHERE = ("all'", "d'", "dell'", "l'", "qu'")
 """Elided words where several algorithms stem a word: those of names and titles, because each takes a look-up."""
 ELIDES = frozenset("aehiouy")
-"""Letters with which a word begins that another one is elided before."""
+"""First letters of words before which another word is elided."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
 """Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")

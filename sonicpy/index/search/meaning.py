@@ -35,7 +35,7 @@ def find_meant(
 
 
 def meant_hits(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
-    """Return a page of `find_meant` as hits. Raises like it."""
+    """Return a page of `find_meant` as hits. Raises as `find_meant`."""
     meant = find_meant(lexicon, terms, config, search, matching)
     return meant.hits(lexicon, terms, search, count_whole(lexicon, meant.plan, meant.part, config, meant.masks))
 
@@ -54,7 +54,7 @@ def merge_meant(
     """Return a page of the best objects of some parts by words and meaning: names, scores, the number of all.
 
     Args:
-        boost: no factor of a score is larger.
+        boost: the upper bound of factors of a score.
     """
     wanted = max(search.depth, search.offset + search.limit)
     page = merge([RemotePart(part.rows, part.total) for part in parts], plan, wanted, 0, boost)

@@ -11,7 +11,7 @@ from sonicpy.index.search.matching import Matching
 IS_ASCII, IS_GIVEN = 1, 2
 """Flags of a `Matching` in JSON."""
 PLAIN_FIELDS = 4
-"""Of packed terms without demands."""
+"""The number of fields of packed terms without demands."""
 LAST = 1 << 7
 """The flag, in JSON alone, of the last word of a text."""
 

@@ -27,10 +27,12 @@ WordsInPlace = tuple[tuple[bytes, ...], ...]
 """For each word of a phrase the words that may be in its place."""
 
 FoundObject = tuple[int, int, float]
-"""As `find_top` returns it."""
+"""(IID, kind, score) of an object, as `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
-"""How many of the best objects are looked at, before all that hold the words are; at least twice the page."""
+"""Numbers of the best objects to look at, one after the other, before all that hold the words; at least twice the
+page.
+"""
 
 __all__ = ["CheckedTooMany"]
 
@@ -85,7 +87,7 @@ def has_checks() -> bool:
 
 
 def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Matching | None) -> Plan:
-    """Return the plan of a query with the phrases that its terms demand: it is changed."""
+    """Add the phrases that the terms of a query demand to its plan, and return the plan."""
     demands = demands_of(terms)
     if demands is None or not demands.phrases:
         return plan

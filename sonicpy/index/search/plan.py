@@ -67,7 +67,7 @@ def without_last(terms: Terms) -> Terms:
 
 
 def only_whole(plan: Plan) -> Plan | None:
-    """Return a plan for the words of a query and their forms alone; None: it is no other one."""
+    """Return a plan for the words of a query and their forms alone; None: the plan has no other words."""
     if all(slot.how in WHOLE_WORDS or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
         return None
     clauses = [

@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
     window: int
 
     def under(self, condition: Condition | None) -> Mask:
-        """Return all of those that meet a condition, too."""
+        """Return the objects that answer and meet a condition."""
         if self.plan is None:
             return everybody(self.reader, condition)
         mask = None if condition is None else mask_of(self.reader, condition)
@@ -145,7 +145,7 @@ class Best(NamedTuple):
 
     Attributes:
         masks: of each bucket; None: there is no filter.
-        most: no factor of a score is larger.
+        most: the upper bound of factors of a score.
     """
 
     plan: Plan

@@ -114,7 +114,7 @@ class UnitedLexicon(Statistics):
         self.names = names
         self.parts = parts
         self.reader = parts[0].reader
-        """Of one of the buckets: all have the same rules."""
+        """The reader of one of the buckets: all have the same rules."""
         self.live = parts[0].live
         self._lexicons = lexicons
         self._rows: dict[bytes, TermInfo | None] = {}
@@ -325,7 +325,7 @@ class SeveralParts:
 
 
 COUNTED_PARTS = (Part, SeveralParts)
-"""The findings of the rankings whose objects have kinds."""
+"""The types of the findings of rankings whose objects have kinds."""
 
 
 def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:

@@ -1,8 +1,8 @@
 """SIMILAR: objects that share rare words with an object.
 
 The query is made of the object's record: of its terms, those that weigh most, by the inverse of their frequency times
-the square root of how often the object holds them. None has a family. An object is like it that holds one of the first
-of them; the others add to its score.
+the square root of how often the object holds them. No term has a family. An object is similar if it holds one of the
+first BRINGING_MAX terms; the others add to its score.
 """
 
 from sonicpy._native.bm25 import idf
@@ -21,7 +21,7 @@ BRINGING_MAX = 12
 READ_MAX = 400
 """Terms of an object whose frequencies are compared, at most: those that it holds most often."""
 SHARED_MIN = 2
-"""A term of one object leads to no other one."""
+"""Minimum of objects that hold a term: a term of one object leads to no other object."""
 
 
 def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) -> Hits:

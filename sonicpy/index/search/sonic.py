@@ -1,4 +1,4 @@
-"""The ranking "sonic": as Sonic 1.4 does, idf only, mean over the words, rounded to 32 bits.
+"""The ranking "sonic", that of Sonic 1.4: the mean idf of the words, without frequencies, rounded to 32 bits.
 
 The expansions of all words share one budget of visited postings, so the plan grows while it is carried out.
 """

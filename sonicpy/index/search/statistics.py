@@ -265,7 +265,7 @@ class SummedStatistics(Statistics):
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def synonyms(self, terms: Terms) -> Matches:
-        """Return the substitutes of terms of the query that the sketches are of."""
+        """Return the substitutes, in the sketches, of terms of the query."""
         return self._synonyms
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:

@@ -11,7 +11,7 @@ from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, mo
 COMPLETIONS_EXAMINED = 2000
 """Maximum of completions compared to find the likely ones: it bounds the time of a one-letter prefix."""
 WORD, DISTANCE = itemgetter(0), itemgetter(2)
-"""Of a correction."""
+"""Return the word, or the distance, of a correction."""
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
@@ -31,7 +31,7 @@ def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[byte
 
 
 def completed(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return the word and its completions. Who types accents means them: the others come last then."""
+    """Return the word and its completions. If the word has accents, completions without them come last."""
     words = statistics.likely(word, limit, COMPLETIONS_EXAMINED)
     variants = statistics.variants(word)
     if not variants:

@@ -16,13 +16,14 @@ from typing import NamedTuple
 WORDS, PHRASE, BEGUN, PART = "words", "phrase", "begun", "part"
 """The kinds of items."""
 MANY = (BEGUN, PART)
-"""Those that represent many words."""
+"""The kinds of items that represent many words."""
 REQUIRED, REFUSED = "+", "-"
 """The signs of items."""
 
 ITEMS_MAX, MANY_MAX = 64, 4
-"""A text with more items that are not plain words has no syntax: all of it is words. Nor has one with more items that
-represent many words."""
+"""A text with more than ITEMS_MAX items that are not plain words, or with more than MANY_MAX items that represent many
+words, has no syntax: all of it is words.
+"""
 
 PHRASE_IS_WORDS = (
     "quotes mean all of these words, in any order, where the bucket does not keep the order of words (store.order)"
@@ -70,7 +71,7 @@ class WebItem(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is words and nothing else."""
+        """Whether the item is words and nothing else."""
         return self.kind == WORDS and not self.sign and not self.field
 
 

@@ -111,7 +111,7 @@ class Listeners:
             raise
 
     def close(self) -> None:
-        """Stop to accept connections; open ones stay open."""
+        """Stop accepting connections; open ones stay open."""
         for server in self._servers:
             server.close()
         if self._unix_path is not None and self._unix_inode is not None:

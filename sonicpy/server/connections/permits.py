@@ -1,4 +1,6 @@
-"""Keys on the channel: from START to the commands that a key allows. The password does not lead here."""
+"""Keys on the channel: from START to the commands that a key allows. Sessions with the password do not use this
+module.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -61,7 +63,7 @@ CommandCall = Callable[[Any, Any], bytes]
 
 
 def keys_of(config: Config) -> Keys:
-    """Return the keys that a server knows: those of the file of `server.keys`, and those beside the index.
+    """Return the keys of a server: those of the file of `server.keys`, and those beside the index.
 
     Raises:
         ConfigError: the file cannot be read, or `server.secret` is too short.
@@ -132,7 +134,7 @@ def _call(permit: Permit, call: CommandCall, target: Any, command: Any) -> bytes
 
 
 def _coarsened(call: CommandCall, target: Any, command: commands.Query) -> bytes:
-    """Return the reply to a query of a key with a fixed filter, also if another node is asked."""
+    """Return the reply to a query, with less exact scores: its key has a fixed filter. Another node may be asked."""
     try:
         return coarse_reply(command, call(target, command))
     except Postponed as postponed:
@@ -165,5 +167,5 @@ def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
 
 
 def shown_reply(permit: Permit, command: Command, reply: bytes) -> bytes:
-    """Return the reply to a permitted command as a permit lets it be seen."""
+    """Return the reply to a permitted command with only those parts that the permit allows to be seen."""
     return coarse_reply(command, reply) if permit.grant.filters else reply

@@ -1,7 +1,7 @@
 """Questions with phrases that look at many objects: first within a turn, then in steps between the turns of others.
 
-The steps look at the objects of one moment, and one step is taken between two passes of the loop, of whatever question:
-so others wait for one step.
+The steps look at the objects of one moment, and between two passes of the loop one step of one question is taken, so
+other connections wait for one step.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ AT_ONCE = 3_000
 """Objects that a question looks at within a turn, at most: some milliseconds."""
 
 STEP_S = 0.001
-"""A step ends after this time, and the window of 4,096 objects at which it is then."""
+"""A step ends with the window of 4,096 objects in which it has taken this time."""
 
 Told = TypeVar("Told")
 

@@ -283,7 +283,7 @@ class Committer(Sealer):
                 return
 
     def _has_many_rows(self) -> bool:
-        """Whether the next commit would have many term rows to write."""
+        """Return whether the next commit would have many term rows to write."""
         if self._engine.store.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             return True
         return self._engine.store.log_position - self._flushed_position >= FLUSH_ROWS_BYTES

@@ -1,4 +1,4 @@
-"""Sealing, as connections see it: their changes last before their replies leave."""
+"""Sealing, as connections see it: their changes are durable before their replies are sent."""
 
 import asyncio
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ class Writer(Protocol):
         Must not raise.
 
         Args:
-            may_have_read: changes of other connections, which were undone with its own.
+            may_have_read: the turn may have read changes of other connections, which were undone, too.
         """
 
 

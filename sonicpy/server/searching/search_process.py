@@ -169,7 +169,7 @@ class SearchProcess:
             self._link.send(message)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process at once."""
         if self._link is not None:
             self._link.close()
         self.is_ready = False
@@ -236,8 +236,9 @@ class SearchProcess:
         self._committer.commit_soon().add_done_callback(answer)
 
     def _answer(self, message: AskReply) -> None:
-        """Carry out a command here, where uncommitted changes are visible; schedule a commit, to spare later commands
-        this."""
+        """Carry out a command here, where uncommitted changes are visible; schedule a commit, so that the process can
+        answer later commands itself.
+        """
         self._committer.commit_within(COMMIT_WITHIN_S)
         try:
             reply = CALLS[type(message.command)](self._index, message.command)

@@ -93,12 +93,12 @@ class SearchProcesses:
 
     @property
     def ready(self) -> int:
-        """How many processes take connections."""
+        """The number of processes that take connections."""
         return sum(process.is_ready for process in self._processes)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a process."""
+        """Whether a search process exists."""
         return bool(self._processes) and not self._is_stopping
 
     def choose(self, *, keeps: bool = True) -> SearchProcess | None:

@@ -75,7 +75,7 @@ class SearchWorker:
         self._socket = link
 
     async def run(self) -> None:
-        """Serve until the end."""
+        """Serve connections until the process ends."""
         messages: asyncio.Queue[tuple[object, int]] = asyncio.Queue()
         link = Link(self._socket, lambda *message: messages.put_nowait(message), _leave)
         setup, board = await messages.get()

@@ -36,7 +36,7 @@ class ServerFigures:
     """The figures of one moment; `*_total` count since the start."""
 
     connections: dict[str, int]
-    """By mode; `none`: before START."""
+    """The number of connections by mode; `none`: before START."""
     search_processes: int
     connections_total: int
     received_bytes_total: int

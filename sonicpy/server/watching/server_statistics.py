@@ -78,7 +78,7 @@ class ServerStatistics:
         self.errors: Counter[str] = Counter()
         """Refused lines by error code, and connections that the server ended, by reason."""
         self.connections = 0
-        """Opened, closed ones too."""
+        """Connections opened since the start, closed ones included."""
         self.received_bytes = self.sent_bytes = 0
         self.consolidations = 0
         self.consolidation_s = 0.0

@@ -45,7 +45,7 @@ TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
 """Methods whose text may get a vector, and its place among their arguments."""
 VECTOR_PLACE = 5
-"""Of a vector among the arguments of push."""
+"""The place of the vector among the arguments of push."""
 PIECE_CHARACTERS = 10_000
 """Texts are pushed in pieces of this size, which take about 2 ms."""
 BACKLOG = 1024
@@ -421,7 +421,7 @@ class QuietServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Capture no signals."""
         yield
 
 

@@ -27,7 +27,7 @@ STUCK_S = 30.0
 HEAD_BYTES_MAX = 64 << 10
 """Maximum of bytes for the line and the headers of a request; some bytes are counted twice."""
 HEADER_BYTES = 32
-"""Counted for each header beside its text: a short one takes more memory than its text."""
+"""Bytes that are counted for each header in addition to its text: a short one takes more memory than its text."""
 DROPPED_BYTES_MAX = 256 << 10
 """Maximum of bytes of a body that is ignored because the request was answered before its end."""
 PIPELINE_MAX = 16
@@ -150,7 +150,7 @@ class Connections:
         self.pace = Pace()
         self._room = room
         self.open: dict[LimitedProtocol, None] = {}
-        """In the order in which they came."""
+        """The open connections, in the order in which they were accepted."""
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
     def abort(self) -> None:

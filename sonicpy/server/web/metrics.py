@@ -66,7 +66,7 @@ class MetricsServer:
         """The address, as host:port."""
 
     def start(self) -> None:
-        """Start to answer requests."""
+        """Start answering requests."""
         self._thread.start()
 
     async def stop(self) -> None:

@@ -53,9 +53,9 @@ from sonicpy.store.rows.objects_there import ObjectsThere
 from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 
 NO_NAME = b"-"
-"""Of an object in a list of tags."""
+"""The name of every object in this check, for native code that needs some name."""
 NUMBER_BYTES = 5
-"""Of a term id and of an IID in a key."""
+"""Bytes of a term id, and of an IID, in a key."""
 
 
 class TermsCheck:

@@ -15,7 +15,7 @@ from sonicpy.store.rows.meta import REPLICA
 
 
 def progress_of_backup(folder: Path) -> LogProgress:
-    """Return how far the replica was whose backup is in a folder.
+    """Return the progress of the replica whose backup is in a folder.
 
     Raises:
         StoreError: there is no whole backup, or it is not one of a replica.

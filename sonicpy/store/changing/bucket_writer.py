@@ -55,7 +55,7 @@ class BucketWriter:
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
         self.rules = view.rules(state.bucket)
-        """By which its texts are cut."""
+        """The rules by which the texts of the bucket are cut."""
         self._letters = counts_letters(self.rules)
         writer = self._tables.push_writer(letters=self._letters)
         self._pushes = writer
@@ -65,7 +65,7 @@ class BucketWriter:
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
         self.begun: tuple[str, int] | None = None
-        """The name and the IID of the object that the change under way has created; None: perhaps of none."""
+        """The name and the IID of the object that the change under way has created; None: it may have created none."""
         self._noted = -1  # how many uses `_beside` is for
         self._beside: list[Field] = []
         self._orders: OrderWriter | None = None
@@ -128,7 +128,7 @@ class BucketWriter:
         return self.push_with_order(oid, terms, None, new=new)
 
     def upsert(self, oid: str, terms: Terms, digest: bytes) -> bool:
-        """Give an object the terms of a text, which has no other parts, and the digest of it; return True."""
+        """Give an object the terms of a text without named parts, and the digest of the text; return True."""
         iid = self.replace(oid, terms)
         if self._orders is not None:
             self._orders.replace(iid, None)
@@ -148,8 +148,9 @@ class BucketWriter:
             self._orders.drop(iid)
 
     def push_with_vector(self, oid: str, terms: Terms, packed: bytes, *, new: bool = False) -> bool | None:
-        """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None: it
-        takes the long way, and nothing was done."""
+        """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None:
+        nothing was done, and the general way has to be taken.
+        """
         slot = self.vectors.of(packed)
         if slot is None:
             return None

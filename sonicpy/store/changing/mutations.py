@@ -19,7 +19,7 @@ from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
 
 RECORD = "a record of the log"
 Fields = tuple[tuple[int, bytes], ...]
-"""Of each field its id in FIELDS, and its value."""
+"""(id in FIELDS, value) of each field."""
 MODES = frozenset(FieldMode)
 
 

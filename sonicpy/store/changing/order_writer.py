@@ -20,7 +20,7 @@ GAP = -1
 ROW_BITS = ORDERS_PER_ROW.bit_length() - 1
 
 IdsInOrder = list[list[int]]
-"""Of each text of an object the ids of the terms of its words, GAP where a word was taken away."""
+"""For each text of an object, the ids of the terms of its words; GAP where a word was taken away."""
 
 
 class OrderWriter:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 NO_NAME = b"-"
-"""Of an object for the native code that changes postings: it needs none."""
+"""The name of every object for the native code that changes postings, which needs some name."""
 NO_TERMS = ObjectRecord.empty(NO_NAME)
 """The record of such an object."""
 
@@ -33,7 +33,7 @@ class TagWriter:
         view: of the open write transaction.
         state: of the bucket.
         tables: reads and writes the rows under the number of the tags.
-        beside: other terms than tags.
+        beside: the kind of terms; OF_TEXTS: those of named texts.
     """
 
     def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables", beside: Beside = OF_TAGS) -> None:

@@ -100,7 +100,7 @@ class TextWriter:
 
 
 def _names_with_more(held: set[bytes], new: set[bytes]) -> set[bytes]:
-    """Return the names of the texts that objects had, and that hold other words with the new ones."""
+    """Return the names of texts that objects had before, and whose words the new ones change."""
     before = {name for name, _ in map(split_name, held)}
     return {name for name, _ in map(split_name, new ^ held) if name in before} & {
         name for name, _ in map(split_name, new)

@@ -29,7 +29,7 @@ class ChangeBoard:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        """To be passed to other processes."""
+        """The descriptor of the shared memory, to be passed to other processes."""
         self._map = mmap.mmap(descriptor, SIZE_BYTES)
         self._words = memoryview(self._map).cast("Q")
 

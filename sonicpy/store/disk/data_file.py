@@ -25,7 +25,7 @@ META_TAIL: Final = struct.Struct("=QQ")
 NODE: Final = struct.Struct("=HHHH")
 """Size of the data as two halves, flags, size of the key; of a branch page the first three are the child's number."""
 NUMBER: Final = struct.Struct("=Q")
-"""Of a page, or of a commit."""
+"""The number of a page, or of a commit."""
 STAMP: Final = struct.Struct("<8s16s")
 
 MAGIC: Final = 0xBEEFC0DE

@@ -156,7 +156,7 @@ class Environment:
 
     @property
     def lacks_tables(self) -> bool:
-        """Whether an older version made it, and `add_tables` was not called since: a missing table is empty."""
+        """Whether tables of this version are missing in the environment, and read as empty, until `add_tables`."""
         return None in self._opened
 
     def add_tables(self) -> None:
@@ -369,7 +369,7 @@ class Environment:
             self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
-        """Return whether no transaction of this thread, or of any with little patience, lets `grow` wait in vain."""
+        """Return whether no transaction of this thread, nor of any with little patience, makes `grow` wait in vain."""
         return not self.transactions.is_here and (self.patience_s == inf or not self.transactions.is_elsewhere())
 
     def last_commit(self) -> int:

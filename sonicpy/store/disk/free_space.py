@@ -30,7 +30,7 @@ SORTED_PAGES: Final = 100_000
 """Minimum of pages that are sorted together: those that different commits freed make one hole."""
 TRIES: Final = 10
 TRY_PAUSE_S: Final = 0.005
-"""A change that ends within these tries does not end the work."""
+"""Pause between the TRIES in which the store has to be found unchanged: a shorter change does not end the work."""
 BLOCK_BYTES: Final = 512
 """The unit of st_blocks, whatever the file system's own."""
 UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}

@@ -21,11 +21,15 @@ logger = LateLogger(__name__)
 COMMIT_CHANGES: Final = 4_096
 """Changes after which the thread that makes them commits."""
 COMMIT_BYTES: Final = 4 << 20
-"""Bytes of the log after which it does."""
+"""Bytes of the log after which that thread commits."""
 READ_AFTER_S: Final = 0.05
-"""Time from a change to its commit while another process reads the folder; the others look as often for one."""
+"""Time from a change to its commit while another process reads the folder; other processes look for a commit as
+often.
+"""
 SLICES: Final = 18
-"""As many times, 0.9 s, without such a process: a sync of the log, 1 s after the change, then covers the commit."""
+"""How many times READ_AFTER_S, 0.9 s in all, pass from a change to its commit without such a process: a sync of the
+log, 1 s after the change, then covers the commit.
+"""
 TURN_S: Final = 0.01
 """Pause between two looks whether the store is being closed, while another thread has the turn."""
 PAUSE_S: Final = 0.001
@@ -61,10 +65,10 @@ class LateCommits:
         self._is_closed = False
         self._told = ""  # the error of the last commit
         self.is_idle = True
-        """Whether no commit is to come: who has the turn calls `begin` before a change."""
+        """Whether no commit is scheduled: the thread with the turn then calls `begin` before a change."""
 
     def begin(self) -> None:
-        """Commit soon, in a thread that is started now. Only who has the turn may call it."""
+        """Commit soon, in a thread that is started now. Only the thread with the turn may call it."""
         if self._is_closed:
             return
         self._sync_soon()

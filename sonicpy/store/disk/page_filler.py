@@ -20,7 +20,7 @@ from sonicpy.store.disk.page_tree import PLACE_BYTES
 from sonicpy.store.disk.transaction import KEY_BYTES_MAX, StoredRow, Transaction
 
 LEAST_SHARE: Final = 0.26
-"""Of a page that LMDB leaves alone."""
+"""The share of a page that has to be in use so that LMDB leaves the page alone."""
 
 
 class PageFiller:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096
-"""About half a megabyte of words."""
+"""Maximum of rows of one call: about half a megabyte of words."""
 
 
 def pages(

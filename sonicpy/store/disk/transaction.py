@@ -106,7 +106,9 @@ class Transaction:
 
     @property
     def number(self) -> int:
-        """The number of its commit; a write transaction has the number of the next commit."""
+        """The number of the commit that the transaction shows; a write transaction has the number of the next
+        commit.
+        """
         number: int = self._txn.id()
         return number
 

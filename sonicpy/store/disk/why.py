@@ -1,4 +1,4 @@
-"""Why a word is pending."""
+"""The reasons why a word is pending."""
 
 from enum import IntEnum
 

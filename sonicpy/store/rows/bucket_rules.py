@@ -15,7 +15,7 @@ MIRRORS: Final = 43
 
 
 def pack_rules(rules: int) -> bytes:
-    """Return the row."""
+    """Return the row of some rules."""
     return pack_varints((rules,))
 
 

@@ -38,7 +38,7 @@ class BucketState(Counters):
         return not self.lexicon_version and self.graph_words > 0
 
     def pack(self) -> bytes:
-        """Return the row."""
+        """Return the row of the counters."""
         return pack_varints(getattr(self, name) for name in FIELD_NAMES)
 
     @classmethod

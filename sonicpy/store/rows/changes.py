@@ -36,7 +36,7 @@ KEPT_WEIGHT = 20_000
 """Maximum of numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
 changes many buckets, the row has no room for them."""
 BUCKET_WEIGHT = 8
-"""Of a bucket without any."""
+"""The weight of a bucket with neither numbers nor words."""
 
 
 class Touched:

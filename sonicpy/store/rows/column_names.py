@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sonicpy.errors import StoreDamaged
 
 COLUMN_NAMES: Final = 42
-"""The kind of the fact."""
+"""The kind of the fact that has the names of columns."""
 COLUMNS_MAX: Final = 256
 """Columns of a bucket: their numbers are a byte of keys."""
 COUNT_BYTES: Final = 5
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 def pack_columns(columns: list[Column]) -> bytes:
-    """Return the fact."""
+    """Return the fact of some columns."""
     return b"".join(
         bytes((is_point, len(name))) + name.encode() + count.to_bytes(COUNT_BYTES, "little")
         for name, is_point, count in columns

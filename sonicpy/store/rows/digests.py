@@ -1,6 +1,6 @@
 """The digests of texts that UPSERT gave to objects: eight bytes each, of 64 neighbouring IIDs in a row.
 
-A digest says that the object holds just the words of one text. Whatever else changes its words ends the digest. A row
+A digest means that the object holds just the words of one text. Whatever else changes its words ends the digest. A row
 ends with its last digest; between them, eight zero bytes mean that there is none.
 """
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 LANGUAGES: Final = 2
-"""The kind of the fact."""
+"""The kind of the fact that counts languages."""
 LANGUAGES_MAX = 64
 """Languages that are counted, at most: beyond, the rarest one is forgotten."""
 TEXTS_MIN = 8

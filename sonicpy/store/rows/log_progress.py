@@ -1,4 +1,4 @@
-"""How far a replica is in the log of a cluster."""
+"""The progress of a replica in the log of a cluster."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class LogProgress:
-    """How far a replica is in the cluster's log.
+    """The progress of a replica in the cluster's log.
 
     Attributes:
         position: of the last entry that it holds.

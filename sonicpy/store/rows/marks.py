@@ -1,4 +1,4 @@
-"""The bits in numbers of buckets under which rows are that objects have beside their words."""
+"""The bits that mark the number of a bucket for rows that its objects have beside their words."""
 
 from typing import Final
 
@@ -9,4 +9,4 @@ VALUES_MARK: Final = 1 << 30
 TEXTS_MARK: Final = TAGS_MARK | VALUES_MARK
 """The number of the rows of named texts is that of their bucket and these bits."""
 BESIDE_MARKS: Final = (TAGS_MARK, TEXTS_MARK)
-"""Of the rows beside those of words, which go and come with their bucket."""
+"""The marks of the rows beside those of words, which are deleted and restored with their bucket."""

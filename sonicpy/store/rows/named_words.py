@@ -13,7 +13,7 @@ from sonicpy._native.terms import PART, Terms
 
 BETWEEN: Final = b"\1"
 WHOLE: Final = BETWEEN + BETWEEN
-"""Is in the terms of whole texts alone: no name and no word is empty."""
+"""Bytes that only the terms of whole texts contain: no name and no word is empty."""
 WHOLE_TF: Final = 255
 """The frequency of a text as a whole: with the highest one, the length of the object hardly counts."""
 WHOLE_MAX: Final = 16

@@ -6,7 +6,7 @@ from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
 from sonicpy.store.rows.keys import bucket_key, bucket_of
 
 NUMBER_MAX = 0xFFFFFFFF
-"""Of a bucket or its tags, in a key."""
+"""The largest number of a bucket, or of its tags, in a key."""
 
 
 def miscounted_tables(transaction: Transaction) -> Iterator[str]:

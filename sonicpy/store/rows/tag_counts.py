@@ -12,9 +12,9 @@ from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK
 from sonicpy.store.rows.named_words import frequency_of
 
 TAG_COUNTS: Final = 41
-"""The kind of the fact."""
+"""The kind of the fact that counts tags."""
 TEXT_COUNTS: Final = 44
-"""The kind of the same fact of named texts."""
+"""The kind of the fact with the counters of named texts."""
 
 
 class Beside(NamedTuple):
@@ -62,7 +62,7 @@ class TagCounts(NamedTuple):
 
 
 def pack_tag_counts(counts: TagCounts) -> bytes:
-    """Return the fact."""
+    """Return the fact of some counters."""
     return pack_varints(counts)
 
 

@@ -12,7 +12,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.vectors import BITS_MAX, places_in_row
 
 VECTOR_COLUMNS: Final = 48
-"""The kind of the fact."""
+"""The kind of the fact about columns of vectors."""
 COLUMNS_MAX: Final = 2
 """Two, so that a new model runs beside the old one."""
 UNNAMED: Final = "vector"
@@ -35,7 +35,7 @@ class VectorColumn(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of a vector."""
+        """The number of bytes of a vector."""
         return self.bits // 8
 
     def place(self, bucket: int, iid: int) -> tuple[bytes, int]:

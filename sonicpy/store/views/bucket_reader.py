@@ -297,7 +297,7 @@ class TagReader(BucketReader):
     Args:
         owner: reads the bucket.
         counts: of its tags.
-        beside: other terms than tags.
+        beside: the kind of terms; OF_TEXTS: those of named texts.
     """
 
     def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts, beside: Beside = OF_TAGS) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BucketRows(Protocol):
-    """A view, as its readers need it."""
+    """The part of a view that readers of buckets need."""
 
     transaction: "Transaction"
 

@@ -21,9 +21,9 @@ WINDOW_ROWS = WINDOW_OBJECTS // OBJECTS_PER_COLUMN_ROW
 LISTED_MAX = 512
 """Windows of a column that are cached as one list, too, at most: the list keeps them alive."""
 LIST_MARK = 1 << 40
-"""In the number under which the list of the windows of a column is cached."""
+"""The bit, in the number of a cached list, of all windows of a column."""
 KNOWN_MARK = 1 << 41
-"""In the number under which the windows of a column that filters came to are cached as one list."""
+"""The bit, in the number of a cached list, of the windows of a column that filters have read."""
 READ_AT_ONCE = 8
 """Missing windows from which on all of a column are read in one go."""
 
@@ -87,8 +87,9 @@ class ColumnReader:
         return found
 
     def known_windows(self, column: int, count: int) -> list[ColumnWindow | Literal[False] | None]:
-        """Return a list for the first `count` windows, False in the place of each that was not read yet: who reads one
-        puts it there. All filters of a commit have one list."""
+        """Return a list for the first `count` windows, False in the place of each that was not read yet: a caller that
+        reads one puts it there. All filters of a commit have one list.
+        """
         if self._cache is None or self._commit is None or count > LISTED_MAX:
             return [False] * count
         commit, known = self._cache.kept(KNOWN_MARK | column) or (None, [])
@@ -114,7 +115,7 @@ class ColumnReader:
         return [None if window is None or not window.count else window for window in found]
 
     def values_of(self, column: int, iids: list[int]) -> list[int | None]:
-        """Return the values of some objects in a column; None: there is none."""
+        """Return the values of some objects in a column, in their order; None for an object without one."""
         rows = {number: self._row(column, number) for number in {iid // OBJECTS_PER_COLUMN_ROW for iid in iids}}
         return [rows[iid // OBJECTS_PER_COLUMN_ROW].of(iid % OBJECTS_PER_COLUMN_ROW) for iid in iids]
 

@@ -12,7 +12,7 @@ from sonicpy.store.disk.transaction import COMMON, WORDS, StoredRow, Transaction
 from sonicpy.store.rows.numbered_terms import drop_terms
 
 KEY = itemgetter(0)
-"""Of a row."""
+"""Return the key of a row."""
 NO_LETTER = b"\xff" * 33
 """Bytes behind every continuation of a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
 

@@ -55,8 +55,9 @@ IDLE_COMMITS = 1_024
 """The cached rows of a bucket are dropped after one to two times this many commits without a read: the bucket may be
 gone, and the row of changes is shorter."""
 POSTINGS_MAX_BYTES = 448 << 20
-"""Of postings, packed blocks and windows of common words, over all buckets, half of them older ones: all that queries
-of a million chat messages use again and again."""
+"""Maximum of cached postings, packed blocks and windows of common words over all buckets, half of it for older ones:
+room for all that queries of a million chat messages use again and again.
+"""
 ROWS_MAX_BYTES = 32 << 20
 """Maximum of cached rows of words and OIDs in all buckets, and of as many bytes of older rows of words: it bounds the
 memory of many active buckets."""
@@ -121,7 +122,7 @@ class SnapshotCache:
         """Bucket -> the rows of OIDs in its `BucketCache`, which never become invalid."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.facts: dict[tuple[int, int], bytes | None] = {}
-        """By bucket and kind, as `states` those of this commit alone."""
+        """The facts of this commit alone, by bucket and kind."""
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """Bucket -> the number of the commit for which its cache is valid, and the cache."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
@@ -370,7 +371,7 @@ class SnapshotSource(BucketReader):
     """
 
     is_committed = True
-    """Whether all of it is of one commit, and never changes."""
+    """Whether all rows are of one commit, and never change."""
 
     def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
         super().__init__(view, state)

@@ -265,7 +265,7 @@ class View:
         """Return a reader of the tags of a bucket that `owner` reads; None: no object has one.
 
         Args:
-            beside: other terms than tags.
+            beside: the kind of terms; OF_TEXTS: those of named texts.
         """
         counts = tag_counts(owner, beside)
         return None if counts is None else TagReader(self, owner, counts, beside)

@@ -36,7 +36,7 @@ class WithTexts:
 
     @property
     def with_texts(self) -> "WithTexts":
-        """Itself."""
+        """The reader itself."""
         return self
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:

@@ -46,7 +46,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def talk(package: Path, server: Server | Address) -> Results:
-    """Return what the calls of node_client.js gave: ["ok", value] or ["error", reason] each."""
+    """Return the results of the calls of node_client.js: ["ok", value] or ["error", reason] each."""
     script = Path(__file__).with_name("node_client.js")
     arguments = [str(package), server.host, str(server.port), server.password or ""]
     done = subprocess.run(

@@ -24,7 +24,7 @@ INGEST, SEARCH, CONTROL = "ingest", "search", "control"
 BY_CLOCK = ("uptime", "command_latency_best", "command_latency_worst", "commands_total")
 """The last, because Sonic counts a command a moment after it has answered it."""
 OPEN_GRAPHS = "fst_open_count"
-"""Differs on purpose: see docs/protocol.md."""
+"""The figure that differs on purpose: see docs/protocol.md."""
 FILL = [
     (f"o{number}", text, language)
     for number, (text, language) in enumerate(
