@@ -26,7 +26,7 @@ from sonicpy.children import ends_with_parent
 from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.versions import newest
-from sonicpy.cluster.operator.places import places_of, shared_ports, with_settings
+from sonicpy.cluster.operator.own_places import places_of, shared_ports, with_settings
 from sonicpy.cluster.operator.restarts import Restarts
 from sonicpy.cluster.operator.setup import check_broker, make
 from sonicpy.cluster.registry.registry import Layout, OtherFormat, OtherLayout, cluster_at
