@@ -5,7 +5,7 @@
 Each of TEXTS is `messages` (330,000 chat messages), `joined` (1,000,000 texts of 90 bytes and more, made of messages)
 or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts go over a socket with 16 in flight. For
 our store the program also prints the size of each table and each group of files, and at last the size of an index of
-the texts that `push_many` wrote, right after it is closed.
+the texts that `push_many` wrote, right after it is closed, and those of SQLite FTS5, with the texts and without them.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from pathlib import Path
 import sonicpy
 from benchmarks.accounting import BLOCK_BYTES, allocated_bytes
 from benchmarks.peers.servers import Server, Sonicpy, open_sonic
+from benchmarks.peers.sqlite import Fts5
 from benchmarks.tables import MB, print_tables
 from benchmarks.versus.rates import push_run
 from benchmarks.versus.workload import SIXTEEN, push_line
@@ -30,6 +31,8 @@ COUNTS = {MESSAGES: 330_000, JOINED: 1_000_000}
 JOINED_BYTES = 90
 MAP_BYTES = 1 << 30
 PUSHES_AT_ONCE = 10_000
+FTS5 = {"SQLite FTS5": "", "FTS5 without texts": ", content=''"}
+"""Kind of table -> options."""
 
 
 def main() -> None:
@@ -67,6 +70,19 @@ def compare(folder: Path, kind: str, rest_s: float) -> None:
         )
     print(f"{'behind push_many':20} {allocated_bytes(loaded) / MB:7.2f}")
     print(f"{'a compacted copy':20} {compacted_bytes(loaded, folder / 'copy') / MB:7.2f}", flush=True)
+    for name, options in FTS5.items():
+        print(f"{name:20} {fts5_bytes(folder / 'texts.db', options, texts) / MB:7.2f}", flush=True)
+
+
+def fts5_bytes(path: Path, options: str, texts: list[str]) -> int:
+    """Return the size of a new file of FTS5 with these texts, as small as `optimize` and VACUUM make it."""
+    path.unlink(missing_ok=True)
+    table = Fts5(path, options)
+    table.add(enumerate(texts))
+    table.database.execute("INSERT INTO texts(texts) VALUES ('optimize')")
+    table.database.execute("VACUUM")
+    table.close()
+    return path.stat().st_size
 
 
 def texts_of(kind: str) -> Iterator[str]:
