@@ -6,8 +6,6 @@ degrees - so points sort from south to north, and all nodes compare whole number
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
 from numbers import Rational
 from typing import Any, Final, NamedTuple, SupportsIndex
 
@@ -116,7 +114,7 @@ def value_of(name: str, value: Any) -> GivenValue:
     """Return one value. Raises InvalidArgument if it is not allowed."""
     try:
         found = _value(value)
-    except (ValueError, OverflowError, InvalidOperation):
+    except (ValueError, ArithmeticError):  # OverflowError and those of Decimal among them
         found = None
     if found is None or (found.value is not None and not VALUE_MIN <= found.value <= VALUE_MAX):
         raise InvalidArgument(
@@ -144,32 +142,38 @@ def _value(value: Any) -> GivenValue | None:
         return GivenValue(point_of(value), is_point=True) if "/" in value else GivenValue(int(_digits(value)))
     if isinstance(value, GivenValue):
         return value
+    if type(value) is int:
+        return GivenValue(value)
     if isinstance(value, tuple | list) and len(value) == 2:
         return GivenValue(_point(*value), is_point=True)
+    from datetime import UTC, date, datetime  # noqa: PLC0415  loaded when it is needed
+
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return GivenValue(int((moment - EPOCH).total_seconds() // 1))
+        return GivenValue(int((moment - datetime.fromtimestamp(0, UTC)).total_seconds() // 1))
     if isinstance(value, date):
-        return GivenValue((value - EPOCH.date()).days * 86_400)
+        return GivenValue((value - date(1970, 1, 1)).days * 86_400)
     if isinstance(value, SupportsIndex):  # True and False, and numbers of numpy, too
         whole_number = index_of(value)
         return None if whole_number is None else GivenValue(whole_number)
+    from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+
     if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
         return GivenValue(whole)
     return None
 
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def read_text(text: str) -> Any:
     """Return the value that a field of a file holds as text: a number, True or False, a date or a time of ISO 8601, a
     point; None of an empty text; the text itself if it is something else."""
+    from datetime import datetime  # noqa: PLC0415  loaded when it is needed
+    from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+
     text = text.strip()
     for read in (lambda: WORDS[text.lower()], lambda: Decimal(text), lambda: datetime.fromisoformat(text)):
         try:
             return read()
-        except (KeyError, ValueError, InvalidOperation):
+        except (KeyError, ValueError, ArithmeticError):
             continue
     return text
 
@@ -192,7 +196,9 @@ def _point(latitude: Any, longitude: Any) -> int:
 
 
 def _units(degrees: Any) -> int:
-    """Return degrees in 1e-7 degree, rounded half to even. Raises ValueError or InvalidOperation."""
+    """Return degrees in 1e-7 degree, rounded half to even. Raises ValueError or decimal.InvalidOperation."""
+    from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+
     if isinstance(degrees, bool) or (isinstance(degrees, str) and not DEGREES.match(degrees)):
         raise ValueError(f"{degrees!r} is no number of degrees")
     number = Decimal(str(degrees))

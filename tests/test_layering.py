@@ -16,8 +16,8 @@ EVERYBODY = {
     *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
     *("options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
-SYSTEM = {"children", "disk", "files", "interpreter"}
-"""Modules with parts that depend on the operating system."""
+SYSTEM = {"children", "disk", "files", "interpreter", "late_logger"}
+"""Modules with parts that depend on the operating system, and the loggers."""
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
@@ -41,14 +41,15 @@ ALLOWED = {
     "explore": EVERYBODY | {"index"},
     "files": set(),
     "filters": {"errors", "ids", "tags", "values"},
-    "graph": EVERYBODY | {"_native", "disk", "files"},
+    "graph": EVERYBODY | {"_native", "disk", "files", "late_logger"},
     "http": EVERYBODY | {"access", "api", "client", "index"},
     "ids": {"_native", "errors"},
-    "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "lexer", "store"},
+    "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "late_logger", "lexer", "store"},
     "integrations": EVERYBODY | {"api"},
     "interpreter": set(),
     "keyvalue": EVERYBODY | {"_native", "store"},
     "langcodes": set(),
+    "late_logger": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
     "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},

@@ -15,6 +15,10 @@ _Write = Callable[
 
 _WriteCut = Callable[[int, list[bytes] | None, _Rows | None, list[bytes] | None, list[tuple[int, int]] | None], None]
 
+_WriteGone = Callable[
+    [int, int, ObjectRecord, bool, list[int], list[bytes] | None, _Rows | None, list[bytes] | None], None
+]
+
 class Counters:
     bucket: int
     next_iid: int
@@ -74,3 +78,5 @@ class PushWriter:
     def added(self) -> list[int]: ...
     def replace(self, oid: str, terms: Terms) -> int: ...
     def push(self, oid: str, terms: Terms, *, new: bool = False) -> bool: ...
+    def flush(self, oid: str, most: int, write_gone: _WriteGone) -> int: ...
+    def named(self, oid: str) -> tuple[int, ...]: ...

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
@@ -6,6 +7,24 @@ from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy.store.views.bucket_reader import BucketReader
 
+class BestObjects:
+    query: QueryState
+    reader: Any
+    found: list[tuple[int, int, float]]
+    total: int | None
+    def __init__(self, query: QueryState, found: list[tuple[int, int, float]], total: int | None) -> None: ...
+    def page(self, offset: int, limit: int) -> tuple[list[str], list[tuple[int, int, float]]]: ...
+    def is_full(self, wanted: int) -> bool: ...
+
+def find_all(
+    plan: Plan,
+    reader: BucketReader,
+    wanted: int,
+    window: int,
+    mask: Mask | None,
+    total: bool,
+    floor: tuple[int, float] | None,
+) -> tuple[QueryState, list[tuple[int, int, float]], int | None]: ...
 def bind(
     plan: Plan, reader: BucketReader, window: int = 0, *, apart: bool = False, mask: Mask | None = None
 ) -> QueryState: ...

@@ -66,15 +66,15 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
 
 
 def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[MetaPart]:
-    texts = [
-        key for key, option in options.items() if option.kind.is_text and not isinstance(option.kind, BucketNames)
-    ]  # names of buckets hold no white space, and each may be in quotes
-    lists = [key for key, option in options.items() if getattr(option.kind, "is_list", False)]
     _, offset = take_words(line, offset, 0)
     while offset < len(line):
-        quoted = _quoted(line, offset, texts) if texts else None
-        if quoted is None and lists:
-            quoted = _listed(line, offset, lists)
+        key = line[offset : max(line.find(b"(", offset), offset)].decode("latin-1")
+        option, quoted = options.get(key), None
+        # Names of buckets hold no white space, and each may be in quotes.
+        if option is not None and option.kind.is_text and not isinstance(option.kind, BucketNames):
+            quoted = _quoted(line, offset, key)
+        if quoted is None and option is not None and getattr(option.kind, "is_list", False):
+            quoted = _listed(line, offset, key)
         if quoted is None:
             (word,), offset = take_words(line, offset, 1)
             yield _split(word, options)
@@ -83,32 +83,34 @@ def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[
             yield part
 
 
-def _quoted(line: bytes, offset: int, keys: list[str]) -> tuple[MetaPart, int] | None:
-    """Return the argument at `offset` and the offset of the next one; None: its value is not in quotes."""
-    for key in keys:
-        name = key.encode()
-        if line.startswith(name + b'("', offset) and (found := _QUOTED.match(line, offset + len(name))) is not None:
-            _, following = take_words(line, found.end(), 0)
-            if following == found.end() < len(line):
-                return None  # something is glued to it
-            return (key, _ESCAPE.sub(_unescaped, found[1].decode())), following
-    return None
+def _quoted(line: bytes, offset: int, key: str) -> tuple[MetaPart, int] | None:
+    """Return the argument at `offset` and the offset of the next one; None: its value is not in quotes.
+
+    Args:
+        key: of the argument.
+    """
+    found = _QUOTED.match(line, offset + len(key))
+    if found is None:
+        return None
+    _, following = take_words(line, found.end(), 0)
+    if following == found.end() < len(line):
+        return None  # something is glued to it
+    return (key, _ESCAPE.sub(_unescaped, found[1].decode())), following
 
 
-def _listed(line: bytes, offset: int, keys: list[str]) -> tuple[MetaPart, int] | None:
-    """Return the argument at `offset` and the offset of the next one; None: its value is no list. A list that cannot be
-    read takes the rest of the line."""
-    for key in keys:
-        name = key.encode()
-        if not line.startswith(name + b"(", offset):
-            continue
-        found = LIST.match(line, offset + len(name))
-        following = 0 if found is None else take_words(line, found.end(), 0)[1]
-        if found is None or found.end() == following < len(line):
-            rest = line[offset + len(name) + 1 :].decode().rstrip()
-            return CommandError("invalid_meta_value", f"{key}[{rest.removesuffix(')')}]"), len(line)
-        return (key, found[1].decode()), following
-    return None
+def _listed(line: bytes, offset: int, key: str) -> tuple[MetaPart, int]:
+    """Return the argument at `offset`, a list, and the offset of the next one. A list that cannot be read takes the
+    rest of the line.
+
+    Args:
+        key: of the argument.
+    """
+    found = LIST.match(line, offset + len(key))
+    following = 0 if found is None else take_words(line, found.end(), 0)[1]
+    if found is None or found.end() == following < len(line):
+        rest = line[offset + len(key) + 1 :].decode().rstrip()
+        return CommandError("invalid_meta_value", f"{key}[{rest.removesuffix(')')}]"), len(line)
+    return (key, found[1].decode()), following
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ usage text of the row, which clients show to people and which therefore never ch
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -152,12 +153,21 @@ class CommandBuilder:
 
     def rest(self, values: Mapping[str, Any], rules: LineRules) -> tuple[Any, ...]:
         """Return the fields that follow the words. Raises CommandError if LIMIT is out of bounds."""
-        return tuple(self._field(name, values, rules) for name in self.kind._fields[self.words :])
+        defaults, places = _rest_of(self.kind, self.words)  # type: ignore[arg-type]  # a class can be hashed
+        rest = list(defaults)
+        for name, value in values.items():
+            if name in places:
+                rest[places[name]] = value
+        if self.bounds is not None and "limit" in places:
+            rest[places["limit"]] = _within(values.get("limit"), *self.bounds(rules.limits))
+        return tuple(rest)
 
-    def _field(self, name: str, values: Mapping[str, Any], rules: LineRules) -> Any:
-        if name == "limit" and self.bounds is not None:
-            return _within(values.get(name), *self.bounds(rules.limits))
-        return values.get(name, EVERY_DEFAULT[name])
+
+@cache
+def _rest_of(kind: type[Any], words: int) -> tuple[tuple[Any, ...], dict[str, int]]:
+    """Return the fields of a command behind its words as a line without options has them, and their places by name."""
+    names = kind._fields[words:]
+    return tuple(EVERY_DEFAULT[name] for name in names), {name: place for place, name in enumerate(names)}
 
 
 class CountBuilder(CommandBuilder):

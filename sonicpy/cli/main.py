@@ -51,7 +51,8 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(error, WRONG_SETTINGS)
     except CommandError as error:
         status = WRONG_SETTINGS if error.code.startswith(INVALID) else FAILED
-        return _fail(f"{sentence_of(error)}{REMARKS.get(error.code, '')}", status)
+        remark = REMARKS.get(error.code, "") if error.detail is None else ""
+        return _fail(f"{sentence_of(error)}{remark}", status)
     except SonicError as error:
         return _fail(error, FAILED)
     except BrokenPipeError:

@@ -4,13 +4,11 @@
 """
 
 import contextlib
-import logging
 import os
 import re
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -18,8 +16,9 @@ from sonicpy.disk import sync_file, sync_file_system
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes
 from sonicpy.graph.word_graph import WordGraph
+from sonicpy.late_logger import LateLogger
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 FILES_ENOUGH = 100
 """While there are fewer files, small buckets have graphs, too."""
@@ -42,13 +41,15 @@ class Unwanted(NamedTuple):
     name: GraphName
 
 
-@dataclass(slots=True)
 class OpenGraph:
     """A graph and the time of its last use; None: the pool has closed it."""
 
-    version: int
-    graph: WordGraph | None
-    used_s: float
+    __slots__ = ("graph", "used_s", "version")
+
+    def __init__(self, version: int, graph: WordGraph) -> None:
+        self.version = version
+        self.graph: WordGraph | None = graph
+        self.used_s = 0.0
 
 
 class GraphPool:
@@ -89,7 +90,7 @@ class GraphPool:
             if graph is None:
                 return None
             self.close(bucket)
-            opened = self._open[bucket] = OpenGraph(version, graph, 0.0)
+            opened = self._open[bucket] = OpenGraph(version, graph)
         opened.used_s = time.monotonic()
         return opened
 

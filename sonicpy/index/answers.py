@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
+from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART
 from sonicpy.api.counted import Counted, counted
@@ -16,7 +17,6 @@ from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
-from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from sonicpy.filters.conditions import Condition
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
+
+
+Moment = tuple[object, ...] | None
+"""The state of a bucket, or of several; None: there was no bucket."""
+Kept = tuple[int, Moment, list[str]]
+"""The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 
 
 class Answers(TextReader):
@@ -170,10 +176,11 @@ class Answers(TextReader):
             return kept[2].copy()
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
-            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
+            fields = _fields_of(lexicon, search) if search.syntax == "web" else ()
+            terms, matching = self._query_terms(search, self._lexer(lexicon), fields)
             if lexicon is None:
                 return []
-            moment = _moment(lexicon)
+            moment = lexicon.moment
             if kept is not None and kept[1] == moment:
                 answer = kept[2]
             else:
@@ -414,7 +421,7 @@ class Answers(TextReader):
             typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return [], None
-            moment = _moment(lexicon)
+            moment = lexicon.moment
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
             if typed.before:
@@ -478,13 +485,6 @@ def _fields_of(lexicon: Lexicon | UnitedLexicon | None, search: Search) -> froze
         return frozenset()
     parts = lexicon.parts if isinstance(lexicon, UnitedLexicon) else [lexicon]
     return frozenset(name.decode() for part in parts for name in unpack_names(part.reader.fact(TEXT_NAMES)))
-
-
-def _moment(lexicon: Lexicon | UnitedLexicon) -> Moment:
-    """Return the moment of a bucket, or of several: answers are valid until it changes."""
-    if isinstance(lexicon, UnitedLexicon):
-        return lexicon.moment
-    return lexicon.reader.serial, lexicon.reader.state.lexicon_version, lexicon.known_synonyms
 
 
 def _encoded(argument: str, text: str) -> bytes:

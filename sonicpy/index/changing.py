@@ -181,9 +181,11 @@ class Changing:
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
-            lex = partial(lexer.lex_push, lang=lang)
-            named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
-            more = (*order, *fields, *named, (DIGESTS.id, digest))
+            more: Fields = ((DIGESTS.id, digest),)
+            if fields or given.named or terms.order is not None:
+                lex = partial(lexer.lex_push, lang=lang)
+                named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
+                more = (*order, *fields, *named, *more)
             try:
                 engine.upsert(collection, bucket, oid, terms, lexer.rules, more)
             except RulesDiffer as other:

@@ -26,7 +26,15 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.apply import is_vector
-from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith, UpsertTerms
+from sonicpy.store.changing.mutations import (
+    AnyPush,
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    Mutation,
+    PushWith,
+    UpsertTerms,
+)
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.fields.all_fields import ORDER
@@ -227,7 +235,7 @@ class Engine(TextEngine):
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return whether an object holds the text of a digest. Raises StoreError if it cannot be read."""
-        with self.changing():
+        with self.turn.hold():
             return self.store.has_digest(collection, bucket, oid, digest)
 
     def push_with(self, push: PushWith) -> None:
@@ -280,8 +288,12 @@ class Engine(TextEngine):
         with self.changing_apart() if is_long else self.changing():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            # Who commits by itself has nobody else to serve meanwhile.
-            result = self.store.apply(mutation, in_steps=not self.is_autocommit)
+            in_steps = not self.is_autocommit  # who commits by itself has nobody else to serve meanwhile
+            result = None
+            if type(mutation) is FlushObject:
+                result = self.store.flush_object(*mutation, in_steps=in_steps)
+            if result is None:
+                result = self.store.apply(mutation, in_steps=in_steps)
             if isinstance(mutation, (FlushBucket, FlushCollection)):
                 self._older.clear()  # a bucket that comes again gets the newest rules
                 self._finish_change(late=False)  # graphs and rows are dropped behind the commit
@@ -397,6 +409,7 @@ class Engine(TextEngine):
     def abandon(self, parent: int) -> AnyStore | None:
         """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
         self.turn.renew()  # another thread of the parent may have it
+        self._late = None  # a change would begin its thread here, which would commit to the parent's files
         store = self.store
         if isinstance(store, ClosedStore):
             return None

@@ -5,14 +5,14 @@ Every change is applied, logged and committed before its method returns. `batch`
 server does.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.columns import TEXT_COLUMN
@@ -28,10 +28,9 @@ from sonicpy.index.given_settings import Settings, config_of, full_config
 from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
-from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.mirroring import Mirroring
-from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
+from sonicpy.late_logger import LateLogger
 from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 
@@ -39,12 +38,13 @@ if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
     from sonicpy.config import Config
     from sonicpy.index.ingest.push_many import Chunk
+    from sonicpy.index.maintenance.maintainer import Maintainer
     from sonicpy.index.report.export import ExportedObject
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
     from sonicpy.index.report.unanswered import Questions
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
 """While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after
@@ -74,7 +74,6 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
 
     Attributes:
         folder: the folder as it was given.
-        maintainer: the steps of maintenance one by one, for a program that drives them itself, as the server does.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -129,7 +128,6 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         try:
             self.folder = engine.folder
             self._config = engine.config
-            self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
             self._embed = embed
             self.questions = _questions() if self._config.search.note_unanswered else None
@@ -143,6 +141,13 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
     def engine(self) -> Engine:
         """The opened folder, for a program that seals and commits itself, as the server does."""
         return self._engine
+
+    @cached_property
+    def maintainer(self) -> "Maintainer":
+        """The steps of maintenance one by one, for a program that drives them itself, as the server does."""
+        from sonicpy.index.maintenance.maintainer import Maintainer  # noqa: PLC0415  loaded when it is needed
+
+        return Maintainer(self._engine)
 
     @property
     def config(self) -> "Config":

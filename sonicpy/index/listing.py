@@ -102,9 +102,8 @@ class Listing:
     def exists(self, collection: str, bucket: str, object: ObjectName) -> bool:
         """Return whether the bucket has this object. Raises InvalidArgument like `push`."""
         oid = self._engine.known_name(collection, bucket, object)
-        with self._engine.read() as view:
-            state = view.bucket(collection, bucket)
-            return state is not None and find_object(view, state, oid) is not None
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return lexicon is not None and lexicon.reader.holds(oid)
 
     # -- a page at a time, for the server ------------------------------------------------------------------------------
 

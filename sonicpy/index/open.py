@@ -8,7 +8,6 @@ from sonicpy.errors import StoreError
 from sonicpy.index.given_settings import Settings
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.given_vectors import Embed
-from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.store.disk.temporary import MEMORY, temporary_folder
 
 
@@ -43,6 +42,8 @@ def open_index(
     read_only, autocommit = switch_of("read_only", read_only), switch_of("autocommit", autocommit)
     if folder != MEMORY:
         if read_only:
+            from sonicpy.index.read_only_index import ReadOnlyIndex  # noqa: PLC0415  loaded when it is needed
+
             return ReadOnlyIndex(Path(folder), config, embed=embed)
         return Index(Path(folder), config, commits_late=not autocommit, embed=embed)
     if read_only:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
-from sonicpy.index.search.answer_cache import AnswerCache
+from sonicpy._native.answer_cache import AnswerCache
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.several import UnitedLexicon, open_several
 from sonicpy.store.views.view import View

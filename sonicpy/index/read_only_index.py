@@ -1,7 +1,6 @@
 """ReadOnlyIndex: an index that another process writes; every call shows its last commit."""
 
 import functools
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -11,11 +10,12 @@ from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.graph_pool import GraphPool, OpenGraph, graph_folder
 from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.changing.any_store import AnyStore
 from sonicpy.store.disk.open_folders import FolderClaim
 from sonicpy.store.read_only_store import ReadOnlyStore
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")

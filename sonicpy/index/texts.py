@@ -69,9 +69,9 @@ class TextReader:
             terms = without_last(terms)
         if has_demands:
             terms = asked_terms(terms, web, code, lexer, search)
-        if not search.stem or code == NO_LANGUAGE or self._config.search.stemming == "off":
+        if not search.stem or code == NO_LANGUAGE or settings.stemming == "off":
             return terms, None
-        return terms, Matching(code, text.isascii(), is_given=lang is not None)
+        return terms, Matching(code, text.isascii(), lang is not None)
 
     def _typed(self, text: str, lexer: Lexer) -> Typed:
         """Return the words of a text for SUGGEST.

@@ -4,11 +4,10 @@ The codes are ISO 639-3: the 70 of Sonic and four of its first version (hau, kur
 imports nothing of sonicpy, because the build reads it before anyone can import the package.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(NamedTuple):
     """The lexer's knowledge of one language."""
 
     code: str

@@ -12,7 +12,6 @@ from sonicpy._native.readers import Reading
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import CommandError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
-from sonicpy.store.care.backup import write_backup
 from sonicpy.store.disk.environment import Environment, ReaderSlot
 from sonicpy.store.disk.late_commits import LateCommits
 from sonicpy.store.disk.transaction import Transaction
@@ -98,6 +97,8 @@ class StoreReader:
         Raises:
             StoreError: it could not be written; an earlier backup is kept.
         """
+        from sonicpy.store.care.backup import write_backup  # noqa: PLC0415  loaded when it is needed
+
         return write_backup(self._environment, folder, self._access)
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:

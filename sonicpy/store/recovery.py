@@ -115,8 +115,11 @@ class RecoveringStore(StoreReader):
         """Return whether an object holds the text of a digest; for the thread that may change the store."""
         if self.has_removals or self.is_torn:
             return False  # the change takes away the rest first
-        if self.view is not None:
-            return self.view.has_digest(collection, bucket, oid, digest)
+        view = self.view
+        if view is not None:
+            holder: Any = view.writer_cache.get((collection, bucket))  # it has at hand what the view looks up
+            here: bool = holder.has_digest(oid, digest) if holder else view.has_digest(collection, bucket, oid, digest)
+            return here
         with self.reading() as view:
             found: bool = view.has_digest(collection, bucket, oid, digest)
         return found

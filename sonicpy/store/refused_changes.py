@@ -1,12 +1,12 @@
 """The reasons why a store takes no changes at the moment, and when it is to try again."""
 
-import logging
 import time
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.folder import WriterLock
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 RETRY_S = 0.02  # between commits that fail and that changes have tried
 RETRY_PAUSE = 4  # and at least this many times as long as the last one took

@@ -100,6 +100,11 @@ class SharedStore(Store):
         if self.has_dropped:
             self.late.begin()
 
+    def leave_to_parent(self) -> None:
+        """As of `Store`."""
+        self.late.leave_to_parent()
+        super().leave_to_parent()
+
     def _finish(self, seconds: float) -> bool:
         """Commit and sync; return whether no other thread uses the store any more."""
         if not self.late.close(seconds):

@@ -9,7 +9,6 @@ Invariant: the environment holds no change that the log lacks, so `commit` seals
 transaction has one answer, which `recovery.py` gives.
 """
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
+from sonicpy.late_logger import LateLogger
 from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
@@ -54,7 +54,7 @@ from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 HOLES_S = 0.001  # so long a change may wait for them
@@ -414,6 +414,7 @@ class Store(VectorPushes, RecoveringStore):
 
     def leave_to_parent(self) -> None:
         """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
+        self._background.leave_to_parent()
         self._environment.leave_to_parent()
         self._lock.release()
 

@@ -1,13 +1,15 @@
-"""The short ways of a PUSH with a vector or an order, and of an UPSERT; `Store.push` has that of a plain PUSH."""
+"""The short ways of a PUSH with a vector or an order, an UPSERT and a FLUSHO; `Store.push` has that of a plain PUSH."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
 from sonicpy.rules import FIRST
-from sonicpy.store.changing.mutations import UpsertTerms, pack_mutation, pack_push_with
+from sonicpy.store.changing import remove_steps
+from sonicpy.store.changing.bucket_writer import TERMS_MAX
+from sonicpy.store.changing.mutations import FlushObject, UpsertTerms, pack_mutation, pack_push_with
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
 from sonicpy.store.refused_changes import Refusals
@@ -42,7 +44,8 @@ class VectorPushes(RecoveringStore):
         if writer is None or writer.vectors.of(vector) is None:
             return False
         record = pack_push_with(collection, bucket, oid, terms, ((VECTORS.id, vector),), rules)
-        return self._push_short(writer, writer.push_with_vector, (collection, bucket, oid, terms, vector), record)
+        change = (oid, terms, vector)
+        return bool(self._short(writer, writer.push_with_vector, change, (collection, bucket), record, terms.languages))
 
     def push_with_order(
         self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int = FIRST
@@ -59,7 +62,8 @@ class VectorPushes(RecoveringStore):
         if writer is None:
             return False
         record = pack_push_with(collection, bucket, oid, terms, ((ORDER.id, order),), rules)
-        return self._push_short(writer, writer.push_with_order, (collection, bucket, oid, terms, order), record)
+        change = (oid, terms, order)
+        return bool(self._short(writer, writer.push_with_order, change, (collection, bucket), record, terms.languages))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
         """Carry out an UPSERT of a text as `apply` does; return False as `push_with_vector`.
@@ -74,10 +78,25 @@ class VectorPushes(RecoveringStore):
         if writer is None:
             return False
         record = pack_mutation(UpsertTerms(collection, bucket, oid, terms, rules, ((DIGESTS.id, digest),)))
-        return self._push_short(writer, writer.upsert, (collection, bucket, oid, terms, digest), record)
+        change = (oid, terms, digest)
+        return bool(self._short(writer, writer.upsert, change, (collection, bucket), record, terms.languages))
 
-    def _ready_writer(self, collection: str, bucket: str, rules: int) -> "BucketWriter | None":
-        """Return the writer of a bucket, if nothing is in the way of a short PUSH."""
+    def flush_object(self, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int | None:
+        """Carry out FlushObject as `apply` does; return its answer, None where it has to take the way of `apply`.
+
+        Raises:
+            StoreError: as `push`.
+        """
+        writer = self._ready_writer(collection, bucket, None)
+        if writer is None or writer.view.by_association:
+            return None
+        record = pack_mutation(FlushObject(collection, bucket, oid))
+        most = remove_steps.TERMS_PER_STEP if in_steps else TERMS_MAX
+        words: int | None = self._short(writer, writer.flush_small, (oid, most), (collection, bucket), record)
+        return words
+
+    def _ready_writer(self, collection: str, bucket: str, rules: int | None) -> "BucketWriter | None":
+        """Return the writer of a bucket, if nothing is in the way of a short change; `rules`: None: any."""
         view = self.view
         if view is None or self.is_torn or self._refusals.now is not None:
             return None
@@ -85,37 +104,42 @@ class VectorPushes(RecoveringStore):
         if removals.objects or removals.collections or removals.vectors:
             return None
         writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
-        return None if writer is None or writer.rules != rules else writer
+        return writer if writer is not None and rules in (None, writer.rules) else None
 
-    def _push_short(
+    def _short(
         self,
         writer: "BucketWriter",
-        push: Callable[[str, Terms, bytes], object],
-        change: tuple[str, str, str, Terms, bytes],
+        work: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        scope: tuple[str, str],
         record: bytes,
-    ) -> bool:
+        languages: bytes = b"",
+    ) -> Any:
+        """Return the answer of the work on a bucket; None: nothing was done, the change takes the way of `apply`."""
         view = self.view
         assert view is not None
-        collection, bucket, oid, terms, given = change
         if len(record) > RECORD_MAX_BYTES:
-            return False
+            return None
         self.uncommitted += 1
         self.stamp += 1
         self.is_torn = True
         view.changes += 1
         try:
-            push(oid, terms, given)
-            if terms.languages:
-                writer.count_languages(terms.languages)
+            answer = work(*arguments)
+            if languages and answer is not None:
+                writer.count_languages(languages)
         except BaseException as error:
             self.uncommitted -= 1
             self._recover(error if isinstance(error, StoreError) else None)
             if not isinstance(error, TRIED_AGAIN):
                 raise
-            return False
+            return None
         self.stamp += 1
-        self._unsealed.append(record)
+        if answer is None:
+            self.uncommitted -= 1
+        else:
+            self._unsealed.append(record)
         self.is_torn = False
-        if self._board is not None:
-            self._board.mark(collection, bucket, view.transaction.number)
-        return True
+        if self._board is not None and answer is not None:
+            self._board.mark(*scope, view.transaction.number)
+        return answer

@@ -61,6 +61,8 @@ def in_child():
                 os._exit(3)
         else:
             os._exit(4)
+        if len(os.listdir("/proc/self/task")) > 1:
+            os._exit(5)
     opened.close()
     os._exit(0)
 
@@ -86,7 +88,12 @@ for thread in threads:
 opened.close()
 print(json.dumps(results))
 """
-SAID = {3: "another sentence", 4: "a call passed in the child", "hangs": "the child hangs"}
+SAID = {
+    3: "another sentence",
+    4: "a call passed in the child",
+    5: "a call begins a thread",
+    "hangs": "the child hangs",
+}
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:

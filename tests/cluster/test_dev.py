@@ -9,17 +9,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
+from sonicpy.config import Config
 from sonicpy.errors import ConfigError
 from tests.cluster.judge import Channel
-from tests.processes import environment, run_here
+from tests.processes import HOST, environment, run_here
 from tests.transcripts import test_golden as golden
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.operator.dev import START_S, held  # noqa: E402
+from sonicpy.cluster.operator.dev import START_S, DevCluster, held  # noqa: E402
 from sonicpy.cluster.operator.restarts import PAUSE_S, Restarts  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 from tests.support import proc
@@ -30,13 +32,18 @@ PASSWORD = "SecretPassword"
 
 @contextmanager
 def running(
-    *arguments: str, settings: dict[str, object] | None = None, status: int = 0
+    *arguments: str,
+    settings: dict[str, object] | None = None,
+    status: int = 0,
+    lines: list[list[str]] | None = None,
 ) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes once it is ready.
 
     Args:
         status: the expected exit status.
+        lines: gets the words of each line that it prints.
     """
+    lines = [] if lines is None else lines
     broker_program()
     process = subprocess.Popen(
         [sys.executable, "-m", "sonicpy", "cluster", "dev", *arguments],
@@ -46,7 +53,6 @@ def running(
     )
     assert process.stdout is not None
     try:
-        lines = []
         for line in process.stdout:
             lines.append(line.split())
             if line == "ready\n":
@@ -83,6 +89,37 @@ def test_it_ends_soon_if_it_is_stopped_before_it_is_ready(
         assert process.communicate(timeout=WAIT_S) == (b"", None)
         assert process.returncode == 0
         assert is_within(15, began_s)
+
+
+def test_each_node_has_places_of_its_own(tmp_path: Path) -> None:
+    settings = {"http": {"inet": "[::1]:8491"}, "channel": {"unix_socket": str(tmp_path / "sonic.sock")}}
+    cluster = DevCluster(tmp_path, 2, 2, config=Config.model_validate(settings))
+    sockets = {place["channel.unix_socket"] for place in cluster.places.values()}
+    assert sockets == {str(tmp_path / f"sonic-{name}.sock") for name in cluster.layout.nodes}
+    addresses = {place["http.inet"] for place in cluster.places.values()}
+    others = {f"{HOST}:{port}" for ports in (cluster.broker_ports, cluster.node_ports) for port in ports.values()}
+    assert len(addresses) == 3 and not addresses & others
+    assert not any(DevCluster(tmp_path, 2, 2).places.values())
+
+
+def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    command = ["cluster", "dev", "--data", str(tmp_path / "data")]
+    status, output, error = run_here(command, tmp_path, {"http.inet": "nowhere"})
+    assert (status, output) == (2, "") and "SONIC_HTTP__INET" in error
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.full
+def test_settings_that_name_one_place_do_for_three_nodes(tmp_path: Path) -> None:
+    lines: list[list[str]] = []
+    settings = {"http.inet": f"{HOST}:8491", "channel.unix_socket": tmp_path / "sonic.sock"}
+    with running("--partitions", "2", settings=settings, lines=lines):
+        places = [dict(word.split("=") for word in words[3:]) for words in lines if words[0] == "node"]
+        assert len({place["http.inet"] for place in places}) == 3
+        for place in places:
+            with urlopen(f"http://{place['http.inet']}/docs", timeout=WAIT_S) as answer:
+                assert answer.status == 200
+            assert Path(place["channel.unix_socket"]).is_socket()
 
 
 @pytest.mark.full

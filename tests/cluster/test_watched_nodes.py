@@ -2,21 +2,20 @@
 
 import asyncio
 import json
-import os
 import re
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sonicpy.config import Config
 from tests.cluster.judge import Channel
 from tests.server.test_metrics import get, scrape
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.operator.spread_collection import spread  # noqa: E402
 from sonicpy.cluster.registry.partitions import partition_of  # noqa: E402
 from tests.cluster.clusters import kill, make_again, running  # noqa: E402
@@ -29,23 +28,13 @@ class WatchedCluster(DevCluster):
     """A cluster whose nodes serve metrics and HTTP."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, partitions=3, copies=2, logs=3)
-        ports = free_ports(6)
-        self.watched = dict(zip(self.layout.nodes, ports, strict=False))
-        self.http = dict(zip(self.layout.nodes, ports[3:], strict=True))
+        config = Config.model_validate({"metrics": {"inet": f"{HOST}:9491"}, "http": {"inet": f"{HOST}:8491"}})
+        super().__init__(folder, partitions=3, copies=2, logs=3, config=config)
+        self.watched = self._ports("metrics.inet")
+        self.http = self._ports("http.inet")
 
-    def _run(self, command: list[str], log: Path) -> "subprocess.Popen[bytes]":
-        name = log.parent.name
-        if name not in self.watched:
-            return super()._run(command, log)
-        settings = {
-            "SONIC_METRICS__INET": f"{HOST}:{self.watched[name]}",
-            "SONIC_HTTP__INET": f"{HOST}:{self.http[name]}",
-        }
-        with open(log, "ab") as output:
-            return subprocess.Popen(
-                command, stdout=output, stderr=output, start_new_session=True, env={**os.environ, **settings}
-            )
+    def _ports(self, key: str) -> dict[str, int]:
+        return {name: int(place[key].rpartition(":")[2]) for name, place in self.places.items()}
 
 
 @pytest.fixture

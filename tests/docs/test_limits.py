@@ -7,7 +7,7 @@ from functools import reduce
 import pytest
 
 from sonicpy import Config
-from sonicpy.index.search.expansion import edits_allowed
+from sonicpy._native.expansions import edits_allowed
 from tests.docs.pages import DOCS
 
 PAGE = (DOCS / "limits.md").read_text(encoding="utf-8")

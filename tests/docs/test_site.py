@@ -53,7 +53,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     # Defaults are values; internals are left out.
     assert re.search(r"timeout_s</span>.*?10\.0", reference["client"], re.DOTALL)
     for page in reference.values():
-        assert re.findall(r"TIMEOUT_S|RETRY_S|POOL_SIZE|TEXT_COLUMN|autocommit|maintainer|query_ids", page) == []
+        assert re.findall(r"TIMEOUT_S|RETRY_S|POOL_SIZE|TEXT_COLUMN|maintainer|query_ids", page) == []
     entries = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text())["docs"]
     boosts = {entry["location"]: entry.get("boost", 1) for entry in entries}
     assert boosts["why-no-result/"] > 1 > boosts["decisions/"]

@@ -21,6 +21,7 @@ from tests.http.test_server import WithHttp
 from tests.processes import HOST
 from tests.support import proc
 from tests.support.patience import is_within
+from tests.support.patience import until as until_true
 
 pytestmark = pytest.mark.full
 
@@ -177,6 +178,14 @@ ATTACKS = [
 ]  # fmt: skip
 
 
+def takes_large_bodies(server: WithHttp) -> bool:
+    """Return whether the server reads a large body, which is wrong, instead of refusing it unread."""
+    with contextlib.suppress(OSError), raw(server.http_port) as peer:
+        peer.sendall(POST.format(len(WIDE)).encode() + WIDE)
+        return peer.recv(100).startswith(b"HTTP/1.1 4")
+    return False
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_costs_bounded_memory_and_no_ping_waits(
     victim: tuple[WithHttp, int], attack: Callable[[WithHttp], None]
@@ -185,6 +194,8 @@ def test_an_attack_costs_bounded_memory_and_no_ping_waits(
     waits = []
     for _ in range(ROUNDS):
         ping_s, late_s = pinged(server, attack)
+        # On a busy machine, the last bodies are held for a while after their connections are closed.
+        until_true(lambda: takes_large_bodies(server), "the server takes large bodies again")
         grown = server.rss_bytes() - rss_bytes
         print(f"{attack.__name__}: p99 {ping_s * 1e3:.1f} ms, machine {late_s * 1e3:.1f} ms, {grown >> 20} MB")
         assert grown < GROWTH_BYTES_MAX

@@ -11,8 +11,8 @@ from unittest import mock
 import pytest
 
 from sonicpy import Index, InvalidArgument
+from sonicpy._native.answer_cache import LONGEST, OVERHEAD, ROOM, AnswerCache
 from sonicpy.index import answers
-from sonicpy.index.search.answer_cache import LONGEST, OVERHEAD, ROOM, AnswerCache
 from sonicpy.index.search.query import query
 from sonicpy.index.search.suggest import suggest_likely
 from sonicpy.store.changing.remove_steps import TERMS_PER_STEP

@@ -12,8 +12,8 @@ import pytest
 
 import sonicpy
 from sonicpy import Hit, Index
+from sonicpy._native.bucket_words import FAMILY_MAX
 from sonicpy.index.search.accents import fold
-from sonicpy.index.search.families import FAMILY_MAX
 from sonicpy.index.search.matching import Matching
 from tests.index.shorthand import B, C, open_index, push
 from tests.reference.families import family

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy._native.planner import EXPANDED_WORDS
 from sonicpy.index.search import sonic
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.planners import forms
 from tests.index.shorthand import found, open_index, push
 
 LETTERS = "bcdfghjklmnp"
 UNKNOWN = [f"{one}u{two}o{three}i{four}" for one in LETTERS for two in LETTERS for three in "kltr" for four in "ns"]
 
 MODES = [
-    ("bm25", {}, forms.EXPANDED_WORDS),
-    ("newest", {"search__ranking": "newest"}, forms.EXPANDED_WORDS),
+    ("bm25", {}, EXPANDED_WORDS),
+    ("newest", {"search__ranking": "newest"}, EXPANDED_WORDS),
     ("sonic", {"server__compat": "sonic"}, sonic.CORRECTED_WORDS_SONIC),
 ]
 

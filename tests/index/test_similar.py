@@ -7,8 +7,8 @@ from math import log, sqrt
 import pytest
 
 import sonicpy
+from sonicpy._native.planner import SHARE_EXPONENT_MAX, SHARE_STRENGTH
 from sonicpy.errors import InvalidArgument
-from sonicpy.index.search.planners.bm25 import SHARE_EXPONENT_MAX, SHARE_STRENGTH
 from sonicpy.index.search.similar import BRINGING_MAX, TERMS_MAX
 
 WORDS = [f"{first}{second}o{third}" for first in "bdfg" for second in "aeiu" for third in "klmnprst"]

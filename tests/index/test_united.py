@@ -34,7 +34,7 @@ def test_answers_are_those_without_a_cache(tmp_path: Path) -> None:
                 with index._engine.read_words("c", "b") as lexicon:
                     assert lexicon is not None
                     plan = plan_of(lexicon, terms, index._config, None)
-                    plain = BucketReader(lexicon._view, lexicon.reader.state)
+                    plain = BucketReader(lexicon.view, lexicon.reader.state)
                     expected = find(bind(plan, plain), 10, total=True)
                     for _ in range(2):
                         found = find(bind(plan, lexicon.reader), 10, total=True)

@@ -1,5 +1,7 @@
 """The interrupts of `python -m tests.attacks interrupts` reach every public method."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,9 @@ import pytest
 import sonicpy
 import sonicpy.keyvalue
 from tests.interrupts.model import IndexScene, TableScene, index_calls, table_calls
+from tests.processes import environment
+from tests.support.paths import ROOT
+from tests.support.patience import WAIT_S
 
 LEFT_OUT = {"abandon", "end", "follow_sonic"}
 """Methods that only a forked process and the end of the interpreter call."""
@@ -32,3 +37,11 @@ def test_every_public_method_is_interrupted(owner: type[Any], scene: Any, calls:
     made.close()
     methods = {name for name in dir(owner) if not name.startswith("_") and callable(getattr(owner, name))}
     assert methods - named - LEFT_OUT - OF_THE_SERVER == set()
+
+
+def test_a_forked_process_gets_its_sentence_from_every_method_and_begins_no_thread(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.interrupts.forked", str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment({}), capture_output=True, text=True, timeout=WAIT_S, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

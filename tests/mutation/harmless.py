@@ -13,7 +13,7 @@ PUSHES = "sonicpy/client/pushes.py"
 
 FIRST_ONE = "the first wrong password sets it to 0, because the last one was infinitely long ago"
 A_BYTE_MORE = "a group of lines is a byte longer or shorter"
-ALWAYS_OPEN = "0 is the standard input, which a log never is"
+NOT_INHERITED = "Python opens every file so that programs it starts do not inherit it"
 STAMPS = "whoever compares two stamps asks only whether they are the same"
 TWO_SYNCS = (
     "two threads would have to end their syncs between the same two instructions; no test meets that often enough"
@@ -23,52 +23,43 @@ A_SYNC_BETWEEN = "another thread would have to begin its sync between two instru
 HARMLESS: dict[tuple[str, str, str, str], str] = {
     (LOG, "self._begun = 0  # segments", "0", "(1)"): "only whether it has grown counts",
     (LOG, "self._begun += 1", "1", "(2)"): "only whether it has grown counts",
-    (LOG, "if descriptor >= 0:", "descriptor >= 0", "(descriptor > 0)"): ALWAYS_OPEN,
-    (LOG, "if descriptor >= 0:", "0", "(1)"): ALWAYS_OPEN,
-    (LOG, "if self._descriptor >= 0:", "0", "(1)"): ALWAYS_OPEN,
-    (LOG, "if self._descriptor >= 0:", "self._descriptor >= 0", "(self._descriptor > 0)"): ALWAYS_OPEN,
     (
         LOG,
-        "with self._switching:",
-        "with self._switching: if self._descriptor >= 0: self._unsynced.append((self._current, self._descriptor)) "
-        "self._older.append(self._current) self._descriptor = descriptor self._current = Segment(path, position) "
-        "self._begun += 1 self._may_have_rest = False self.position = position",
-        "if True: if self._descriptor >= 0: self._unsynced.append((self._current, self._descriptor)) "
-        "self._older.append(self._current) self._descriptor = descriptor self._current = Segment(path, position) "
-        "self._begun += 1 self._may_have_rest = False self.position = position",
+        "with Held(self._switching):",
+        "with Held(self._switching): current, number = Segment(path, position), file.number "
+        "older, unsynced = self._older, self._unsynced "
+        "if self._begun: older, unsynced = [*older, self._current], [*unsynced, self._file] "
+        "# No exception comes between these. "
+        "self._older, self._unsynced, self._file, self._current = older, unsynced, file, current "
+        "self._descriptor = number self._begun += 1 self._may_have_rest = False self.position = position",
+        "if True: current, number = Segment(path, position), file.number "
+        "older, unsynced = self._older, self._unsynced "
+        "if self._begun: older, unsynced = [*older, self._current], [*unsynced, self._file] "
+        "# No exception comes between these. "
+        "self._older, self._unsynced, self._file, self._current = older, unsynced, file, current "
+        "self._descriptor = number self._begun += 1 self._may_have_rest = False self.position = position",
     ): A_SYNC_BETWEEN,
     (
         LOG,
-        "with self._switching:",
-        "with self._switching: self._listed = max(self._listed, begun) for synced in older: "
-        "if synced in self._unsynced: self._unsynced.remove(synced) os.close(synced[1])",
-        "if True: self._listed = max(self._listed, begun) for synced in older: "
-        "if synced in self._unsynced: self._unsynced.remove(synced) os.close(synced[1])",
+        "with Held(self._switching):",
+        "with Held(self._switching): self._listed = max(self._listed, begun) "
+        "self._unsynced = [file for file in self._unsynced if file not in older]",
+        "if True: self._listed = max(self._listed, begun) "
+        "self._unsynced = [file for file in self._unsynced if file not in older]",
     ): TWO_SYNCS,
-    (STORE, "self._board = None", "self._board = None", "pass"): "nobody asks a closed store for its board",
     (STORE, "self.stamp += 1", "1", "(2)"): STAMPS,
     (RECOVERY, "self.stamp += 1", "1", "(2)"): STAMPS,
     (RECOVERY, "self.stamp = 0", "0", "(1)"): STAMPS,
     (
         STORE,
-        "self._is_lost = False  # the open transaction failed, and its recovery has not passed yet",
-        "False",
-        "(True)",
-    ): "opening recovers the store, which sets it again",
-    (
-        STORE,
-        "with self._syncing:",
-        "with self._syncing: covered = self._committed_position # taken before the sync begins self._log.sync() "
-        "self._environment.sync() self._log.retire(covered)",
+        "with Held(self._syncing):",
+        "with Held(self._syncing): covered = self._committed_position # taken before the sync begins self._log.sync() "
+        "self._environment.sync() if self._refusals.replaced() is None: "
+        "# else it would delete by name what may be of another process self._log.retire(covered)",
         "if True: covered = self._committed_position # taken before the sync begins self._log.sync() "
-        "self._environment.sync() self._log.retire(covered)",
+        "self._environment.sync() if self._refusals.replaced() is None: "
+        "# else it would delete by name what may be of another process self._log.retire(covered)",
     ): TWO_SYNCS,
-    (
-        STORE,
-        "self._background.close()",
-        "self._background.close()",
-        "pass",
-    ): "`close` and the release behind it both end the background sync",
     (
         STORE,
         "self._background.note_change(is_urgent=replaced >= CHECKPOINT_BYTES)",
@@ -81,12 +72,6 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
         "self._log.bytes_in_segment() > SEGMENT_BYTES",
         "(self._log.bytes_in_segment() >= SEGMENT_BYTES)",
     ): "a segment is a record longer or shorter",
-    (
-        STORE,
-        "self._drop_transaction()",
-        "self._drop_transaction()",
-        "pass",
-    ): "whoever begins or closes next drops it first; one place remains each time",
     (
         RECOVERY,
         'raise StoreFull("the store cannot be recovered: its map is full whatever its size")',
@@ -101,13 +86,19 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
         "10",
         "(11)",
     ): "the longest delay is reached with fewer doublings",
-    (FOLDER, "os.ftruncate(self._descriptor, 0)", "0", "(1)"): "the process id that is written over it is longer",
+    (FOLDER, "os.ftruncate(descriptor, 0)", "0", "(1)"): "the process id that is written over it is longer",
     (
         FOLDER,
-        "self._descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)",
+        "self._files.append(Descriptor(os.open, folder / name, os.O_RDONLY | os.O_CLOEXEC))",
         "os.O_RDONLY | os.O_CLOEXEC",
         "(os.O_RDONLY & os.O_CLOEXEC)",
-    ): "Python opens every file so that programs it starts do not inherit it",
+    ): NOT_INHERITED,
+    (
+        FOLDER,
+        "descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)",
+        "os.O_RDONLY | os.O_CLOEXEC",
+        "(os.O_RDONLY & os.O_CLOEXEC)",
+    ): NOT_INHERITED,
     (
         CONVERSATION,
         "return in_flight",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.dense_records import dense_row
+from sonicpy._native.dense_records import changed_row, dense_row
 from sonicpy._native.name_rows import named, pack_names, stored_hash, unpack_names
 from sonicpy._native.numbered_terms import TERMS_PER_ROW, is_shared, pack_terms, unpack_terms
 from sonicpy._native.object_record import ObjectRecord
@@ -145,6 +145,27 @@ def test_dense_rows_are_read_as_the_page_draws_them(
     assert changed.drop(place) == other.drop(place)
 
 
+@settings(max_examples=examples(300))
+@given(rows, st.integers(0, 15), held_terms)
+@example({place: (b"%d" % (95 + place), {7: (1, False)}) for place in range(16)}, 9, {})
+@example({3: (b"camel", {0: (0, True), 1: (1, True), 9: (0, True)})}, 3, {2**40 - 1: (255, True)})
+def test_a_record_of_a_dense_row_changes_as_in_the_plain_one(
+    held: dict[int, tuple[bytes, dict[int, tuple[int, bool]]]], place: int, terms: dict[int, tuple[int, bool]]
+) -> None:
+    plain = packed(held)
+    row = dense_row(plain)
+    oid = held[place][0] if place in held else b"other"
+    record = ObjectRecord.of(oid, [(term_id, tf, hidden, 0) for term_id, (tf, hidden) in terms.items()]).pack()
+    if place in held:
+        assert changed_row(row, place, record) == dense_row(RecordRow(plain).put(place, record))
+        assert changed_row(row, place, None) == dense_row(RecordRow(plain).drop(place))
+        assert changed_row(row, place, b"\3new" + record[1 + len(oid) :]) is None
+    else:
+        assert changed_row(row, place, record) is None
+        assert changed_row(row, place, None) is None
+    assert changed_row(plain, place, record) is None
+
+
 def golomb(number: int, k: int) -> str:
     """Return the Golomb code of a number as a string of bits, in their order in a row."""
     high = (number >> k) + 1
@@ -178,6 +199,8 @@ def test_rows_that_cannot_be_dense_stay() -> None:
     blocks = RecordRow(b"").put(0, ObjectRecord.of(b"o", [(3, 1, False, 0), (4, 1, False, 70)], True).pack())
     for row in (large, blocks, b""):
         assert dense_row(row) == row
+    record = RecordRow(large).records()[0][1]
+    assert changed_row(dense_row(packed({0: (b"large", {})})), 0, record) is None
 
 
 @settings(max_examples=examples(300))
@@ -194,9 +217,13 @@ def test_damaged_rows_are_read_or_damage(
                 ObjectRecord.unpack(record)
         with suppress(DamagedBytes, UnicodeDecodeError):
             oids_in({object_key(7, 0): row}, 7, list(range(16)))
+        with suppress(DamagedBytes):
+            changed_row(row, dice.randrange(16), None)
     for cut in range(1, len(whole)):
         with pytest.raises(DamagedBytes):
             RecordRow(whole[:cut])
+        with pytest.raises(DamagedBytes):
+            changed_row(whole[:cut], min(held), None)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,22 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+from sonicpy.files import Access
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.index import engine
 from sonicpy.store.care import backup
-from sonicpy.store.disk import boot_mark, checkpoint
+from sonicpy.store.disk import boot_mark, checkpoint, environment
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.log import Log
 from sonicpy.store.store import Store
+
+
+def _put(owner: Any, name: str, broken: Callable[..., Any]) -> None:
+    """Replace a function. Raises AttributeError if there is none of this name, so that nothing would be broken."""
+    mock.patch.object(owner, name, broken).start()
 
 
 class NoPin:
@@ -20,43 +28,43 @@ class NoPin:
 
 
 def _data_is_not_synced() -> None:
-    Environment._sync_data = lambda environment: None  # type: ignore[method-assign]
+    _put(environment, "_sync_data", lambda env: None)
 
 
 def _pages_are_used_again() -> None:
-    Environment._pin = lambda environment: NoPin()  # type: ignore[method-assign]
+    _put(environment, "_pin", lambda env: NoPin())
 
 
 def _checkpoint_is_not_synced() -> None:
-    checkpoint.sync_file = lambda descriptor: None  # type: ignore[attr-defined]
+    _put(checkpoint, "sync_file", lambda descriptor: None)
 
 
 def _log_is_not_synced() -> None:
-    Log.sync = lambda log: log.position  # type: ignore[method-assign]
+    _put(Log, "sync", lambda log: log.position)
 
 
 def _names_of_graphs_are_not_synced() -> None:
-    engine.sync_names = lambda folder: None
+    _put(engine, "sync_names", lambda folder: None)
 
 
 def _graphs_are_deleted_at_once() -> None:
-    GraphPool.leave = lambda pool, bucket, version, commit: pool.remove(bucket, version)  # type: ignore[method-assign]
+    _put(GraphPool, "leave", lambda pool, bucket, version, commit: pool.remove(bucket, version))
 
 
 def _backup_has_no_name() -> None:
-    backup.sync_folder = lambda folder: None  # type: ignore[attr-defined]
+    _put(backup, "sync_folder", lambda folder: None)
 
 
 def _mark_is_written_over() -> None:
-    boot_mark.replace_file = _write  # type: ignore[attr-defined]
+    _put(boot_mark, "replace_file", _write)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, access: Access) -> None:
     path.write_bytes(content)
 
 
 def _growth_keeps_no_checkpoint() -> None:
-    Environment._set_map_bytes = lambda environment, size: environment._env.set_mapsize(size)  # type: ignore[method-assign]
+    _put(Environment, "_set_map_bytes", lambda environment, size: environment._env.set_mapsize(size))
 
 
 def _restore_is_not_synced() -> None:
@@ -67,7 +75,7 @@ def _restore_is_not_synced() -> None:
         whole_finish(held)
         held.store.sync = lambda: delattr(held.store, "sync")  # type: ignore[method-assign]
 
-    engine.Engine.finish = finish  # type: ignore[method-assign]
+    _put(engine.Engine, "finish", finish)
 
 
 def _log_goes_too_early() -> None:
@@ -77,11 +85,11 @@ def _log_goes_too_early() -> None:
             store._log.retire(store._committed_position)
             store._environment.sync()
 
-    Store.sync = sync  # type: ignore[method-assign]
+    _put(Store, "sync", sync)
 
 
 def _holes_are_made_too_early() -> None:
-    Environment.oldest_commit = lambda environment: environment.last_commit()  # type: ignore[method-assign]
+    _put(Environment, "oldest_commit", lambda environment: environment.last_commit())
 
 
 WAYS: dict[str, Callable[[], None]] = {

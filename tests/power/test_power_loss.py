@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -46,6 +47,14 @@ def test_what_is_broken_is_found(way: str) -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1 and " states, " in done.stdout, f"nobody noticed that {way}"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_breaks_something_that_is_there(way: str) -> None:
+    try:
+        WAYS[way]()
+    finally:
+        mock.patch.stopall()
 
 
 # -- the simulated disk ------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ from tests.disk import disk, fill
 from tests.store.trouble import failing_writes
 from tests.support.examples import thinned
 
-pytest.importorskip("rjieba", reason="the stores were made with the extra [zh]")
+pytestmark = pytest.mark.usefixtures("extras_as_made")
 
 STORES = Path(__file__).parent / "format3"
 MODES = ("default", "compat")

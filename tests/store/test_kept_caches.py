@@ -404,7 +404,7 @@ def test_too_many_changes_are_not_named() -> None:
     assert changes.changes_since(9, 11, row) == {1: changes.Touched({7}, {4}, None)}, (
         "words of more than 64 KB are left out"
     )
-    row = recent.note(12, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)))})
+    row = recent.note(12, {1: changes.Touched(set(), set(range(changes.ENTRY_BYTES)), [])})
     assert row == changes.NEWEST.pack(12), "readers of older commits begin afresh"
     assert changes.changes_since(11, 12, row) is None
     row = recent.note(13, {})

@@ -29,7 +29,7 @@ from tests.fixtures import make
 from tests.fixtures.contents import MODES, config_of, facts, ranked
 from tests.processes import run_here
 
-pytest.importorskip("rjieba", reason="the stores were made with the extra [zh]")
+pytestmark = pytest.mark.usefixtures("extras_as_made")
 
 FORMATS = sorted(make.FOLDER.glob("format*"))
 LOGS = sorted(make.FOLDER.glob("entries*"))

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("rjieba", reason="needs the extra [zh]: the stores were made with it")
-
 import sonicpy
 from sonicpy.config import Config
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
@@ -20,6 +18,8 @@ from sonicpy.store.rows.meta import uses_of
 from tests.fixtures import make
 from tests.fixtures.used import USED, Used, answers
 from tests.processes import run_here
+
+pytestmark = pytest.mark.usefixtures("extras_as_made")
 
 ALWAYS = {uses.FACTS, uses.RULES_8}
 """Names that each fixture has."""

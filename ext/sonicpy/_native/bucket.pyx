@@ -1,7 +1,7 @@
 """One bucket inside a write transaction: its counters, and PUSH.
 
     Counters        the numbers of a bucket as a whole
-    PushWriter      PUSH and UPSERT: work on cached rows, read the rows that no cache holds, and hand over the rows to write
+    PushWriter      PUSH, UPSERT and FLUSHO: work on cached rows, read the rows that no cache holds, and hand over the rows to write
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -296,6 +296,57 @@ cdef class PushWriter:
             self.write_replaced(iid, record, change, cut)
         return iid
 
+    def flush(self, str oid not None, Py_ssize_t most, write_gone not None) -> int:
+        """Delete an object; return its number of words, hidden ones not counted, 0 if it does not exist; -1: it has
+        more than `most` terms, and nothing was done. Only for lists by IID.
+
+        Args:
+            write_gone: writes the rows that no cache takes, once the caches and the counters hold the change:
+                `write_gone(iid, hash, record, in_newest, rewritten, vanished, blocks, deleted_blocks)`: hash of the OID,
+                whether the newest row held the record, the ids of the words whose lists changed; each of the others may
+                be None: the keys of words that were live, (key, block) pairs, the keys of blocks to delete.
+
+        Raises:
+            DamagedBytes: a row cannot be read.
+        """
+        cdef Counters counters = self._counters
+        cdef bytes name = oid.encode()
+        cdef uint64_t hash = name_hash(name), iid
+        cdef tuple found = self.find(name, hash)
+        cdef ObjectRecord record
+        cdef CutTerms cut
+        cdef bint in_newest
+        if self._by_association:
+            raise ValueError("an object of lists by IID only is deleted here")
+        if found is None:
+            return 0
+        iid, record = found
+        if record._count > most:
+            return -1
+        record.unpack_terms()
+        try:
+            cut = self.begin_cut(iid, record.term_ids(), record)
+        except DamagedBytes as error:
+            raise DamagedBytes(f"bucket {counters.bucket}: {error}") from error
+        cut.finish()
+        counters.live_words += cut.live_change
+        counters.total_length += cut.length_change
+        counters.objects -= 1
+        in_newest = iid // PLACES == self._newest.number
+        if in_newest:
+            self._newest.drop(<int> (iid % PLACES))
+        self._names.drop(hash, iid)
+        self._lengths.set(iid, 0)
+        write_gone(
+            iid, hash, record, in_newest, cut.changed_terms(), cut.changed_words() if cut.turned else None,
+            cut.blocks or None, cut.deleted_blocks or None,
+        )
+        return cut.removed_shown
+
+    def named(self, str oid not None) -> tuple:
+        """Return the IIDs of the objects that may have an OID, by its hash."""
+        return self.iids_of(name_hash(oid.encode()))
+
     cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
         """Note the ids of the terms of a text."""
         cdef Py_ssize_t number
@@ -356,13 +407,17 @@ cdef class PushWriter:
 
     cdef tuple find(self, bytes name, uint64_t hash):
         """Return the IID and the record of the object with an OID, or None."""
+        cdef tuple iids = self.iids_of(hash)
+        return self._find_among(iids, name) if iids else None
+
+    cdef tuple iids_of(self, uint64_t hash):
         cdef Counters counters = self._counters
         cdef tuple iids = self._names.iids(hash)
         if counters.slices:
             row = self._read_names(name_key(counters.bucket, hash, counters.slices))
             if row is not None:
                 iids += <tuple> named(row, hash)
-        return self._find_among(iids, name) if iids else None
+        return iids
 
     cdef uint64_t next_iid(self) except? 0:
         """Return the IID of a new object. Raises OverflowError if all are used up."""

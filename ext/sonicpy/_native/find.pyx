@@ -48,6 +48,44 @@ cdef enum:
     IN_NAMED = 1  # a byte of the terms of named texts alone
 
 
+cdef class BestObjects:
+    """The best objects of a bucket by a query.
+
+    Args:
+        query: that was answered.
+        found: (IID, kind, score) of the objects, best first.
+        total: the number of objects that answer; None: not counted.
+    """
+    cdef readonly QueryState query
+    cdef readonly object reader
+    cdef public list found
+    cdef public object total
+
+    def __init__(self, QueryState query not None, list found not None, total):
+        self.query, self.reader, self.found, self.total = query, query.reader, found, total
+
+    def page(self, offset, limit) -> tuple:
+        """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
+        cdef list found = self.found[offset : offset + limit]
+        cdef tuple one
+        return self.reader.oids([one[0] for one in found]), found
+
+    def is_full(self, wanted) -> bool:
+        """Return whether it found as many objects as wanted that hold every word."""
+        if len(self.found) < wanted:
+            return False
+        return not self.found or (<tuple?> self.found[len(self.found) - 1])[1] == FULL  # those are the first
+
+
+def find_all(
+    Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor
+) -> tuple:
+    """Bind a plan to a bucket; return the query and the findings of `find_top`."""
+    cdef QueryState query = bound(plan, reader, window, False, mask)
+    found, counted = top_of(query, wanted, total, floor)
+    return query, found, counted
+
+
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
     """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
 
@@ -57,6 +95,10 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
         mask: the objects that pass a filter; None: all.
     """
+    return bound(plan, reader, window, apart, mask)
+
+
+cdef QueryState bound(Plan plan, reader, uint64_t window, bint apart, Mask mask):
     cdef list words = words_of(plan), rows, lists
     if has_named(plan):
         reader = reader.with_texts
@@ -115,10 +157,13 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
 
 cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
     """Find the postings of the words that have none yet."""
-    cdef list places = [at for at in range(len(rows)) if lists[at] is None and rows[at] is not None]
-    cdef list words = [rows[at] for at in places]
-    cdef list found = reader.postings_within(words, window) if window else reader.postings_of(words)
+    cdef list places = [], words = [], found
     cdef Py_ssize_t number
+    for number in range(len(rows)):
+        if lists[number] is None and rows[number] is not None:
+            places.append(number)
+            words.append(rows[number])
+    found = reader.postings_within(words, window) if window else reader.postings_of(words)
     for number in range(len(places)):
         lists[<Py_ssize_t> places[number]] = found[number]
     return 0
@@ -155,6 +200,10 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False, tu
     Args:
         floor: a kind and a score: objects that are not better may be left out; None: none may.
     """
+    return top_of(query, wanted, total, floor)
+
+
+cdef tuple top_of(QueryState query, uint64_t wanted, bint total, tuple floor):
     cdef object reader = query.reader
     cdef list keys, found
     if refuses_only(query.plan):

@@ -283,7 +283,7 @@ cdef int compare_frequent(const void *left, const void *right) noexcept nogil:
     return order if order else (one.size > other.size) - (one.size < other.size)
 
 
-def held_beginnings(list words not None, list rows not None, dict errors, *, bint live) -> list:
+def held_beginnings(list words not None, list rows not None, dict errors, bint live) -> list:
     """Return (word, row, errors of its beginning) of the words held by objects, in order.
 
     Args:

@@ -1,6 +1,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from sonicpy._native.terms cimport Terms
 from sonicpy._native.top_k cimport Kind
 
 cdef enum Role:  # of a clause, as bits
@@ -41,3 +42,9 @@ cdef class Plan:
 
 cdef list words_of(Plan plan)
 cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits)
+cdef list clauses_of(
+    Terms terms, list rows, uint64_t objects, wanted, Py_ssize_t expandable_max, dict families
+)
+cdef double size_of(list clauses, bytes flags) except -1.0
+cdef int put_expansions(Clause clause, list found, uint64_t objects) except -1
+cdef int put_joined(Clause clause, list words, dict held, uint64_t objects) except -1

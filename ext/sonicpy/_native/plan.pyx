@@ -16,6 +16,7 @@ from sonicpy._native.characters cimport UNSPACED, properties_at
 from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT, Kind
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
+from sonicpy._native.utf8 cimport letters_in
 from sonicpy._native.word_break cimport letter_end
 
 from sonicpy._native.word_break import is_unspaced_letter
@@ -205,6 +206,10 @@ def content_size(list clauses not None, bytes flags not None) -> float:
         clauses: of a plan.
         flags: of the query's terms.
     """
+    return size_of(clauses, flags)
+
+
+cdef double size_of(list clauses, bytes flags) except -1.0:
     cdef const uint8_t *flag_bytes = <const uint8_t *> <const char *> flags
     cdef Clause one
     cdef double size = 0.0
@@ -268,6 +273,12 @@ def plan_terms(
     Raises:
         ValueError: there is another number of rows.
     """
+    return clauses_of(terms, rows, objects, wanted, expandable_max, families)
+
+
+cdef list clauses_of(
+    Terms terms, list rows, uint64_t objects, wanted, Py_ssize_t expandable_max, dict families
+):
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef const uint8_t *counts = <const uint8_t *> <const char *> terms.counts
     cdef Py_ssize_t number, count = len(terms.words), expandable = 0
@@ -332,11 +343,14 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
         others: tuples (word, row, share, how, edits).
         objects: number of objects.
     """
+    put_expansions(clause, list(others), objects)
+
+
+cdef int put_expansions(Clause clause, list found, uint64_t objects) except -1:
     cdef TermInfo row
     cdef tuple fields
     cdef double completed = clause.weight, corrected = clause.weight
     cdef Kind kind
-    cdef list found = list(others)
     for other in found:
         if not isinstance(other, tuple):
             raise TypeError(f"an expansion is a {type(other).__name__}, not a tuple")
@@ -359,6 +373,7 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
         )
         if row._word.df:
             clause.holders = max(clause.holders, 1)
+    return 0
 
 
 def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_ssize_t longest_from, set but not None) -> tuple:
@@ -386,13 +401,6 @@ def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_
     return (short, longer, longest), holders
 
 
-cdef inline Py_ssize_t letters_in(const uint8_t *word, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t at, letters = 0
-    for at in range(size):
-        letters += word[at] & 0xC0 != 0x80
-    return letters
-
-
 def add_joined(Clause clause not None, list words not None, dict held not None, uint64_t objects) -> None:
     """Add to the clause of a term the words that have it as a part, as one slot behind those of the word itself.
 
@@ -401,6 +409,10 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
         held: word -> row of those that objects hold.
         objects: how many there are.
     """
+    put_joined(clause, words, held, objects)
+
+
+cdef int put_joined(Clause clause, list words, dict held, uint64_t objects) except -1:
     cdef tuple typed = (<Slot?> clause.slots[0]).words
     cdef list found = []
     cdef uint64_t holders = 0
@@ -413,7 +425,7 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
             found.append(word)
             holders += row._word.df
     if not found:
-        return
+        return 0
     for slot in clause.slots:
         if slot.kind != EXACT or slot.is_form:
             break
@@ -423,6 +435,7 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
     )
     clause.slots.insert(place, slot)
     clause.holders = max(clause.holders, 1)
+    return 0
 
 
 def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> None:

@@ -322,7 +322,7 @@ def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
     return found
 
 
-def held_words(list words not None, list rows not None, *, bint live) -> list:
+def held_words(list words not None, list rows not None, bint live) -> list:
     """Return the words held by objects, with their rows, in order.
 
     Args:

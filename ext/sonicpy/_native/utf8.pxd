@@ -96,3 +96,11 @@ cdef inline int encode(uint8_t *out, uint32_t point) noexcept nogil:
     out[2] = <uint8_t> (0x80 | ((point >> 6) & 0x3F))
     out[3] = <uint8_t> (0x80 | (point & 0x3F))
     return 4
+
+
+cdef inline Py_ssize_t letters_in(const uint8_t *text, Py_ssize_t size) noexcept nogil:
+    """Return the number of characters."""
+    cdef Py_ssize_t at, letters = 0
+    for at in range(size):
+        letters += text[at] & 0xC0 != 0x80
+    return letters

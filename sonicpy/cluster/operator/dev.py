@@ -26,10 +26,12 @@ from sonicpy.children import ends_with_parent
 from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.versions import newest
+from sonicpy.cluster.operator.places import places_of, shared_ports, with_settings
 from sonicpy.cluster.operator.restarts import Restarts
 from sonicpy.cluster.operator.setup import check_broker, make
 from sonicpy.cluster.registry.registry import Layout, OtherFormat, OtherLayout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, faults
+from sonicpy.config import Config, load
 from sonicpy.errors import ConfigError, SonicError, StoreError
 from sonicpy.files import make_all, new_text, open_new
 from sonicpy.interpreter import sonicpy_command
@@ -71,29 +73,34 @@ class DevCluster:
     Args:
         folder: gets the data of brokers and nodes, and their logs.
         partitions, copies, logs: of a new cluster.
+        config: the settings that its nodes will read; each has its own ports in the place of those that these name.
 
     Attributes:
         broker_settings: further lines for the settings file of each broker.
         agreed: of the nodes of a new cluster, as of `Registry.create`.
         stopped: resolves with the number of a signal that ends the start.
+        places: by node, the settings that it alone has.
     """
 
     broker_settings = ""
     agreed: Agreement | None = None
 
-    def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1) -> None:
+    def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1, config: Config | None = None) -> None:
         self.folder = folder
         self.stopped: list[int] = []
         names = tuple(f"n{number}" for number in range(1, COUNT + 1))
         self.layout = Layout(partitions, min(copies, COUNT), names, logs)
         self.brokers: dict[str, subprocess.Popen[bytes]] = {}
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
-        ports = free_ports(4 * COUNT)
+        config = Config() if config is None else config
+        ports = free_ports((4 + len(shared_ports(config))) * COUNT)
         brokers = [f"b{number}" for number in range(1, COUNT + 1)]
         self.broker_ports = dict(zip(brokers, ports, strict=False))
         self.monitor_ports = dict(zip(brokers, ports[COUNT:], strict=False))
         self._route_ports = dict(zip(brokers, ports[2 * COUNT :], strict=False))
-        self.node_ports = dict(zip(self.layout.nodes, ports[3 * COUNT :], strict=True))
+        self.node_ports = dict(zip(self.layout.nodes, ports[3 * COUNT :], strict=False))
+        others = [f"{HOST}:{port}" for port in ports[4 * COUNT :]]
+        self.places = {name: places_of(name, config, others[place::COUNT]) for place, name in enumerate(names)}
         self.addresses = ",".join(f"nats://{HOST}:{port}" for port in self.broker_ports.values())
 
     def start(self) -> None:
@@ -191,7 +198,12 @@ class DevCluster:
         with os.fdopen(open_new(log, os.O_WRONLY | os.O_APPEND), "ab") as output:
             # A group of its own: an interrupt at the terminal is for this process, which ends the others in order.
             return subprocess.Popen(
-                command, stdout=output, stderr=output, start_new_session=True, preexec_fn=ends_with_parent()
+                command,
+                env=with_settings(self.places.get(log.parent.name, {})),
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=ends_with_parent(),
             )
 
     def _wait_for_broker(self, name: str, deadline: float) -> None:
@@ -256,8 +268,9 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
         say: called with each line for the terminal.
 
     Raises:
-        SonicError: the cluster does not start.
+        SonicError: the cluster does not start, or a setting of its nodes is wrong.
     """
+    config = load(None, os.environ, {}).config
     stopped: list[int] = []
     for number in stop_signals():
         signal.signal(number, lambda number, _: stopped.append(number))
@@ -265,14 +278,14 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-cluster-")))
         stack.enter_context(held(folder))
-        cluster = DevCluster(folder.absolute(), partitions, copies, logs)
+        cluster = DevCluster(folder.absolute(), partitions, copies, logs, config)
         cluster.stopped = stopped
         cluster.agreed = newest()
         stack.callback(cluster.stop)
         cluster.start()
         say(f"brokers {cluster.addresses}")
         for name, port in cluster.node_ports.items():
-            say(f"node {name} {HOST}:{port}")
+            say(" ".join([f"node {name} {HOST}:{port}", *map("=".join, cluster.places[name].items())]))
         say("ready")
         restarts = Restarts(cluster, say)
         while not stopped:

@@ -4,8 +4,12 @@ const NAMES = ["view", "collection", "bucket", "text", "filter", "group"];
 
 export const state = { view: "search", collection: "", bucket: "", text: "", filter: "", group: "" };
 
+/** Whether the present entry of the history has a text that was typed and not entered: the next text takes its place. */
+let isDraft = false;
+
 /** Take the state of the address. */
 export function read() {
+  isDraft = false;
   const given = new URLSearchParams(location.search);
   for (const name of NAMES) state[name] = given.get(name) ?? (name === "view" ? (location.pathname.endsWith("/docs") ? "api" : "search") : "");
 }
@@ -16,9 +20,12 @@ export function address(changed = {}) {
   return given.size ? `./?${given}` : "./";
 }
 
-/** Change the state. `isStep`: Back returns to the state before. */
+/** Change the state. `isStep`: Back returns to the state before, and later to this one. */
 export function write(changed, isStep = false) {
   const before = address();
+  const isReplaced = isStep ? isDraft && "text" in changed : isDraft || !state.text;
   Object.assign(state, changed);
-  if (address() !== before) history[isStep ? "pushState" : "replaceState"](null, "", address());
+  const isOther = address() !== before;
+  if (isOther) history[isReplaced ? "replaceState" : "pushState"](null, "", address());
+  isDraft = !isStep && (isDraft || isOther);
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sonicpy._native.expansions import edits_allowed
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import SPECIAL, STOP, Terms
@@ -24,7 +25,6 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.index.search.demands import asks_nothing, demands_of
-from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
 from sonicpy.index.search.grouped import best_by_score as best_of_groups
 from sonicpy.index.search.grouped import check_grouped, grouped_by_filter

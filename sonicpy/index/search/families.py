@@ -11,9 +11,11 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
+from sonicpy._native.bucket_words import FAMILY_MAX
 from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelled_words
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
+from sonicpy._native.stems import KinMaker, patterns
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
 from sonicpy.index.search.accents import (
@@ -48,19 +50,11 @@ from sonicpy.lexer.endings import ENDINGS
 from sonicpy.lexer.irregular import irregular_forms
 from sonicpy.lexer.stemmers import Stemmers
 
-KIN_CACHED = 10_000
-"""Typed words whose stems are remembered, at most; about 1 KB each."""
-FAMILY_MAX = 16
-"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 HEBREW = range(0x5D0, 0x5EB)
 """Its letters."""
 ENGLISH = "english"
-DOUBLED_LETTERS = 3
-"""Of the shortest Dutch stem with two vowels for one."""
-FAMILY_LETTERS_MIN = 2
-"""Shorter words have no family: stems of one letter draw unrelated words together (o, oe, oing)."""
 
 
 class Family(NamedTuple):
@@ -73,15 +67,6 @@ class Family(NamedTuple):
 
     words: tuple[bytes, ...]
     doubtful: tuple[bytes, ...]
-
-
-def _patterns(beginnings: Iterable[str], before: tuple[str, ...]) -> list[bytes]:
-    if not before:
-        return [each.encode() for each in beginnings]
-    return [(first + each).encode() for each in beginnings for first in ("", *before)]
-
-
-_stemmers = Stemmers()
 
 
 def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
@@ -101,7 +86,8 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
         doubtful_words.update(map(str.encode, irregular_forms(text)))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
-    return words, (doubtful_words | _respelled(among, text)) - words
+    doubtful_words |= _respelled(among, text)
+    return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
 def _drawn(sources: list[WordSource], kin: Kin | None) -> set[bytes]:
@@ -158,7 +144,7 @@ def _loose_spellings(word: str, particles: tuple[str, ...]) -> Iterator[str]:
 def _elided(text: str) -> Iterator[str]:
     """Yield a Latin word without an elided one before it, whatever the language, or a short word behind elided ones."""
     if "'" in text or not text.isascii():
-        behind = _core(text, ELIDED_ANYWHERE)
+        behind = _makers.core(text, ELIDED_ANYWHERE)
         if behind != unmarked(text):
             yield behind
     if len(text) < BEHIND_MIN and fold(text[0], "") in ELIDES:
@@ -205,7 +191,7 @@ class _Rules:
     @staticmethod
     def patterns(kin: Kin, beginnings: Iterable[str]) -> list[bytes]:
         """Return some beginnings, and those behind all strings that may come before a word."""
-        return _patterns(beginnings, kin.before)
+        return patterns(beginnings, kin.before)
 
     @staticmethod
     def of_stem(found: list[bytes], kin: Kin, stem: Stem) -> set[bytes]:
@@ -215,138 +201,36 @@ class _Rules:
         if not kin.before and joined.isascii():
             stems = stem.stem_words(cores)
         else:
-            cores = [core if not kin.before and core.isascii() else _core(core, kin.before) for core in cores]
+            cores = [core if not kin.before and core.isascii() else _makers.core(core, kin.before) for core in cores]
             stems = [each if each.isascii() else fold(each, kin.own) for each in stem.stem_words(cores)]
         forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
         return {word_of(word) for word, core in forms if is_spelled(core)}
 
 
-@lru_cache(KIN_CACHED)
-def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> Kin | None:
-    """Return the common properties of the family of a word; None: it has none.
+class _Languages:
+    """See `_Languages` in _native/stems.pyi."""
 
-    Args:
-        names: of the stemmers.
-        own: see `fold`.
-    """
-    script = script_of(whole)
-    if not names and script not in SCRIPTS_WITH_MARKS:
-        return None
-    before = _before(names, script)
-    text = _core(whole, before)
-    folded = fold(text, own)
-    if len(folded) < (1 if script == "HANGUL" else FAMILY_LETTERS_MIN):
-        return None
-    if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
-        before = ()
-    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
-    start = fold(text, kept)
-    stems = tuple([_stem(text, start, own, name, before) for name in names])
-    return Kin(
-        folded, own, stems, kept, before, _patterns([folded], before), folding(own), folding(kept), _Rules
-    )  # fmt: skip
+    fold = staticmethod(fold)
+    unmarked = staticmethod(unmarked)
+    folding = staticmethod(folding)
+    script_of = staticmethod(script_of)
+    stem_ends = staticmethod(stem_ends)
+    stemmers = Stemmers()
+    ELIDED = ELIDED
+    ELIDED_ANYWHERE = ELIDED_ANYWHERE
+    ELIDES = ELIDES
+    ARTICLES = ARTICLES
+    MARKS_OF_FORMS = MARKS_OF_FORMS
+    PREFIXES = PREFIXES
+    VOICED = VOICED
+    ENDINGS = ENDINGS
+    SCRIPTS_WITH_MARKS = SCRIPTS_WITH_MARKS
+    BEHIND_MIN = BEHIND_MIN
+    ZWNJ = ZWNJ
 
 
-def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
-    """Return the strings that may come before a word that some algorithms stem."""
-    if script == "ARABIC":
-        return ARTICLES
-    elided = [ELIDED[name] for name in names if name in ELIDED]
-    return elided[0] if len(names) == len(elided) == 1 else ELIDED_ANYWHERE if elided else ()
-
-
-def _stem(text: str, start: str, own: str | None, algorithm: str, before: tuple[str, ...]) -> Stem:
-    """Return a stem of a word.
-
-    Args:
-        start: the word as the beginnings of candidates are folded.
-        own: see `fold`.
-        before: see `Kin`.
-    """
-    stem_words = _stemmers[algorithm]
-    stem = fold(stem_words([text])[0], own)
-    ends = stem_ends(algorithm, stem)
-    is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
-    if not is_plain or ends is None or not ends.may_have([start], stem):
-        ends = None
-    beginnings = _patterns(_beginnings(start, stem, algorithm), before)
-    return Stem(algorithm, stem_words, stem, beginnings, start, ends, _patterns(_ends(stem), before))
-
-
-def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
-    """Return the beginnings of words of a stem, as far as the typed word has them, or behind a prefix."""
-    beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
-    if not prefixes and algorithm != "dutch":
-        return (_shared(start, beginning),)
-    behind = (start[len(prefix) :] for prefix, _ in prefixes if start.startswith(prefix))
-    shared = max((_shared(each, beginning) for each in (start, *behind)), key=beginning.startswith)
-    follows = ((prefix, shared[1:] if shared[0] in lost else shared) for prefix, lost in prefixes)
-    return (shared, *_ways(stem, algorithm), *(prefix + rest for prefix, rest in follows))
-
-
-def _ways(stem: str, algorithm: str) -> tuple[str, ...]:
-    """Return in which ways a short Dutch stem begins words: with two vowels, or with one (een, enige)."""
-    is_short = algorithm == "dutch" and len(stem) == DOUBLED_LETTERS and _is_doubled(stem)
-    return (stem, stem[:-2] + stem[-1]) if is_short else ()
-
-
-def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as input of a stemmer: with straight apostrophes, without points and without an elision.
-
-    It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
-    """
-    plain = unmarked(word, but=ZWNJ)
-    if not before or not plain.startswith(before):
-        return plain
-    behind = plain[max(len(each) for each in before if plain.startswith(each)) :]
-    if len(behind) < BEHIND_MIN or (before is not ARTICLES and fold(behind[0], "")[:1] not in ELIDES):
-        return plain
-    return behind
-
-
-def _brought(algorithm: str) -> frozenset[str]:
-    return MARKS_OF_FORMS.get(algorithm, frozenset())
-
-
-def _beginning(stem: str, algorithm: str) -> str:
-    """Return the common beginning of the words of a stem.
-
-    The last letter of a stem may differ from that of its words (carri, use; in Dutch huis, huizen), and Dutch writes
-    two vowels for one (maan, manen). Light stemmers change it in short words, too.
-    """
-    if algorithm in ENDINGS and len(stem) > 2:
-        return stem[:-1]
-    if algorithm == "dutch" and len(stem) > DOUBLED_LETTERS and _is_doubled(stem):
-        return stem[:-2]
-    if algorithm == "dutch" and len(stem) > 2 and stem[-1] in VOICED:
-        return stem[:-1]
-    return stem[:-1] if len(stem) > 4 or (len(stem) > 2 and stem[-1] in "eiy") else stem
-
-
-def _is_doubled(stem: str) -> bool:
-    return len(stem) >= DOUBLED_LETTERS and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
-
-
-def _ends(stem: str) -> tuple[str, ...]:
-    """Return the beginnings of most words of a short stem, whose own beginning is that of too many words."""
-    if stem[-1:] in ("i", "y"):
-        return (f"{stem[:-1]}i", f"{stem[:-1]}y")
-    ends = [stem]
-    if _is_doubled(stem):
-        ends.append(stem[:-2] + stem[-1])
-    return (*ends, *(f"{each[:-1]}{VOICED[each[-1]]}" for each in ends if each[-1:] in VOICED))
-
-
-def _shared(one: str, other: str) -> str:
-    """Return the common beginning of two words, at least the first two letters of `one`."""
-    if len(other) > 1 and one.startswith(other):
-        return other
-    length = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        length += 1
-    return one[: max(length, 2)]
+_makers = KinMaker(_Languages, _Rules)
+_kin_of = _makers.of
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:

@@ -5,7 +5,7 @@ One step alone is taken: the substitute of a substitute does not count. So cycle
 
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
 from sonicpy.index.search.deciding_terms import deciding
@@ -85,7 +85,3 @@ class KnownSynonyms:
                 self._known.clear()
             known = self._known[collection] = stamp, SynonymLookup(view.synonym_rules(collection))
         return known[1]
-
-
-UNREAD: Final = SynonymLookup([])
-"""Represents synonyms that were not looked up yet."""

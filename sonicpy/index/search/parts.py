@@ -9,11 +9,10 @@ parts get about equally many objects, so objects at the same share of their part
 
 from collections.abc import Sequence
 from functools import partial
-from operator import itemgetter
 from typing import NamedTuple, Protocol
 
+from sonicpy._native.find import BestObjects, find_all, find_top, parts, shown_scores
 from sonicpy._native.find import bind as bind_plan
-from sonicpy._native.find import find_top, parts, shown_scores
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan, Slot
 from sonicpy._native.query_state import QueryState
@@ -24,12 +23,8 @@ __all__ = ["bind", "find", "merge"]
 WHOLLY = 3
 """The whole number of the score of an object that holds every word as typed; 2: some of the words; 1: completions; 0:
 corrections."""
-FULL = 0
-"""The kind of an object that holds every word."""
 HIGHEST_SHARE = 0.999999
 """The highest fraction of a score, which six digits do not round up to the next whole number."""
-
-IID_OF = itemgetter(0)
 
 Found = tuple[int, int, float]
 """An object's IID, how it was found (0: it holds every word, 1: words as typed, 2: completions, 3: corrections),
@@ -76,33 +71,17 @@ class AnyPart(Protocol):
         ...
 
 
-class Part:
-    """The findings of a bucket.
+class Part(BestObjects):
+    """The findings of a bucket."""
 
-    Args:
-        query: the query that was answered.
-        found: the best objects, best first.
-        total: the number of objects that answer; None: not counted.
-    """
-
-    __slots__ = ("_query", "_reader", "found", "total")
-
-    def __init__(self, query: QueryState, found: list[Found], total: int | None) -> None:
-        self._query = query
-        self._reader: BucketReader = query.reader
-        self.found = found
-        self.total = total
+    __slots__ = ()
+    reader: BucketReader
 
     def rows(self) -> list[NamedObject]:
         """Return its best objects, best first."""
-        count = self._reader.state.next_iid
-        names = self._reader.oids([iid for iid, _, _ in self.found])
+        count = self.reader.state.next_iid
+        names = self.reader.oids([iid for iid, _, _ in self.found])
         return [(name, kind, score, iid / count) for name, (iid, kind, score) in zip(names, self.found, strict=True)]
-
-    def page(self, offset: int, limit: int) -> tuple[list[str], list[Found]]:
-        """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
-        found = self.found[offset : offset + limit]
-        return self._reader.oids(list(map(IID_OF, found))), found
 
     def names(self, found: list[Found]) -> list[str]:
         """Return the names of some objects."""
@@ -110,12 +89,7 @@ class Part:
 
     def names_of(self, iids: list[int]) -> list[str]:
         """Return the names of some objects, by IID."""
-        return self._reader.oids(iids)
-
-    def is_full(self, wanted: int) -> bool:
-        """Return whether it found as many objects as wanted that hold every word."""
-        found = self.found  # those that hold every word are the first
-        return len(found) >= wanted and (not found or found[-1][1] == FULL)
+        return self.reader.oids(iids)
 
     def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
         """Return the parts of the scores of found objects.
@@ -124,7 +98,7 @@ class Part:
             listed_max: maximum of parts of an object that are listed one by one, the largest ones.
         """
         words = self._words_held()
-        apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
+        apart = bind(self.query.plan, self.reader, self.query.newest, apart=True)
         return [
             ([(words[number], tf, part) for number, tf, part in listed], others, others_sum)
             for listed, others, others_sum in parts(apart, iids, listed_max)
@@ -136,14 +110,14 @@ class Part:
         Args:
             listed_max: as for `parts`.
         """
-        apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
-        numbers = [number for number, row in enumerate(self._query.rows) if row is not None]
+        apart = bind(self.query.plan, self.reader, self.query.newest, apart=True)
+        numbers = [number for number, row in enumerate(self.query.rows) if row is not None]
         return [[numbers[place] for place, _, _ in listed] for listed, _, _ in parts(apart, iids, listed_max)]
 
     def _words_held(self) -> list[Word]:
         """Return the words of the plan that the bucket holds."""
-        words = words_of(self._query.plan)
-        return [word for word, row in zip(words, self._query.rows, strict=True) if row is not None]
+        words = words_of(self.query.plan)
+        return [word for word, row in zip(words, self.query.rows, strict=True) if row is not None]
 
 
 class RemotePart(NamedTuple):
@@ -214,13 +188,15 @@ def find_by_plan(
 ) -> Part:
     """Return the result of `find` for a plan bound to a bucket. Without `total`, phrases are looked for in the best
     objects first."""
-    if plan.phrases and not total:
-        from sonicpy.index.search.phrases import best_with_phrases  # noqa: PLC0415  loaded when it is needed
+    if plan.phrases:
+        from sonicpy.index.search.phrases import best_with_phrases, masked  # noqa: PLC0415  loaded when it is needed
 
-        found = best_with_phrases(plan, reader, partial(bind_plan, plan, reader, newest, mask=mask), wanted, floor)
+        bound = partial(bind_plan, plan, reader, newest, mask=mask)
+        found = None if total else best_with_phrases(plan, reader, bound, wanted, floor)
         if found is not None:
             return Part(*found, None)
-    return find(bind(plan, reader, newest, mask=mask), wanted, total=total, floor=floor)
+        mask = masked(plan, reader, mask)
+    return Part(*find_all(plan, reader, wanted, newest, mask, total, floor))
 
 
 def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: float = 1.0) -> Page:

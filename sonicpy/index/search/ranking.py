@@ -6,9 +6,10 @@ sonic    sonic.py, whose plan is made while it is carried out
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, Union
 
-from sonicpy._native.clauses import may_fill
+from sonicpy._native.filling import Filling
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
@@ -80,13 +81,6 @@ def fielded(planner: Planner) -> Planner:
     return plan
 
 
-TOGETHER = 30.0
-"""How much more often than by chance the words of a query are together in an object, about: a try in vain to fill a
-page costs a second walk."""
-WITH_FILTER = 4.0
-"""How much more often than by chance the objects that hold the words pass a filter, about."""
-LOWEST_SHARE = 1e-9
-"""Of the objects that pass a filter, for quotients."""
 PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
 """By the setting search.ranking."""
 
@@ -109,7 +103,8 @@ def carry_out(
         masks: the objects of each bucket that pass a filter; None: all.
         share: returns about the share of the objects that pass it; None: it is not known.
     """
-    check_together(lexicon, config)
+    if isinstance(lexicon, UnitedLexicon):
+        check_together(lexicon, config)
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         if demands_of(terms) is not None:
@@ -124,21 +119,15 @@ def carry_out(
     if matching is not None:
         matching = lexicon.resolved(matching)  # once for all words
     window = config.store.kv.retain_word_objects
-    filled: list[Part | SeveralParts] = []
-
-    def fills(plan: Plan) -> bool:
-        """Objects that hold every word come first, and score the same with completions: they may fill the page."""
-        likely = not total and may_fill(plan, wanted, lexicon.objects, TOGETHER)
-        if likely and share is not None and (passing := share() * WITH_FILTER) < 1.0:
-            likely = may_fill(plan, int(wanted / max(passing, LOWEST_SHARE)), lexicon.objects, TOGETHER)
-        if likely:
-            part = find_by(plan, lexicon, wanted, window, masks=masks)
-            if part.is_full(wanted):
-                filled.append(part)
-        return bool(filled)
-
-    plan = planner(lexicon, terms, config.search, matching, fills)
-    return plan, filled[0] if filled else find_by(plan, lexicon, wanted, window, total=total, masks=masks)
+    find = None
+    if isinstance(lexicon, UnitedLexicon):
+        find = partial(find_by, lexicon=lexicon, wanted=wanted, window=window, masks=masks)
+    mask = None if masks is None else masks[0]
+    filling = Filling(Part, find, lexicon.reader, wanted, window, mask, lexicon.objects, share)
+    plan = planner(lexicon, terms, config.search, matching, never if total else filling)
+    if filling.part is not None:
+        return plan, filling.part
+    return plan, find_by(plan, lexicon, wanted, window, total=total, masks=masks)
 
 
 def find_by(

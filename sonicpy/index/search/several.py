@@ -11,6 +11,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.bucket_cache import words_of_all
+from sonicpy._native.bucket_words import BEGINNINGS_MAX
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.mask import Mask
 from sonicpy._native.nearest import most_frequent
@@ -24,7 +25,7 @@ from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Found, MadeOf, Part, find_by_plan
-from sonicpy.index.search.statistics import BEGINNINGS_MAX, Statistics, most_held, most_likely
+from sonicpy.index.search.statistics import Statistics, most_held, most_likely
 from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.transaction import SCOPES

@@ -7,12 +7,12 @@ first BRINGING_MAX terms; the others add to its score.
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Plan, content_size, plan_terms
+from sonicpy._native.planner import SHARE_EXPONENT_MAX, SHARE_STRENGTH
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.parts import bind, find, merge
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.bm25 import SHARE_EXPONENT_MAX, SHARE_STRENGTH
 
 TERMS_MAX = 40
 """Terms of an object that are looked for, at most."""

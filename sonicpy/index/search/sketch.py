@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
+from sonicpy._native.expansions import EXAMINED, edits_allowed, swapped_words
+from sonicpy._native.planner import EXPANDED_WORDS
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.demands import Demands, demands_of
-from sonicpy.index.search.expansion import EXAMINED, edits_allowed, swapped_words
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled
+from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED

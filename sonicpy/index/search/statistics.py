@@ -7,6 +7,7 @@ query, and SummedStatistics are the sums: a plan made from them is the plan of o
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sonicpy._native.bucket_words import BEGINNINGS_MAX
 from sonicpy._native.nearest import most_frequent, nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.terms import Terms
@@ -27,8 +28,6 @@ CORRECTIONS_EXAMINED = 512
 
 CORRECTIONS_COMPARED = 60
 """Maximum of corrections of one distance that are compared with the typed word, the most frequent ones."""
-BEGINNINGS_MAX = 2_000
-"""Words that complete a typed one, at most, the most frequent ones."""
 HOLDING_MAX = 2_000
 """Words that hold some letters, at most, the most frequent ones."""
 LETTER_WORTH = 4.0

@@ -3,8 +3,9 @@
 from itertools import islice
 from operator import itemgetter
 
+from sonicpy._native.expansions import matches_of
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
-from sonicpy.index.search.expansion import corrections_by_sonic, matches_of
+from sonicpy.index.search.expansion import corrections_by_sonic
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000

@@ -8,7 +8,6 @@ holds neither log nor graphs: it is a copy of a commit, and graphs are built aga
 """
 
 import fcntl
-import hashlib
 import os
 import struct
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from sonicpy._native.held import Opened
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.files import PRIVATE, Access, make_new, open_regular, regular_bytes
+from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.platform import make_folder
 from sonicpy.store.disk.transaction import TABLE_NAMES
@@ -161,7 +161,7 @@ def _fill(environment: Environment, descriptor: int) -> None:
 
 def _digest(descriptor: int, size: int) -> bytes:
     """Return the BLAKE2b-256 of the first `size` bytes of a file."""
-    digest = hashlib.blake2b(digest_size=32)
+    digest = blake2b(digest_size=32)
     place = 0
     while place < size and (part := os.pread(descriptor, min(READ_BYTES, size - place), place)):
         digest.update(part)

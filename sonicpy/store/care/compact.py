@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,4 +125,4 @@ def _keep_number(data: Path, descriptor: int) -> None:
     meta = newest_meta_page(descriptor)
     tail = META_TAIL.pack(meta.pages - 1, number)
     content = meta.content[: META_BYTES - META_TAIL.size] + tail + meta.content[META_BYTES:]
-    write_meta_pages(descriptor, replace(meta, content=content))
+    write_meta_pages(descriptor, meta._replace(content=content))

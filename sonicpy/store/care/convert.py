@@ -19,7 +19,6 @@ no object holds any more, in compat mode, too; and in compat mode, whose lists a
 that an old object gained late takes the place of its object.
 """
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -32,6 +31,7 @@ from sonicpy._native.terms import STOP, Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreFull
 from sonicpy.ids import Scope
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
@@ -55,7 +55,7 @@ from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.views.write_cache import WriteCache
 from sonicpy.store.views.write_view import WriteView
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 STEP_ROWS = 64
 """Rows of `objects` that one transaction converts: about a thousand objects."""

@@ -8,13 +8,13 @@ A store without a checkpoint, such as one that an older version wrote, is not ch
 is refused if there is a fault.
 """
 
-import logging
 import os
 from pathlib import Path
 
 from sonicpy.disk import sync_file
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.files import PRIVATE, Access
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.boot_mark import VERSION, note_boot, read_mark
 from sonicpy.store.disk.checkpoint import Checkpoint, read_checkpoint
 from sonicpy.store.disk.data_file import (
@@ -27,7 +27,7 @@ from sonicpy.store.disk.data_file import (
 )
 from sonicpy.store.disk.environment import DATA_FILE, LOCK_FILE
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 
 def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:

@@ -55,7 +55,7 @@ class BucketTables:
             view.by_association,
             letters,
             partial(view.few_terms_numbered, state.bucket),
-            self._write_cut,
+            self.write_cut,
             partial(view.digests.end, state.bucket),
         )
 
@@ -83,7 +83,7 @@ class BucketTables:
             if not view.by_association:
                 self.put_impacts(blocks)
 
-    def _write_cut(
+    def write_cut(
         self,
         iid: int,
         vanished: list[bytes] | None,
@@ -91,7 +91,7 @@ class BucketTables:
         deleted_blocks: list[bytes] | None,
         shorter: list[tuple[int, int]] | None,
     ) -> None:
-        """Write the rows that a replaced text leaves; see `PushWriter`."""
+        """Write the rows that a replaced text or a deleted object leaves; see `PushWriter`."""
         view, state = self._view, self._state
         if vanished is not None:
             view.note_pending(state, vanished, Why.POPPED)

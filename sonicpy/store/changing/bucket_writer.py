@@ -17,9 +17,10 @@ from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.changing.text_writer import TextWriter
 from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.changing.vector_slots import VectorSlots
-from sonicpy.store.disk.transaction import POSTINGS, REMOVED
+from sonicpy.store.disk.transaction import POSTINGS, REMOVED, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
+from sonicpy.store.fields.field import Field
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
@@ -34,6 +35,10 @@ from sonicpy.store.views.bucket_reader import find_object
 if TYPE_CHECKING:
     from sonicpy.store.changing.order_writer import OrderWriter
     from sonicpy.store.views.write_view import WriteView
+
+
+TERMS_MAX = 1 << 40
+"""More terms than an object can hold."""
 
 
 class BucketWriter:
@@ -61,6 +66,8 @@ class BucketWriter:
         self.vectors = VectorSlots(view, state)
         self.begun: tuple[str, int] | None = None
         """The name and the IID of the object that the change under way has created; None: it may have created none."""
+        self._noted = -1  # how many uses `_beside` is for
+        self._beside: list[Field] = []
         self._orders: OrderWriter | None = None
         if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
             self.keep_orders()
@@ -120,13 +127,15 @@ class BucketWriter:
     def _push_without_order(self, oid: str, terms: Terms, *, new: bool = False) -> bool:
         return self.push_with_order(oid, terms, None, new=new)
 
-    def upsert(self, oid: str, terms: Terms, digest: bytes) -> None:
-        """Give an object the terms of a text without named parts, and the digest of the text."""
+    def upsert(self, oid: str, terms: Terms, digest: bytes) -> bool:
+        """Give an object the terms of a text without named parts, and the digest of the text; return True."""
         iid = self.replace(oid, terms)
-        self.replace_order(iid, None)
+        if self._orders is not None:
+            self._orders.replace(iid, None)
         if self.view.is_used(uses.TEXTS):
             self.texts.drop(iid)
         self.view.digests.set(self.state.bucket, iid, digest)
+        return True
 
     def replace_order(self, iid: int, given: bytes | None) -> None:
         """Give an object the order of the text that `replace` gave it; None: it has none."""
@@ -189,11 +198,13 @@ class BucketWriter:
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return its number of words, hidden ones not counted."""
+        if not self.view.by_association:
+            return self._pushes.flush(oid, TERMS_MAX, self._write_gone)
         found = find_object(self.view, self.state, oid)
         if found is None:
             return 0
         iid, record = found
-        return self._remove(iid, record, self._words(record), are_held=True)
+        return self._remove(iid, record, self._words(record))
 
     def begin_removal(self, oid: str, terms: int) -> int:
         """Empty an object of more than `terms` terms, and leave its terms to `remove_part`; delete a smaller object.
@@ -201,12 +212,14 @@ class BucketWriter:
         Returns:
             Its number of words, hidden ones not counted.
         """
+        if not self.view.by_association and (words := self.flush_small(oid, terms)) is not None:
+            return words
         found = find_object(self.view, self.state, oid)
         if found is None:
             return 0
         iid, record = found
         if len(record) <= terms:
-            return self._remove(iid, record, self._words(record), are_held=True)
+            return self._remove(iid, record, self._words(record))
         bucket = self.state.bucket
         self.view.digests.end(bucket, iid)
         self.drop_order(iid)
@@ -218,6 +231,17 @@ class BucketWriter:
         self.state.total_length -= record.length
         self.view.removals.objects[bucket, oid] = iid
         return record.shown
+
+    def flush_small(self, oid: str, terms: int) -> int | None:
+        """Delete an object of at most `terms` terms, in lists by IID; return its number of words, hidden ones not
+        counted; None: it has more terms, and nothing was done."""
+        words = self._pushes.flush(oid, terms, self._write_gone)
+        return None if words < 0 else words
+
+    def has_digest(self, oid: str, digest: bytes) -> bool:
+        """Return whether an object has a digest, which was made with its name: so its record is not read."""
+        get, bucket = self.view.digests.get, self.state.bucket
+        return digest in [get(bucket, iid) for iid in self._pushes.named(oid)]
 
     def remove_part(self, iid: int) -> None:
         """Remove the next part of an object that `begin_removal` has emptied; with the last part, delete the object."""
@@ -282,14 +306,11 @@ class BucketWriter:
     def _terms(self, term_ids: list[int]) -> list[bytes]:
         return list(self.view.terms_numbered(self.state.bucket, term_ids).values())
 
-    def _remove(
-        self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False, are_held: bool = False
-    ) -> int:
+    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False) -> int:
         """Take words from an object; return the number of those that it held, hidden ones not counted.
 
         Args:
             keeps_object: the object stays, even if no word is left.
-            are_held: the object holds all of them, or the store is damaged.
         """
         state = self.state
         self._note_rewritten(record)
@@ -300,7 +321,7 @@ class BucketWriter:
             change = RemoveTerms(state.bucket, iid, words, record, True, self._letters)
             self._change_words(change)
         else:
-            change = cut_terms(state.bucket, iid, words, record, self.view.terms, self._letters, not are_held)
+            change = cut_terms(state.bucket, iid, words, record, self.view.terms, self._letters, True)
             self._cut(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
@@ -346,8 +367,40 @@ class BucketWriter:
         self._tables.change_words(change)
         drop_terms(self._transaction, self.state.bucket, change.deleted_terms)
 
+    def _write_gone(
+        self,
+        iid: int,
+        hash: int,
+        record: ObjectRecord,
+        in_newest: bool,
+        rewritten: list[int],
+        vanished: list[bytes] | None,
+        blocks: list[StoredRow] | None,
+        deleted_blocks: list[bytes] | None,
+    ) -> None:
+        """Write the rows that a deleted object leaves to the tables; see `PushWriter.flush`."""
+        view, state = self.view, self.state
+        for field in self._fields_beside():
+            field.remove(self, iid, record)
+        view.note_rewritten(state.bucket, rewritten)
+        self._tables.write_cut(iid, None, blocks, deleted_blocks, None)
+        if vanished is not None:
+            view.note_pending(state, vanished, Why.ORPHANED)
+        if not in_newest:
+            self._tables.drop_record(iid)
+        drop_stored_name(self._transaction, state, hash, iid)
+
+    def _fields_beside(self) -> list[Field]:
+        """Return the fields beside terms that the store uses."""
+        noted = self.view.uses_noted
+        if noted != self._noted:
+            is_used = self.view.is_used
+            self._beside = [field for field in beside_terms() if field.name is None or is_used(field.name)]
+            self._noted = noted
+        return self._beside
+
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
-        for field in beside_terms():
+        for field in self._fields_beside():
             field.remove(self, iid, record)
         hash = name_hash(record.oid)
         self._tables.drop_record(iid)

@@ -1,12 +1,12 @@
 """The orders of the words of objects inside the write transaction: see `_native.orders`."""
 
-import logging
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.ordered_rows import ORDERS_PER_ROW, order_at, with_order
 from sonicpy._native.orders import WORDS_MAX, order_of_new, pack_count, pack_order, unpack_given, unpack_order
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_of
@@ -14,7 +14,7 @@ from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 GAP = -1
 ROW_BITS = ORDERS_PER_ROW.bit_length() - 1

@@ -3,7 +3,6 @@
 It syncs sooner if many replaced pages wait for the sync. A store is idle after some seconds without a change.
 """
 
-import logging
 import threading
 import time
 from _thread import start_new_thread
@@ -13,8 +12,9 @@ from queue import Empty, SimpleQueue
 
 from sonicpy._native.held import Held
 from sonicpy.errors import StoreError
+from sonicpy.late_logger import LateLogger
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 SYNC_AFTER_S = 1.0
 """A loss of power undoes at most the changes of about this time."""
@@ -78,6 +78,12 @@ class BackgroundSync:
                 return False
             time.sleep(PAUSE_S)
         return True
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: begin no syncs, and wait for none: those under way are the parent's."""
+        self._turn = threading.Lock()  # another thread of the parent may have it
+        self._is_closed = True
+        self._running.clear()
 
     @property
     def is_here(self) -> bool:

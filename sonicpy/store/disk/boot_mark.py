@@ -7,9 +7,8 @@ means that the writing process kept a checkpoint; older processes, whose marks h
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, regular_bytes
@@ -20,8 +19,7 @@ BOOT_FILE: Final = "sonicpy.boot"
 VERSION: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class BootMark:
+class BootMark(NamedTuple):
     """The content of the file.
 
     Attributes:

@@ -13,19 +13,18 @@ Only the commit of the checkpoint stays complete.
              | meta page | BLAKE2b-256 of everything before it                                      (little-endian)
 """
 
-import hashlib
 import os
 import struct
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sonicpy._native.held import Descriptor, Held
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, open_new, regular_bytes
+from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.data_file import (
     PAGE_BYTES_MAX,
     MetaPage,
@@ -48,8 +47,7 @@ REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
 """Bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A saved checkpoint.
 
     Attributes:
@@ -212,7 +210,7 @@ def pack(checkpoint: Checkpoint) -> bytes:
     """Return the content of a slot."""
     meta = checkpoint.meta
     head = HEAD.pack(MAGIC, FORMAT_VERSION, meta.page_bytes, checkpoint.save, checkpoint.store)
-    return head + meta.content + hashlib.blake2b(head + meta.content, digest_size=DIGEST_BYTES).digest()
+    return head + meta.content + blake2b(head + meta.content, digest_size=DIGEST_BYTES).digest()
 
 
 def unpack(slot: bytes) -> Checkpoint | None:
@@ -232,7 +230,7 @@ def unpack(slot: bytes) -> Checkpoint | None:
             "open the store once with the version that wrote it, then upgrade"
         )
     end = HEAD.size + page_bytes
-    if hashlib.blake2b(slot[:end], digest_size=DIGEST_BYTES).digest() != slot[end : end + DIGEST_BYTES]:
+    if blake2b(slot[:end], digest_size=DIGEST_BYTES).digest() != slot[end : end + DIGEST_BYTES]:
         return None
     meta = meta_page(slot[HEAD.size : end])
     return None if meta is None else Checkpoint(save, store, meta)

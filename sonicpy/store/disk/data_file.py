@@ -10,8 +10,7 @@ reader shows an older commit.
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreDamaged
 
@@ -46,8 +45,7 @@ DEPTH_MAX: Final = 32
 META_BYTES: Final = PAGE_HEADER.size + META_HEAD.size + 2 * DATABASE.size + META_TAIL.size
 
 
-@dataclass(frozen=True, slots=True)
-class MetaPage:
+class MetaPage(NamedTuple):
     """A meta page: the head of a commit.
 
     Attributes:

@@ -4,7 +4,6 @@ A change is done when the log has it, and threads of this process read it in the
 serves other processes, and bounds the replay of a start: it comes when many changes share it.
 """
 
-import logging
 import threading
 import time
 from _thread import start_new_thread
@@ -14,9 +13,10 @@ from typing import Final
 
 from sonicpy._native.turn import Turn
 from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.background_sync import Bell, rang
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 COMMIT_CHANGES: Final = 4_096
 """Changes after which the thread that makes them commits."""
@@ -102,6 +102,11 @@ class LateCommits:
                 return False
             time.sleep(PAUSE_S)
         return True
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: begin no commits, and wait for none: those under way are the parent's."""
+        self._is_closed = True
+        self._threads.clear()
 
     @property
     def is_here(self) -> bool:

@@ -7,8 +7,7 @@ shows it.
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.data_file import (
@@ -29,8 +28,7 @@ PLACE_BYTES: Final = 2
 """Bytes of an entry in the list of places of a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A leaf page of a table.
 
     Attributes:

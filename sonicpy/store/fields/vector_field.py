@@ -1,6 +1,6 @@
 """The vectors of an object, as bits, in at most two columns; and the columns of a bucket."""
 
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +116,7 @@ class Vectors:
             key, place = column.place(reader.state.bucket, iid)
             row = reader.vector_rows([key]).get(key)
             if row is not None and (bits := vector_at(row, place, column.size)) is not None:
-                found[column.name] = b64encode(bits).decode()
+                found[column.name] = b2a_base64(bits, newline=False).decode()
         return {"vectors": found} if found else {}
 
 

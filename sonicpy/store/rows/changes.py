@@ -16,7 +16,6 @@ sonicpy wrote that commit.
 import struct
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
@@ -40,7 +39,6 @@ BUCKET_WEIGHT = 8
 """The weight of a bucket with neither numbers nor words."""
 
 
-@dataclass(slots=True)
 class Touched:
     """The changes of a bucket.
 
@@ -50,9 +48,26 @@ class Touched:
         words: the new pending words, in the order of their numbers; None: not known.
     """
 
-    rewritten: set[int] | None = field(default_factory=set)
-    length_rows: set[int] = field(default_factory=set)
-    words: list[bytes] | None = field(default_factory=list)
+    __slots__ = ("length_rows", "rewritten", "words")
+
+    def __init__(self, rewritten: set[int] | None, length_rows: set[int], words: list[bytes] | None) -> None:
+        self.rewritten = rewritten
+        self.length_rows = length_rows
+        self.words = words
+
+    @classmethod
+    def nothing(cls) -> "Touched":
+        """Return no changes yet."""
+        return cls(set(), set(), [])
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same changes."""
+        if not isinstance(other, Touched):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __repr__(self) -> str:
+        return f"Touched({self.rewritten}, {self.length_rows}, {self.words})"
 
     @property
     def weight(self) -> int:
@@ -83,7 +98,7 @@ class ChangesBetween:
         found = [touched[bucket] for touched in self._commits if bucket in touched]
         if len(found) < 2:
             return found[0] if found else None
-        together = Touched()
+        together = Touched.nothing()
         for one in found:
             together.add(one)
         return together
@@ -217,7 +232,8 @@ def _take_entry(found: dict[int, Touched], entry: bytes) -> None:
     at = SIZE.size + size
     numbers = iter(unpack_varints(entry[SIZE.size : at]))
     for bucket in numbers:
-        touched = Touched(length_rows={next(numbers) for _ in range(next(numbers))})
+        touched = Touched.nothing()
+        touched.length_rows = {next(numbers) for _ in range(next(numbers))}
         terms = next(numbers)
         touched.rewritten = {next(numbers) for _ in range(terms - 1)} if terms else None
         count = next(numbers)

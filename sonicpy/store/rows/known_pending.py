@@ -5,7 +5,6 @@ words, such as families, outlives commits.
 """
 
 import threading
-from dataclasses import dataclass, field
 
 from sonicpy._native.held import Held
 
@@ -13,26 +12,27 @@ PENDING_READ_MAX = 4_096
 """Maximum of pending words to scan for new ones; above it, looking up the family again costs less."""
 
 
-@dataclass(slots=True)
 class KnownPending:
     """The pending words of a bucket that were read; later changes add some, until a consolidation.
 
-    Attributes:
+    Args:
         graph_seq: see BucketState.
         commit: the number of a commit whose pending words are all in the list, perhaps with later ones.
         seq: the `pending_seq` up to which words were read. The graph includes words up to `graph_seq`.
+
+    Attributes:
         counted: from the number behind this one on, the list has one word for each number.
     """
 
-    graph_seq: int
-    commit: int
-    seq: int
-    words: list[bytes] = field(default_factory=list)
-    counted: int = -1
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    __slots__ = ("_lock", "commit", "counted", "graph_seq", "seq", "words")
 
-    def __post_init__(self) -> None:
-        self.counted = self.seq
+    def __init__(self, graph_seq: int, commit: int, seq: int) -> None:
+        self.graph_seq = graph_seq
+        self.commit = commit
+        self.seq = seq
+        self.counted = seq
+        self.words: list[bytes] = []
+        self._lock = threading.Lock()
 
     def between(self, before: int, until: int) -> list[bytes] | None:
         """Return the words behind number `before` up to `until`; None: they are not known one by one."""

@@ -5,10 +5,9 @@ To add one, add a `MetaKey` to KEYS; `docs/storage-format.md` has to name it in 
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
@@ -41,8 +40,7 @@ BY_OBJECT = "object"
 BY_ASSOCIATION = "association"
 
 
-@dataclass(frozen=True, slots=True)
-class MetaKey(Generic[Value]):
+class MetaKey(NamedTuple, Generic[Value]):
     """A row of `meta`: its key, and functions that pack and unpack its value."""
 
     name: bytes

@@ -5,10 +5,10 @@ A change holds the words of its rules after analysis, so that replay needs no le
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from sonicpy._native.varint import DamagedBytes
+from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.transaction import META, Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.meta import uses_of

@@ -202,6 +202,14 @@ class BucketReader:
         found = find_object(self._view, self.state, oid)
         return None if found is None else found[0]
 
+    def holds(self, oid: str) -> bool:
+        """Return whether an object has an OID: names are compared, and no record is read."""
+        name = oid.encode()
+        for iid in self._view.named(self.state, name, name_hash(name)):  # noqa: SIM110  a generator would cost as much
+            if self.oids([iid])[0] == oid:
+                return True
+        return False
+
     def existing(self, iids: list[int]) -> list[int]:
         """Return the IIDs among these that objects have."""
         bucket = self.state.bucket

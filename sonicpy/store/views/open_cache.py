@@ -114,12 +114,12 @@ class OpenCache(SnapshotCache):
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:
         """Add the new pending words of this transaction and of earlier commits to the known ones, if recorded."""
-        touched = self._view.touched.get(state.bucket, Touched())
+        touched = self._view.touched.get(state.bucket, Touched.nothing())
         if known.take_last(touched.words, state.pending_seq, self.commit - 1):
             return
         changes = self.changes_since(known.commit, self._view.transaction)
         if changes is not None:
-            earlier = (changes.get(state.bucket) or Touched()).words
+            earlier = (changes.get(state.bucket) or Touched.nothing()).words
             if earlier is not None and touched.words is not None:
                 known.take_last(earlier + touched.words, state.pending_seq, self.commit - 1)
 

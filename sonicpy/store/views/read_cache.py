@@ -7,7 +7,6 @@ OIDs always stay, because an IID always means the same object. Queries repeat th
 
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
@@ -68,7 +67,6 @@ CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
 """Approximate bytes per cached range of words, and per word of it."""
 
 
-@dataclass(slots=True)
 class KnownNames:
     """The OIDs of a bucket that its rows of names may lack, as far as they were read; later commits add some.
 
@@ -78,10 +76,13 @@ class KnownNames:
         iids: OID -> the newest object with it, which may have been removed since.
     """
 
-    named: int
-    until: int
-    iids: dict[bytes, int] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    __slots__ = ("_lock", "iids", "named", "until")
+
+    def __init__(self, named: int, until: int) -> None:
+        self.named = named
+        self.until = until
+        self.iids: dict[bytes, int] = {}
+        self._lock = threading.Lock()
 
     def take(self, new: dict[bytes, int], before: int, until: int) -> None:
         """Add the objects from IID `before` on, unless another thread has added objects meanwhile."""

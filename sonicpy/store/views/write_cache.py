@@ -4,8 +4,8 @@ A loss of the cache is harmless: its changes (rows of words, the newest row of r
 before every commit, and a replay of the log restores later ones.
 """
 
-from sonicpy._native.dense_records import dense_row
-from sonicpy._native.objects import BufferedRow
+from sonicpy._native.dense_records import changed_row, dense_row
+from sonicpy._native.objects import BufferedRow, RecordRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.transaction import OBJECTS, ORDERS, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -59,21 +59,38 @@ class NewestRow(BufferedRow):
         self._is_stored = False
 
 
-class RecentRow(BufferedRow):
+class RecentRow:
     """The row of records that changed last, except the newest one: a table that is gone through changes each row often.
 
     Args:
         number: of the row.
         packed: the row in the table; None: there is none.
         dense: whether to write dense rows.
+
+    Attributes:
+        packed: the row with all changes, dense or not.
     """
 
-    __slots__ = ("_dense",)
+    __slots__ = ("_dense", "_plain", "is_changed", "number", "packed")
 
     def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
-        super().__init__(packed or b"")
         self.number = number
+        self.packed = packed or b""
+        self.is_changed = False
         self._dense = dense
+        self._plain: RecordRow | None = None  # of `packed`, if that is not dense
+
+    def put(self, place: int, record: bytes) -> None:
+        """Put a record at a place, instead of an earlier one."""
+        self.is_changed = True
+        row = changed_row(self.packed, place, record)
+        self.packed = self._as_plain().put(place, record) if row is None else row
+
+    def drop(self, place: int) -> None:
+        """Take the record at a place out of the row."""
+        self.is_changed = True
+        row = changed_row(self.packed, place, None)
+        self.packed = self._as_plain().drop(place) if row is None else row
 
     def write(self, transaction: Transaction, bucket: int) -> None:
         """Write the row, if it changed since the last write; delete it if no record is left."""
@@ -85,6 +102,11 @@ class RecentRow(BufferedRow):
         else:
             transaction.delete(OBJECTS, key)
         self.is_changed = False
+
+    def _as_plain(self) -> RecordRow:
+        if self._plain is None:
+            self._plain = RecordRow(self.packed)
+        return self._plain
 
 
 class BucketWriteCache:

@@ -76,7 +76,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self.terms = cache.terms
         self.terms.begin_notes()
         self.writer_cache: dict[tuple[str, str], Any] = {}
-        self.touched: defaultdict[int, Touched] = defaultdict(Touched)
+        self.touched: defaultdict[int, Touched] = defaultdict(Touched.nothing)
         self.changes = 0
         self.open_cache: ReadRows | None = None
         self._new_terms: dict[int, list[tuple[int, bytes]]] = {}  # (term id, term) that `terms` does not hold yet
@@ -165,7 +165,7 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
         self._changed_states.add(scope)
-        self.touched.setdefault(state.bucket, Touched())
+        self.touched.setdefault(state.bucket, Touched.nothing())
         return state
 
     def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
@@ -224,7 +224,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
-        self.touched.setdefault(state.bucket, Touched())
+        self.touched.setdefault(state.bucket, Touched.nothing())
 
     def read_removals(self) -> None:
         """Read the removals under way again, after rows about them were written."""
@@ -252,6 +252,11 @@ class WriteView(OpenOrders, OpenFacts, View):
             self._used = self.uses()
         return name in self._required or name in self._used
 
+    @property
+    def uses_noted(self) -> int:
+        """How many names this transaction has noted: `is_used` answers the same until another one is."""
+        return len(self._required)
+
     def synonym_stamp(self, collection: str) -> bytes | None:
         """Return the stamp of the synonyms of a collection; None: it has none."""
         return super().synonym_stamp(collection) if self.is_used(uses.SYNONYMS) else None
@@ -259,7 +264,7 @@ class WriteView(OpenOrders, OpenFacts, View):
     def touch(self, number: int) -> None:
         """Note that rows of a bucket change, or those under the number of its tags: readers look at them again."""
         if number not in self.touched:
-            self.touched[number] = Touched()
+            self.touched[number] = Touched.nothing()
 
     def note_to_flush(self, bucket: int) -> None:
         """Note that rows of a bucket, by its number, wait in the cache."""

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.clauses import add_completions, bringing_clause
+from sonicpy._native.expansions import corrections
 from sonicpy._native.plan import Clause, Plan, Slot, add_expansions
+from sonicpy._native.planner import COMPLETION_SHARES
 from sonicpy._native.term_rows import TermInfo
-from sonicpy._native.terms import PART, Terms
+from sonicpy._native.terms import Terms
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
-from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -24,11 +24,6 @@ Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
 HeldWords = Sequence[tuple[bytes, TermInfo]]
 
-LONGER = (2, 5)
-"""How many letters more the words of the first lists of completions have, at most; the last list has all others."""
-COMPLETION_SHARES = (0.9, 0.8, 0.7)
-"""The share of the typed word's weight that the completions of these lists have: an object that holds all words, one of
-them as a completion, comes before those that lack a word."""
 ADDRESSES_MAX = 2_000
 """Addresses that begin with the typed numbers, at most."""
 WHOLE_LETTERS_MAX = 6
@@ -43,27 +38,6 @@ LIKELIEST_SHARES = (0.45, 0.4, 0.35)
 def never(plan: Plan) -> bool:
     """Return that completions have to be added."""
     return False
-
-
-def is_completed(flags: int) -> bool:
-    """Return whether a term that a query ends in is completed."""
-    return not flags & PART
-
-
-def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
-    """Return the clause of the word that the text ends in; None: the text ends in no word that is completed."""
-    if terms.last < 0 or not is_completed(terms.flags[terms.last]):
-        return None
-    return bringing_clause(clauses, terms.last)
-
-
-def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: "SearchConfig") -> None:
-    """Add to the clause of the last word the words that begin so."""
-    word, objects = last.slots[0].words[0], statistics.objects
-    begun = statistics.beginnings(word, 0)
-    taken, holders = add_completions(last, clauses, begun, *LONGER, COMPLETION_SHARES, objects)
-    if last.is_expandable and last.holders + holders < search.alternates_below:
-        _add_corrections(statistics, last, word, taken, search)
 
 
 def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
@@ -86,16 +60,16 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
             clause.holders = max(clause.holders, 1)
 
 
-def _add_corrections(
+def add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)
-    whole = list(corrections(statistics, word, search.query_alternates_try, taken))
+    whole = corrections(statistics, word, search.query_alternates_try, taken)
     add_expansions(clause, whole, statistics.objects)
-    weight = min([clause.weight, *(_idf_of([(each.word, each.row)], statistics.objects) for each in whole)])
+    weight = min([clause.weight, *[idf(statistics.objects, row.df) for _, row, _, _, _ in whole]])
     taken.update(each for slot in clause.slots for each in slot.words)
     likeliest = likeliest_beginnings(statistics, word, most, taken)
     almost = fold(word.decode(), "")[:-1]

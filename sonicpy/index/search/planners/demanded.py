@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sonicpy._native.bm25 import idf
+from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions, add_joined
+from sonicpy._native.planner import EXPANDED_WORDS, complete
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.index.search.demands import Demands, Either, RefusedWord
-from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.completions import complete
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS
 from sonicpy.index.search.planners.inner import joined_words
+from sonicpy.index.search.planners.rarely import Rarely
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.web_syntax import BEGUN, WORDS
 from sonicpy.index.search.web_syntax import PART as INNER
@@ -66,12 +66,20 @@ def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Stati
     return cast(Statistics, Edited(statistics, edits, most))
 
 
-def as_demanded(demands: Demands | None, search: "SearchConfig") -> "SearchConfig":
+class PlanSettings(NamedTuple):
+    """The settings of searches that a plan depends on."""
+
+    alternates_below: int
+    query_alternates_try: int
+
+
+def as_demanded(demands: Demands | None, search: "SearchConfig") -> PlanSettings:
     """Return the settings of a query: where an object has to hold every word, other words represent only those that no
     object holds."""
-    if demands is None or demands.match != "all":
-        return search
-    return search.model_copy(update={"alternates_below": min(search.alternates_below, 1)})
+    below = search.alternates_below
+    if demands is not None and demands.match == "all":
+        below = min(below, 1)
+    return PlanSettings(below, search.query_alternates_try)
 
 
 def edited(demands: Demands | None, statistics: Statistics) -> Statistics:
@@ -96,7 +104,7 @@ class Demanded:
         statistics: Statistics,
         terms: Terms,
         demands: Demands,
-        search: "SearchConfig",
+        search: "SearchConfig | PlanSettings",
         matching: Matching | None,
         *,
         has_weights: bool = True,
@@ -172,7 +180,7 @@ class Demanded:
             if not _is_typed(clause):
                 continue
             if clause.term in self._demands.begun and clause is not last:
-                complete(self._unedited, clause, [clause], self._search)
+                complete(self._unedited, clause, [clause], self._search, Rarely)
             elif clause.term in self._demands.inner:
                 self._add_holding(clause)
 

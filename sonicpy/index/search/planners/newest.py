@@ -3,23 +3,35 @@
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from sonicpy._native.expansions import expand
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
+from sonicpy._native.planner import (
+    EXPANDED_WORDS,
+    add_inner,
+    complete_last,
+    families_of,
+    find_pieces,
+    last_of,
+    words_together,
+)
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
-from sonicpy.index.search.planners.completions import Fills, last_of, never
+from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.demanded import Demanded, edited
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, Families, families_of
-from sonicpy.index.search.planners.inner import add_inner
-from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
-from sonicpy.index.search.planners.stand_ins import stand_ins, with_stand_ins
-from sonicpy.index.search.planners.steps import complete_last, expand
+from sonicpy.index.search.planners.rarely import Rarely
+from sonicpy.index.search.planners.spacing import write_apart, write_together
+from sonicpy.index.search.planners.stand_ins import stand_ins_of, with_stand_ins
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
+
+HeldForms = dict[int, list[tuple[bytes, TermInfo]]]
+"""By the number of a term, other words that objects hold, each with its row."""
 
 
 def plan_newest(
@@ -35,22 +47,23 @@ def plan_newest(
     """
     demands = demands_of(terms)
     statistics = edited(demands, statistics)
-    together = words_together(terms, folds=matching is not None)
-    families = families_of(statistics, terms, matching, statistics.may_hold(together))
+    folds = matching is not None
+    together = words_together(terms, folds, Rarely)
+    rows, words, doubtful, besides = families_of(statistics, terms, matching, statistics.may_hold(together), Rarely)
     left_out = _left_out(terms)
-    clauses = _clauses(terms, families, left_out, statistics.objects)
-    write_together(clauses, together, families.besides, statistics.objects)
-    pieces = find_pieces(statistics, clauses, terms, folds=matching is not None)
+    clauses = _clauses(terms, rows, (words, doubtful), left_out, statistics.objects)
+    write_together(clauses, together, besides, statistics.objects)
+    pieces = find_pieces(statistics, clauses, terms, folds, Rarely)
     last = last_of(clauses, terms)
     if last is not None and is_letter(terms.words[last.term], terms.flags[last.term]):
         last = None
-    others = stand_ins(statistics, terms, matching)
+    others = stand_ins_of(statistics, statistics.synonyms(terms), matching)
     taken = {number for other in others for number in other.numbers}
     for clause in clauses:
         if clause.is_expandable and clause is not last and clause.term not in taken:
             expand(statistics, clause, 0, search)
     add_inner(statistics, clauses, terms, matching)
-    complete_last(statistics, last, clauses, terms, search)
+    complete_last(statistics, last, clauses, terms, search, Rarely)
     clauses = write_apart(statistics, clauses, pieces, last)
     clauses = with_stand_ins(clauses, others, statistics.objects, has_weights=False)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
@@ -76,14 +89,25 @@ def _left_out(terms: Terms) -> dict[int, str]:
     return left_out
 
 
-def _clauses(terms: Terms, families: Families, left_out: Container[int], objects: int) -> list[Clause]:
-    """Return the clauses of the terms that are searched."""
+def _clauses(
+    terms: Terms,
+    rows: list[TermInfo | None],
+    families: tuple[HeldForms, HeldForms],
+    left_out: Container[int],
+    objects: int,
+) -> list[Clause]:
+    """Return the clauses of the terms that are searched.
+
+    Args:
+        families: the other words that the terms surely find, and those that they may find.
+    """
+    words, doubtful = families
     clauses: list[Clause] = []
     expanded = 0
-    for number, (term, row, flags) in enumerate(zip(terms.words, families.rows, terms.flags, strict=True)):
+    for number, (term, row, flags) in enumerate(zip(terms.words, rows, terms.flags, strict=True)):
         if number in left_out:
             continue
-        family = families.words.get(number, [])
+        family = words.get(number, [])
         is_held = bool(family) or (row is not None and row.df > 0)
         is_word = not (flags & (SPECIAL | PART) or is_letter(term, flags))
         is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
@@ -91,8 +115,8 @@ def _clauses(terms: Terms, families: Families, left_out: Container[int], objects
         slot = Slot((term, *(form for form, _ in family)), 0.0)
         clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held))
         clauses.append(clause)
-        if not is_held and number in families.doubtful:
-            add_forms(clause, families.doubtful[number], objects)
+        if not is_held and number in doubtful:
+            add_forms(clause, doubtful[number], objects)
     return clauses
 
 

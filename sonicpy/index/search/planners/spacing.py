@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
-from sonicpy._native.clauses import cuttable_clauses
 from sonicpy._native.neighbours import DIGITS_TOGETHER_MAX, TERMS_MAX
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
@@ -44,7 +43,10 @@ def other_spellings(terms: Terms) -> list[bytes]:
     """Return the words that those of a query may be written as together, apart, or as numbers."""
     found: dict[bytes, None] = {}
     if len(terms) <= TERMS_MAX + terms.flags.count(PART):
-        found.update(dict.fromkeys(words_together(terms, folds=True)))
+        together = neighbours.words_together(terms)
+        if not all(map(bytes.isascii, terms.words)):
+            add_folded(together, terms.words)
+        found.update(dict.fromkeys(together))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
                 found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word)]))
@@ -54,22 +56,17 @@ def other_spellings(terms: Terms) -> list[bytes]:
 # -- written together -------------------------------------------------------------------------------------------------
 
 
-def words_together(terms: Terms, *, folds: bool) -> dict[bytes, tuple[int, ...]]:
-    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence.
+def add_folded(places: dict[bytes, tuple[int, ...]], words: list[bytes]) -> None:
+    """Add to the words that neighbours make together those without accents, and Persian ones with the sign between
+    their parts.
 
     Args:
-        folds: without accents, too, and with the sign between parts of Persian words.
+        places: by word, the places of its parts among `words`.
     """
-    places = neighbours.words_together(terms)
-    if folds and not all(map(bytes.isascii, terms.words)):
-        for word, numbers in list(places.items()):
-            places.setdefault(folded(word), numbers)
-            if len(numbers) == 2 and ARABIC_FIRST <= word[0] <= ARABIC_LAST:
-                places.setdefault(SEPARATOR.join([terms.words[number] for number in numbers]), numbers)
-    if not places.keys().isdisjoint(terms.words):
-        for word in terms.words:
-            places.pop(word, None)
-    return places
+    for word, numbers in list(places.items()):
+        places.setdefault(folded(word), numbers)
+        if len(numbers) == 2 and ARABIC_FIRST <= word[0] <= ARABIC_LAST:
+            places.setdefault(SEPARATOR.join([words[number] for number in numbers]), numbers)
 
 
 def write_together(
@@ -78,7 +75,7 @@ def write_together(
     """Add to the clauses of neighbours the words that they make together.
 
     Args:
-        places: of `words_together`.
+        places: of `words_together` in _native/planner.pyx.
         held: those of its words that objects hold, each with its row.
         objects: how many there are.
     """
@@ -95,19 +92,18 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms, *, folds: bool) -> dict[int, list[Piece]]:
-    """Return the pieces of the terms that objects hold apart, by the number of the term.
+def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) -> dict[int, list[Piece]]:
+    """Return the pieces of terms that objects hold apart, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
     words that objects hold.
 
     Args:
+        cuttable: the clauses of the terms, see `cuttable_clauses`.
         folds: words of objects that have accents are such words, too.
     """
-    if len(terms) > TERMS_MAX + terms.flags.count(PART):
-        return {}
     found: dict[int, list[Piece]] = {}
-    for clause in cuttable_clauses(clauses, terms):
+    for clause in cuttable:
         pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0, folds=folds)
         if pieces:
             found[clause.term] = pieces

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import FORBIDDEN, Clause, Slot
-from sonicpy._native.terms import Terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
-from sonicpy.index.search.synonym_matches import Match, has_family
+from sonicpy.index.search.synonym_matches import Match, Matches, has_family
 
 SHARE = 0.9
 """The share of a term's weight that its substitute has."""
@@ -32,15 +31,13 @@ class StandIn(NamedTuple):
     holders: int
 
 
-def stand_ins(statistics: Statistics, terms: Terms, matching: Matching | None) -> list[StandIn]:
+def stand_ins_of(statistics: Statistics, matches: Matches, matching: Matching | None) -> list[StandIn]:
     """Return the substitutes of the terms of a query, as far as objects hold them.
 
     Args:
+        matches: of `Statistics.synonyms`.
         matching: the matching of families; None: no word has one.
     """
-    matches = statistics.synonyms(terms)
-    if not matches:
-        return []
     found = (_stand_in(statistics, match, matching) for match in matches)
     return [each for each in found if each is not None]
 

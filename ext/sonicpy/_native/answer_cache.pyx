@@ -1,0 +1,47 @@
+"""A cache of answers, each until its bucket changes.
+
+Search-as-you-type sends the same few letters many times, and most queries repeat earlier ones.
+"""
+
+cdef enum:
+    ENTRIES = 60_000
+    MORE = 4
+    MOST = 100
+
+ROOM = ENTRIES
+"""Entries of all answers together: about 6 MB."""
+OVERHEAD = MORE
+"""The size of a question and a list, in entries."""
+LONGEST = MOST
+"""Longer answers are not kept."""
+
+
+cdef class AnswerCache:
+    """Answers by question. An answer is valid for the stamp at which it was computed, and for the moment of its bucket.
+
+    The stamp changes with the store and is available without reading it; the moment only changes with the bucket.
+    """
+    cdef dict _kept  # threads share it: each step is one call of a dict
+    cdef Py_ssize_t _entries  # may count an answer twice
+
+    def __init__(self):
+        self._kept = {}
+
+    def get(self, question):
+        """Return the last answer to a question, which may be outdated, or None.
+
+        Raises:
+            TypeError: the question cannot be hashed.
+        """
+        return self._kept.get(question)
+
+    def put(self, question, tuple kept not None) -> None:
+        """Store an answer, the third of a stamp, a moment and an answer; forget all others if there are too many."""
+        cdef Py_ssize_t entries = len(<list?> kept[2])
+        if entries > MOST:
+            return
+        self._entries += entries + MORE
+        if self._entries > ENTRIES:
+            self._kept = {}
+            self._entries = entries + MORE
+        self._kept[question] = kept

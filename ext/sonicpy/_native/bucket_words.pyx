@@ -1,0 +1,397 @@
+"""The words of a bucket inside one transaction: its graph, the words pushed since, and the ways from a typed word to
+others: families, words with it as a part, beginnings. All three are cached over transactions, by the typed word.
+
+The rules of languages and the files of graphs belong to the layer above (`Rules` and `Lexicons` in the stub).
+"""
+
+import time
+from operator import itemgetter
+
+from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
+
+from sonicpy._native.nearest import held_beginnings, most_frequent
+from sonicpy._native.parts import nearest_parts
+from sonicpy._native.term_rows import held_words
+from sonicpy._native.word_source import SortedWords, words_in
+
+cdef enum:
+    SHOWN_BYTES = 40  # a longer word may be one that no graph has: SONIC_BYTES_MAX of term_rows.pyx
+    BEGUN = 20_000
+    FAMILY = 16
+    KEPT = 10_000
+    JOINED = 50_000
+    LONG = 24  # a longer word may find words that are too long to be shown, which neither graphs nor pending words hold
+    LONG_LETTERS = 8  # how many of its letters such words begin with,
+    LONG_WORDS = 512  # and how many are read at most
+    BEGUN_KEPT = 64  # words that begin so, at most, that are cached: about 80 bytes each, for at most KEPT typed words
+    BEGINNINGS = 2_000
+
+BEGUN_MAX = BEGUN
+"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
+FAMILY_MAX = FAMILY
+"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
+FAMILIES_MAX = KEPT
+"""Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
+JOINED_WORDS_MAX = JOINED
+"""Words in these lists, at most; about 80 bytes each."""
+BEGINNINGS_MAX = BEGINNINGS
+"""Words that complete a typed one, at most, the most frequent ones."""
+
+
+cdef class BucketWords:
+    """The words of a bucket inside one transaction.
+
+    Args:
+        lexicons: of the index, see `Lexicons` in the stub.
+        view: of the transaction.
+        reader: of the bucket.
+        collection: that the bucket is in.
+        rules: of languages, see `Rules` in the stub.
+    """
+    cdef readonly object reader
+    cdef readonly bint live
+    cdef readonly object view
+    cdef object _lexicons, _rules, _opened, _pending
+    cdef tuple _moment
+    cdef object _bucket, _version
+    cdef bint _has_pending, _is_whole  # the graph has all words
+    cdef object _collection
+    cdef object _synonyms
+    cdef bint _has_read_synonyms
+    cdef readonly object objects
+    cdef readonly double average_length
+
+    def __init__(self, lexicons not None, view not None, reader not None, collection not None, rules not None):
+        state = reader.state
+        self.reader, self.live = reader, lexicons.live
+        self._lexicons, self.view, self._rules = lexicons, view, rules
+        self._bucket, self._version = state.bucket, state.lexicon_version
+        self._has_pending = state.pending_seq > state.graph_seq
+        self._is_whole = state.pending_seq == state.graph_seq
+        self._collection = collection
+        self.objects, self.average_length = state.objects, state.average_length
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    def note_use(self) -> None:
+        """Note that a query begins: the pool closes unused graphs."""
+        if self._opened is not None:
+            self._opened.used_s = time.monotonic()
+
+    @property
+    def graph(self):
+        """The graph, as long as the pool has it open."""
+        return self.open_graph()
+
+    cdef object open_graph(self):
+        graph = None if self._opened is None else self._opened.graph
+        if graph is None and self._version:
+            self._opened = self._lexicons.pool.opened(self._bucket, self._version)
+            graph = None if self._opened is None else self._opened.graph
+        return graph
+
+    @property
+    def pending(self):
+        """The words that appeared or vanished since the graph was built."""
+        return self.pending_words()
+
+    cdef object pending_words(self):
+        if self._pending is None:
+            self._pending = self._lexicons.pending(self.view, self.reader.state)
+        return self._pending
+
+    @property
+    def moment(self) -> tuple:
+        """The state of the bucket: answers are valid until it changes."""
+        return self.reader.serial, self._version, self.synonym_lookup()
+
+    @property
+    def words_moment(self) -> tuple:
+        """As of which moment words lead to others: rows do not change while they are read."""
+        return self.known_moment()
+
+    cdef tuple known_moment(self):
+        if self._moment is None:
+            state = self.reader.state
+            self._moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
+        return self._moment
+
+    def sources(self, graph, bytes word=b"", *, bint is_live=True, bint has_stand_in=True) -> list:
+        """Return all words for walks; some may be gone: their rows show it.
+
+        Args:
+            word: a typed word; words that are too long for a graph are there if they begin as it does.
+            is_live: words that became pending since the graph was built are there.
+            has_stand_in: where the graph cannot be read, the words of the store are there.
+        """
+        return self.all_sources(graph, word, is_live, has_stand_in)
+
+    cdef list all_sources(self, graph, bytes word, bint is_live, bint has_stand_in):
+        cdef list found = [], begun
+        if graph is not None:
+            found.append(graph.source)
+        elif self._version and has_stand_in:
+            found.append(self._lexicons.stand_in(self.reader))
+        if is_live and self._has_pending:
+            found.append(self.pending_words().words)
+        if len(word) > LONG:
+            begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS)
+            found.append(SortedWords([each for each in begun if self.is_too_long(each)]))
+        return found
+
+    def part_sources(self, graph) -> list:
+        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
+        return self.all_part_sources(graph)
+
+    cdef list all_part_sources(self, graph):
+        cdef list found = []
+        if graph is not None and graph.has_aliases:
+            found.append(graph.aliases)
+        if self.live and self._has_pending:
+            found.append(self.pending_words().aliases)
+        return found
+
+    def is_too_long(self, bytes word not None) -> bool:
+        """Return whether no word of the bucket that is shown begins so."""
+        return len(word) > SHOWN_BYTES and self._rules.is_too_long(self.reader, word)
+
+    @property
+    def known_synonyms(self):
+        """The synonyms of the collection; None: it has none. The same rules, the same object."""
+        return self.synonym_lookup()
+
+    cdef object synonym_lookup(self):
+        if not self._has_read_synonyms:
+            self._synonyms = self._lexicons.synonyms.of(self.view, self._collection)
+            self._has_read_synonyms = True
+        return self._synonyms
+
+    def synonyms(self, terms not None):
+        """Return the substitutes of terms of a query, by the synonyms of the collection."""
+        known = self.synonym_lookup()
+        return () if known is None else known.matches(terms)
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def rows(self, list words not None) -> list:
+        """Return the row of each of some words, None for a word that no object holds."""
+        return self.reader.words(words)
+
+    def held(self, words not None) -> list:
+        """Return the words held by objects, with their rows, in the order of `words`."""
+        cdef list asked = words if isinstance(words, list) else list(words)
+        return held_words(asked, self.reader.words(asked), self.live) if asked else []
+
+    def may_hold(self, words not None) -> list:
+        """Return the words that objects may hold, because they are in the graph or pending."""
+        if not words or not self.live:
+            return list(words)
+        graph = self.open_graph()
+        if graph is None and self._version:
+            return list(words)
+        return words_in(self.all_sources(graph, b"", True, True), words)
+
+    def corrections(self, bytes word not None, int distance, *, bint transpositions, bint of_long=False) -> list:
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order.
+
+        The word itself is included. In live mode some of the words may be gone: they have no rows.
+
+        Args:
+            transpositions: a swap of two neighbours is one edit, not two.
+            of_long: even if `word` is longer than any word of the graph.
+        """
+        cdef list found
+        if distance == 0 or (not of_long and self.is_too_long(word)):
+            return []
+        graph = self.open_graph()
+        found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
+        if not self.live or self._is_whole:
+            return found
+        pending = self.pending_words()
+        if not pending:
+            return found
+        more = pending.correct(word, distance, transpositions=transpositions)
+        return sorted({**dict(found), **dict(more)}.items(), key=by_distance)
+
+    # -- families ------------------------------------------------------------------------------------------------------
+
+    def family(self, bytes word not None, matching not None):
+        """Return the other words that a word finds, at most FAMILY_MAX of either kind; some may be in no object."""
+        cdef dict families = self._lexicons.families
+        cdef tuple moment = self.known_moment(), key, cached, mark
+        cdef list sources, new
+        cdef set surely, perhaps
+        if not matching.languages:
+            matching = self.resolved(matching)
+        key = (self._bucket, word, matching)
+        cached = families.get(key)
+        if cached is not None and cached[0] == moment:
+            return cached[1]
+        graph, mark = self.open_graph(), self.mark()
+        known = None
+        if cached is not None and len(word) <= LONG and self.only_grew(graph, cached[0], moment):
+            new, known = self.new_sources(cached[2], mark), cached[1]  # the graph is the same
+            sources = self.all_sources(None, b"", True, False) if new is None else new[:1]
+            if not sources:
+                families[key] = (moment, known, mark)
+                return known
+        else:
+            sources = self.all_sources(graph, word, True, True)
+        surely, perhaps = self._rules.family_of(sources, word, matching)
+        surely.discard(word)
+        perhaps.discard(word)
+        if known is not None:
+            surely.update(known.words)
+            perhaps.update(known.doubtful)
+        perhaps -= surely
+        if max(len(surely), len(perhaps)) > FAMILY:  # those that are gone take no place
+            return self._rules.family(self.nearest_of(word, surely), self.nearest_of(word, perhaps))
+        if len(families) >= KEPT:
+            families.clear()
+        family = self._rules.family(tuple(sorted(surely)), tuple(sorted(perhaps)))
+        families[key] = (moment, family, mark)
+        return family
+
+    cdef tuple nearest_of(self, bytes word, set among):
+        """Return words that objects hold, those as long as the typed one first."""
+        return self._rules.nearest_words(word, [each for each, _ in self.held(sorted(among))])
+
+    cdef tuple mark(self):
+        """Return the pending words that are known now, and how many; None: there are none."""
+        if not self._has_pending:
+            return NOTHING_PENDING
+        pending = self.pending_words()
+        return pending, pending.taken
+
+    cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
+        """Return whether all that was known at a moment is right: nothing happened but that words became pending."""
+        if graph is None and self._version:  # what stands in for it is made anew
+            return False
+        return before[0] == now[0] and before[3] == now[3]
+
+    cdef list new_sources(self, tuple before, tuple now):
+        """Return the words that became pending between two marks, and their aliases; []: none; None: look at all."""
+        if before == now:
+            return []
+        if now[0] is None or before[0] is not now[0]:
+            return None
+        new = now[0].taken_since(before[1])
+        return None if new is None else list(new)
+
+    # -- joined words --------------------------------------------------------------------------------------------------
+
+    def joined(self, bytes word not None, matching) -> list:
+        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
+        cdef object lexicons = self._lexicons
+        cdef dict known = lexicons.joined
+        cdef tuple moment = self.known_moment(), key, cached, mark
+        cdef list new, pending, found
+        if matching is not None and not matching.languages:
+            matching = self.resolved(matching)
+        key = (self._bucket, word, matching)
+        cached = known.get(key)
+        if cached is not None and cached[0] == moment:
+            return list(cached[1])
+        mark = self.mark()
+        if cached is not None and self.only_grew(self.open_graph(), cached[0], moment):
+            new = self.new_sources(cached[2], mark)
+            pending = self.all_part_sources(None) if new is None else new[1:]
+            added = self._rules.joined_with(pending, [], word, matching) if pending else set()
+            found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
+        else:
+            found = self.find_joined(word, matching)
+        lexicons.joined_words += len(found)
+        if len(known) >= KEPT or lexicons.joined_words > JOINED:
+            known.clear()
+            lexicons.joined_words = len(found)
+        known[key] = (moment, tuple(found), mark)
+        return found
+
+    cdef list find_joined(self, bytes word, matching):
+        graph = self.open_graph()
+        cdef list sources = self.all_part_sources(graph)
+        cdef set found = set()
+        if sources:
+            found = self._rules.joined_with(sources, [] if graph is None else [graph.source], word, matching)
+        if graph is not None:
+            found.update(graph.begun(word))
+        return sorted(found) if found else []
+
+    # -- beginnings ----------------------------------------------------------------------------------------------------
+
+    def beginnings(self, bytes word not None, int distance) -> list:
+        """Return the words that begin as a word does; see `Statistics`."""
+        cdef dict found = None
+        cdef list words
+        if distance:
+            found = self.all_begun(word, distance, b"")
+            words = list(found)
+        else:
+            words = self.known_begun(word)
+        if not words:
+            return []
+        return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
+
+    cdef list known_begun(self, bytes word):
+        """Return the words that begin so, perhaps some that are gone."""
+        cdef dict known = self._lexicons.begun
+        cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
+        cdef list new = None, found
+        if cached is not None and cached[0] == moment:
+            return list(cached[1])
+        mark = self.mark()
+        if cached is not None and self.only_grew(self.open_graph(), cached[0], moment):
+            new = self.new_sources(cached[2], mark) if self.live else []
+        if new is None or cached is None:
+            found = list(self.all_begun(word, 0, b""))
+        elif new:
+            found = list(dict.fromkeys((*cached[1], *begun_in(new, word, 0, b"", self._rules))))
+        else:
+            found = list(cached[1])
+        if len(found) <= BEGUN_KEPT:
+            if len(known) >= KEPT:
+                known.clear()
+            known[key] = (moment, tuple(found), mark)
+        return found
+
+    def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
+        """Return the words that begin so, with their distances; perhaps some that are gone.
+
+        Args:
+            besides: words that begin so are left out, and parts of words.
+        """
+        return self.all_begun(word, distance, besides)
+
+    cdef dict all_begun(self, bytes word, int distance, bytes besides):
+        cdef list sources
+        if self.is_too_long(word):
+            return {}
+        graph = self.open_graph()
+        sources = self.all_sources(graph, b"", self.live, distance == 0)
+        if not besides:
+            sources += self.all_part_sources(graph)
+        return begun_in(sources, word, distance, besides, self._rules)
+
+
+cdef tuple NOTHING_PENDING = (None, 0)
+cdef object by_distance = itemgetter(1, 0)
+
+
+cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules):
+    """Return the words of some sources that begin as a word does, without accents, or in another spelling, each with the
+    fewest errors of such a beginning.
+
+    Args:
+        distance: errors that a beginning may have.
+        besides: words that begin so are left out.
+    """
+    cdef dict found = walk_all(
+        sources, [rules.folded(word)], rules.plain_folding(), distance, True, True, False, False, besides, BEGUN,
+        EDGES_MAX, None, b"",
+    )
+    other = rules.other_spelling(word)
+    if other is not None:
+        found.update(
+            walk_all(sources, other[0], other[1], 0, True, True, False, False, besides, BEGUN, EDGES_MAX, None, b"")
+        )
+    return nearest_parts(found)

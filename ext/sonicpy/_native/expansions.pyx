@@ -1,0 +1,159 @@
+"""Expansions: words that replace a typed word held by few objects. Completions, then corrections, within a budget."""
+
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+
+from sonicpy._native.plan cimport Clause, Slot, put_expansions
+from sonicpy._native.term_rows cimport TermInfo
+from sonicpy._native.utf8 cimport letters_in
+
+cdef enum:
+    AMONG = 256
+    LETTERS_MIN = 4
+    SWAPPED = 3
+    OF_SEVEN = 7  # letters: a word has two edits from here on,
+    OF_TEN = 10  # and three
+
+EXAMINED = AMONG
+"""Maximum of completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
+seldom has more."""
+EDITED_LETTERS_MIN = LETTERS_MIN
+"""Shorter words have no corrections, but for the next ones."""
+SWAPPED_LETTERS = SWAPPED
+"""A word of this number of letters that no object holds may have two neighbours swapped: `teh`."""
+
+cdef double COMPLETED_SHARE = 0.9  # of the typed word's weight: that of a completion, by the letters that it shares
+cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]
+# The share of the typed word's weight that the likeliest correction has, the next ones, and all others; with two edits,
+# half of it.
+
+
+def edits_allowed(Py_ssize_t length) -> int:
+    """Return the maximum of edits for a correction of a word with `length` characters."""
+    return edits_of(length)
+
+
+cdef inline int edits_of(Py_ssize_t length) noexcept:
+    if length < LETTERS_MIN:
+        return 0
+    return 1 if length < OF_SEVEN else 2 if length < OF_TEN else 3
+
+
+def matches_of(statistics, bytes word not None) -> list:
+    """Return the corrections of a word, with their distances: nearest first, then in byte order.
+
+    Args:
+        statistics: see `Statistics`.
+    """
+    return matches(statistics, word, letters_in(word, len(word)))
+
+
+cdef list matches(statistics, bytes word, Py_ssize_t letters):
+    cdef list swapped
+    if letters == SWAPPED:
+        swapped = swaps_of(word)
+        if swapped and statistics.swaps:
+            return [] if statistics.held([word]) else [(each, 1) for each in swapped]
+    return statistics.corrections(word, edits_of(letters), transpositions=True)
+
+
+def swapped_words(bytes word not None) -> list:
+    """Return the words that differ from a short one in two neighbours that are swapped; none for other words."""
+    return swaps_of(word) if letters_in(word, len(word)) == SWAPPED else []
+
+
+cdef list swaps_of(bytes word):
+    cdef str text = word.decode()
+    cdef str first = text[0], second = text[1], third = text[2]
+    if not text.isalpha():
+        return []
+    return sorted([each.encode() for each in {second + first + third, first + third + second} if each != text])
+
+
+def corrections(statistics, bytes term not None, Py_ssize_t budget, taken) -> list:
+    """Return at most `budget` corrections of `term`, best first, but for those that are taken, as `expansions` does.
+
+    Args:
+        statistics: see `Statistics`.
+    """
+    return corrections_of(statistics, term, budget, taken)
+
+
+cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken):
+    cdef list found = [], near, nearest
+    cdef Py_ssize_t at
+    cdef int edits
+    cdef bytes word
+    cdef TermInfo row
+    if budget <= 0:
+        return found
+    near = matches(statistics, term, letters_in(term, len(term)))
+    if not near:
+        return found
+    nearest = statistics.nearest(term, near, budget, taken)
+    for at in range(min(len(nearest), budget)):
+        word, row, edits = nearest[at]
+        found.append((word, row, SHARES[min(at, 3)] / edits, "correction", edits))
+    return found
+
+
+cdef list expansions_of(statistics, bytes term, uint64_t found, wanted, Py_ssize_t budget, tuple family):
+    cdef int64_t enough = min(wanted, INT64_MAX)
+    cdef list expanded = [], likely, others = []
+    cdef set taken
+    cdef double length
+    cdef bytes word
+    cdef TermInfo row
+    if <int64_t> found >= enough or budget == 0:
+        return expanded
+    length = letters_in(term, len(term))
+    taken = set(family)
+    taken.add(term)
+    likely = statistics.likely(term, budget + len(taken), AMONG)
+    for word in likely:
+        if word not in taken and len(others) < budget:
+            others.append(word)
+    if others:
+        for word, row in statistics.held(others):
+            expanded.append((word, row, COMPLETED_SHARE * length / <double> letters_in(word, len(word)), "completion", 0))
+            taken.add(word)
+            found += row._word.df
+    if <int64_t> found < enough:
+        expanded += corrections_of(statistics, term, budget - len(expanded), taken)
+    return expanded
+
+
+def expansions(statistics, bytes term not None, uint64_t found, wanted, Py_ssize_t budget, tuple family=()) -> list:
+    """Return at most `budget` expansions of `term`, best first, until about `wanted` objects are found.
+
+    Args:
+        statistics: see `Statistics`.
+        found: the number of objects that hold the term itself or its family.
+        wanted: the number of objects that is enough.
+        family: the other words of the term's family.
+
+    Returns:
+        (word, row, share, how, edits) of each: its weight is at most this share of the typed word's; "completion" (it
+        begins with the typed word) or "correction"; the number of edits between a correction and the typed word.
+    """
+    return expansions_of(statistics, term, found, wanted, budget, family)
+
+
+def expand(statistics, Clause clause not None, uint64_t found, search) -> None:
+    """Add the expansions of a word to its clause, unless objects enough hold it or another word of its family.
+
+    Args:
+        statistics: see `Statistics`.
+        found: the number of objects that hold it.
+        search: the settings of searches.
+    """
+    put_expanded(statistics, clause, found, search)
+
+
+cdef int put_expanded(statistics, Clause clause, uint64_t found, search) except -1:
+    cdef tuple words = (<Slot?> clause.slots[0]).words
+    cdef list others = expansions_of(
+        statistics, words[0], found, search.alternates_below, search.query_alternates_try, words[1:]
+    )
+    if others:
+        put_expansions(clause, others, statistics.objects)
+    return 0

@@ -1,0 +1,302 @@
+"""The steps of a plan that every query takes: the rows and families of its words, their expansions and completions.
+
+A step that few queries need is a question here and an answer of the layer above: see `Rarely` in the stub.
+"""
+
+from types import MappingProxyType
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
+
+from sonicpy._native.expansions cimport put_expanded
+from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, put_joined, size_of
+from sonicpy._native.terms cimport F_PART, Terms
+
+from sonicpy._native.clauses import (
+    add_completions,
+    bringing_clause,
+    cuttable_clauses,
+    other_words,
+    require_held,
+    run_clauses,
+    whole_clauses,
+)
+from sonicpy._native.neighbours import words_together as made_together
+from sonicpy._native.parts import tokens_of
+from sonicpy._native.plan import add_forms, let_stop_words_search
+from sonicpy._native.term_rows import held_forms, held_words
+
+cdef enum:
+    EXPANDED = 16
+    LIKE = 3  # a short form of a word that no object holds surely begins with this number of its letters
+    SHORT_FORM = 4  # letters of such a form, at most
+    SENTENCE = 8  # more terms than this make no words together: TERMS_MAX of neighbours.pyx
+    LONG_FROM = 2
+    LONGEST_FROM = 5
+    FULL_FIRST = 4  # in queries of at most this many content terms, objects that hold all of them come first
+
+EXPANDED_WORDS = EXPANDED
+"""Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
+thousands."""
+SHARE_STRENGTH = 2.5
+SHARE_EXPONENT_MAX = 3.0
+"""A score is scaled by the share of the query that an object holds, to the power of SHARE_STRENGTH divided by the
+number of content terms: both words of a short query matter, while some words of a long question are enough."""
+COMPLETION_SHARES = (0.9, 0.8, 0.7)
+"""The share of the typed word's weight that the completions of each list have: an object that holds all words, one of
+them as a completion, comes before those that lack a word. The words of the first lists have at most LONG_FROM and
+LONGEST_FROM letters more than the typed one; the last list has all others."""
+
+cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
+cdef tuple shares = COMPLETION_SHARES
+cdef object NOTHING_LEFT_OUT = MappingProxyType({})
+
+
+# -- words ---------------------------------------------------------------------------------------------------------
+
+
+def words_together(Terms terms not None, bint folds, rarely) -> dict:
+    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence.
+
+    Args:
+        folds: without accents, too, and with the sign between parts of Persian words.
+    """
+    cdef dict places = made_together(terms)
+    if places:
+        if folds:
+            for word in terms.words:
+                if not (<bytes?> word).isascii():
+                    rarely.add_folded(places, terms.words)
+                    break
+        for word in terms.words:
+            places.pop(word, None)
+    return places
+
+
+def families_of(statistics, Terms terms not None, matching, besides, rarely) -> tuple:
+    """Return the rows of the terms of a query, the other words that they surely find, and those that they may find.
+
+    Special words, and parts of runs without blanks, have no family, except numbers with another spelling; stop
+    words have one if a query holds nothing else.
+
+    Args:
+        matching: the matching of families; None: no word has one.
+        besides: other words whose rows are needed: one call reads the rows of a query from the disk.
+
+    Returns:
+        The rows; by the number of a term, the words of either kind that objects hold, each with its row; those of
+        `besides` that objects hold, each with its row.
+    """
+    cdef dict words, doubtful
+    cdef list asked = terms.words, rows
+    cdef Py_ssize_t sure = len(asked), perhaps, end
+    words, doubtful = other_words(terms, matching, statistics.family, rarely.same_numbers, rarely.spelled)
+    if not words and not doubtful and not besides:
+        return statistics.rows(asked), words, doubtful, []
+    asked = list(asked)
+    for found in words.values():
+        asked += found
+    perhaps = len(asked)
+    for found in doubtful.values():
+        asked += found
+    end = len(asked)
+    asked += besides
+    rows = statistics.rows(asked)
+    if words:
+        words = held_forms(words, rows, sure)
+    if doubtful:
+        doubtful = held_forms(doubtful, rows, perhaps)
+    for number in list(words):
+        if rows[number] is None:
+            doubt(<Py_ssize_t?> number, terms.words[number], words, doubtful)
+    return rows[:sure], words, doubtful, held_words(list(besides), rows[end:], statistics.live) if besides else []
+
+
+cdef int doubt(Py_ssize_t number, bytes typed, dict forms, dict doubtful) except -1:
+    """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the word
+    is as likely another one with a typing error (`seing` is no form of `se`)."""
+    cdef list alike = [], unlike = []
+    for form in forms[number]:
+        (unlike if is_unlike(typed, form[0]) else alike).append(form)
+    if not unlike:
+        return 0
+    if alike:
+        forms[number] = alike
+    else:
+        del forms[number]
+    doubtful[number] = [*doubtful.get(number, ()), *unlike]
+    return 0
+
+
+cdef bint is_unlike(bytes typed, bytes form):
+    if len(form) > SHORT_FORM or not (typed.isalpha() and form.isascii()):
+        return False
+    return typed[:LIKE] != form[:LIKE]
+
+
+def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects) -> None:
+    """Add doubtful forms to the clauses of their terms, but for stop words that only add to scores."""
+    cdef Clause clause
+    if doubtful:
+        for clause in clauses:
+            if clause.role & R_BRINGS and clause.term in doubtful:
+                add_forms(clause, doubtful[clause.term], objects)
+
+
+def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely) -> dict:
+    """Return the pieces of the terms that objects hold apart, by the number of the term; none in a sentence.
+
+    Args:
+        folds: words of objects that have accents are such words, too.
+    """
+    cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+    cdef Py_ssize_t number, words = 0
+    cdef list cuttable
+    for number in range(PyBytes_GET_SIZE(terms.flags)):
+        words += flags[number] != F_PART
+    if words > SENTENCE:
+        return {}
+    cuttable = cuttable_clauses(clauses, terms)
+    return rarely.pieces(statistics, cuttable, folds=folds) if cuttable else {}
+
+
+# -- parts of joined words -----------------------------------------------------------------------------------------
+
+
+def core_of(bytes word not None) -> bytes:
+    """Return a word without the signs at its ends."""
+    cdef list tokens
+    if word.isalnum():
+        return word
+    tokens = tokens_of(word)
+    return tokens[0] if len(tokens) == 1 else word
+
+
+def add_inner(statistics, list clauses not None, Terms terms not None, matching) -> None:
+    """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part.
+
+    Args:
+        matching: the matching of families; None: no word has one.
+    """
+    cdef list joined = [], words, asked = []
+    cdef dict held
+    cdef Clause clause
+    for clause in whole_clauses(clauses, terms):
+        words = statistics.joined(core_of((<Slot?> clause.slots[0]).words[0]), matching)
+        if words:
+            joined.append((clause, words))
+            asked += words
+    if joined:
+        held = dict(statistics.held(asked))
+        for clause, words in joined:
+            put_joined(clause, words, held, statistics.objects)
+
+
+# -- completions ---------------------------------------------------------------------------------------------------
+
+
+def last_of(list clauses not None, Terms terms not None):
+    """Return the clause of the word that the text ends in; None: the text ends in no word that is completed."""
+    if terms.last < 0 or (<const uint8_t *> PyBytes_AS_STRING(terms.flags))[terms.last] & F_PART:
+        return None
+    return bringing_clause(clauses, terms.last)
+
+
+def complete(statistics, Clause last not None, list clauses not None, search, rarely) -> None:
+    """Add to the clause of the last word the words that begin so."""
+    cdef bytes word = (<Slot?> last.slots[0]).words[0]
+    cdef set taken
+    cdef uint64_t holders
+    taken, holders = add_completions(
+        last, clauses, statistics.beginnings(word, 0), LONG_FROM, LONGEST_FROM, shares, statistics.objects
+    )
+    if last.is_expandable and <int64_t> (last.holders + holders) < <int64_t> min(search.alternates_below, INT64_MAX):
+        rarely.corrections(statistics, last, word, taken, search)
+
+
+def complete_last(statistics, Clause last, list clauses not None, Terms terms not None, search, rarely) -> None:
+    """Add the completions of the word that a query ends in; None: there is none."""
+    if last is None:
+        return
+    if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):
+        rarely.addresses(statistics, clauses, terms)
+    complete(statistics, last, clauses, search, rarely)
+
+
+cdef inline bint is_number(Terms terms, Py_ssize_t place):
+    return (<bytes?> terms.words[place]).isdigit()
+
+
+# -- the plan of words ---------------------------------------------------------------------------------------------
+
+
+def plan_words(
+    statistics, Terms terms not None, matching, search, fills, rarely, demanded=None, *, bint any_first=False
+) -> Plan:
+    """Return the plan of a query by idf and frequencies.
+
+    Special words are required, except in a sentence; stop words add to the scores of objects found by other words, and
+    are searched if other words find nothing.
+
+    Args:
+        statistics: see `Statistics`.
+        matching: the matching of families; None: no word has one.
+        search: the settings of searches.
+        fills: returns whether a plan without completions finds enough; None: it is not asked.
+        demanded: returns the clauses with the demands of the query, from those without them and the clause of the last
+            word; None: there are none.
+        any_first: objects that hold every term do not come first.
+    """
+    cdef bint folds = matching is not None
+    cdef dict together = words_together(terms, folds, rarely), words, doubtful, pieces
+    cdef list clauses, rows, besides, begun = [], apart
+    cdef object enough = search.alternates_below, others = (), runs
+    cdef uint64_t objects = statistics.objects
+    cdef double average = statistics.average_length, size
+    cdef bint full_first
+    cdef Clause clause, last
+    cdef Plan plan
+    rows, words, doubtful, besides = families_of(
+        statistics, terms, matching, statistics.may_hold(together) if together else (), rarely
+    )
+    clauses = clauses_of(terms, rows, objects, enough, EXPANDED, words or None)
+    size = size_of(clauses, terms.flags)
+    full_first = size <= FULL_FIRST
+    if besides:
+        rarely.write_together(clauses, together, besides, objects)
+    pieces = find_pieces(statistics, clauses, terms, folds, rarely)
+    if full_first:
+        runs = run_clauses(clauses, terms)
+        if runs:
+            begun = rarely.first_letters(statistics, runs)
+    add_doubtful(clauses, doubtful, objects)
+    found = statistics.synonyms(terms)
+    if found:
+        others = rarely.stand_ins(statistics, found, matching, clauses)
+    last = last_of(clauses, terms)
+    for clause in clauses:
+        if clause.is_expandable and clause is not last:
+            put_expanded(statistics, clause, clause.holders, search)
+    if fills is not None:
+        apart = rarely.apart(statistics, clauses, pieces, last, others) if pieces or others else clauses
+        plan = plan_of(apart + begun, average, size, full_first, enough)
+        if fills(plan):
+            return plan
+    add_inner(statistics, clauses, terms, matching)
+    complete_last(statistics, last, clauses, terms, search, rarely)
+    if pieces or others:
+        clauses = rarely.apart(statistics, clauses, pieces, last, others)
+    clauses = clauses + begun
+    require_held(clauses)
+    let_stop_words_search(clauses)
+    if demanded is not None:
+        clauses = demanded(clauses, last)
+    return plan_of(clauses, average, size, full_first and not any_first, enough)
+
+
+cdef Plan plan_of(list clauses, double average, double size, bint full_first, enough):
+    cdef Plan plan = Plan.__new__(Plan)
+    plan.clauses, plan.average, plan.full_first = clauses, average, full_first
+    plan.exponent = min(exponent_max, strength / size) if size else 0.0
+    plan.left_out, plan.enough, plan.phrases = NOTHING_LEFT_OUT, enough, ()
+    return plan

@@ -1,0 +1,105 @@
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from sonicpy._native.letter_folding import Folding
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import Terms
+from sonicpy._native.word_source import WordSource
+
+BEGUN_MAX: int
+FAMILY_MAX: int
+FAMILIES_MAX: int
+JOINED_WORDS_MAX: int
+BEGINNINGS_MAX: int
+
+class _Lexicons(Protocol):
+    """The caches of an index, and the sources of their values."""
+
+    live: bool
+    pool: Any
+    """`opened(bucket, version)` returns a graph, with the time of its last use."""
+    synonyms: Any
+    """`of(view, collection)` returns the synonyms of a collection."""
+    families: Any
+    """By bucket, typed word and matching: the moment, the family, and the pending words then."""
+    joined: Any
+    """By the same: the moment, the words that have the typed one as a part, and the pending words then."""
+    joined_words: int
+    """How many these are, at most."""
+    begun: Any
+    """By bucket and typed word: the moment, the words that begin so, and the pending words then."""
+    recoveries: Callable[[], int]
+
+    def pending(self, view: Any, state: Any, /) -> Any:
+        """Return the words that appeared or vanished since the graph was built."""
+
+    def stand_in(self, reader: Any, /) -> WordSource:
+        """Return the words of a bucket whose graph cannot be read."""
+
+class _Rules(Protocol):
+    """The rules of languages."""
+
+    @property
+    def family(self) -> Callable[[tuple[bytes, ...], tuple[bytes, ...]], Any]:
+        """Makes a family of the words that a word surely finds, and of those that it may find."""
+
+    def family_of(self, sources: Sequence[WordSource], word: bytes, matching: Any, /) -> tuple[set[bytes], set[bytes]]:
+        """Return the words that a word surely finds, and those that it may find, perhaps itself."""
+
+    def joined_with(
+        self, sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Any, /
+    ) -> set[bytes]:
+        """Return the words that have a word, or one of its family, as a part."""
+
+    def nearest_words(self, word: bytes, words: list[bytes], /) -> tuple[bytes, ...]:
+        """Return the words of a family that are nearly as long as the typed one, in byte order."""
+
+    def is_too_long(self, reader: Any, word: bytes, /) -> bool:
+        """Return whether no word of a bucket that is shown begins so."""
+
+    def folded(self, word: bytes, /) -> bytes:
+        """Return a word without accents."""
+
+    def other_spelling(self, word: bytes, /) -> tuple[list[bytes], Folding] | None:
+        """Return other spellings of the beginning of a word, and the letters that are the same in them; None: there are
+        none."""
+
+    def plain_folding(self) -> Folding:
+        """Return `folded` as a table of letters."""
+
+class BucketWords:
+    reader: Any
+    view: Any
+    live: bool
+    def __init__(self, lexicons: _Lexicons, view: Any, reader: Any, collection: str, rules: _Rules) -> None: ...
+    def note_use(self) -> None: ...
+    @property
+    def objects(self) -> int: ...
+    @property
+    def average_length(self) -> float: ...
+    @property
+    def graph(self) -> Any: ...
+    @property
+    def pending(self) -> Any: ...
+    @property
+    def moment(self) -> tuple[object, ...]: ...
+    @property
+    def words_moment(self) -> tuple[int, ...]: ...
+    @property
+    def known_synonyms(self) -> Any: ...
+    def synonyms(self, terms: Terms) -> tuple[Any, ...]: ...
+    def sources(
+        self, graph: Any, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True
+    ) -> list[WordSource]: ...
+    def part_sources(self, graph: Any) -> list[WordSource]: ...
+    def is_too_long(self, word: bytes) -> bool: ...
+    def rows(self, words: list[bytes]) -> list[TermInfo | None]: ...
+    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]: ...
+    def may_hold(self, words: Iterable[bytes]) -> list[bytes]: ...
+    def corrections(
+        self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
+    ) -> list[tuple[bytes, int]]: ...
+    def family(self, word: bytes, matching: Any) -> Any: ...
+    def joined(self, word: bytes, matching: Any) -> list[bytes]: ...
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]: ...
+    def begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]: ...

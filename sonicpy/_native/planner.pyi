@@ -1,0 +1,108 @@
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from sonicpy._native.plan import Clause, Plan
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import Terms
+
+_Statistics = TypeVar("_Statistics")  # those of index/search/statistics.py
+_Matching = TypeVar("_Matching")
+_Piece = tuple[bytes, ...]  # the words that a piece of a word may be
+_HeldForms = dict[int, list[tuple[bytes, TermInfo]]]
+
+class _Settings(Protocol):
+    @property
+    def alternates_below(self) -> int: ...
+    @property
+    def query_alternates_try(self) -> int: ...
+
+class _Rarely(Protocol):
+    """The steps of a plan that few queries need."""
+
+    def same_numbers(self, word: bytes, /) -> Iterable[bytes]:
+        """Return the other ways to write a number."""
+
+    def spelled(self, term: bytes, /) -> tuple[bytes, ...]:
+        """Return the other spellings of letters of Han or kana."""
+
+    def add_folded(self, places: dict[bytes, tuple[int, ...]], words: list[bytes], /) -> None:
+        """Add to the words that neighbours make together those without accents."""
+
+    def write_together(
+        self,
+        clauses: list[Clause],
+        places: dict[bytes, tuple[int, ...]],
+        held: list[tuple[bytes, TermInfo]],
+        objects: int,
+        /,
+    ) -> None:
+        """Add to the clauses of neighbours the words that they make together, and that objects hold."""
+
+    def pieces(self, statistics: Any, cuttable: list[Clause], /, *, folds: bool) -> dict[int, list[_Piece]]:
+        """Return the pieces of words that objects hold apart, by the number of the term."""
+
+    def first_letters(self, statistics: Any, runs: list[Clause], /) -> list[Clause]:
+        """Return clauses of the words that begin with runs of letters without blanks."""
+
+    def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
+        """Complete the numbers that a query ends in."""
+
+    def corrections(self, statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
+        """Add the corrections of the word that a query ends in, and of its beginning."""
+
+    def stand_ins(self, statistics: Any, matches: Any, matching: Any, clauses: list[Clause], /) -> Sequence[Any]:
+        """Return the substitutes of terms, and note their holders in the clauses of these."""
+
+    def apart(
+        self,
+        statistics: Any,
+        clauses: list[Clause],
+        pieces: dict[int, list[_Piece]],
+        last: Clause | None,
+        others: Any,
+        /,
+    ) -> list[Clause]:
+        """Return the clauses with pieces of words and with substitutes."""
+
+EXPANDED_WORDS: int
+SHARE_STRENGTH: float
+SHARE_EXPONENT_MAX: float
+COMPLETION_SHARES: tuple[float, ...]
+
+def words_together(terms: Terms, folds: bool, rarely: _Rarely) -> dict[bytes, tuple[int, ...]]: ...
+def families_of(
+    statistics: _Statistics,
+    terms: Terms,
+    matching: _Matching | None,
+    besides: Iterable[bytes],
+    rarely: _Rarely,
+) -> tuple[list[TermInfo | None], _HeldForms, _HeldForms, list[tuple[bytes, TermInfo]]]: ...
+def add_doubtful(clauses: list[Clause], doubtful: _HeldForms, objects: int) -> None: ...
+def find_pieces(
+    statistics: _Statistics, clauses: list[Clause], terms: Terms, folds: bool, rarely: _Rarely
+) -> dict[int, list[_Piece]]: ...
+def core_of(word: bytes) -> bytes: ...
+def add_inner(statistics: _Statistics, clauses: list[Clause], terms: Terms, matching: _Matching | None) -> None: ...
+def last_of(clauses: list[Clause], terms: Terms) -> Clause | None: ...
+def complete(
+    statistics: _Statistics, last: Clause, clauses: list[Clause], search: _Settings, rarely: _Rarely
+) -> None: ...
+def complete_last(
+    statistics: _Statistics,
+    last: Clause | None,
+    clauses: list[Clause],
+    terms: Terms,
+    search: _Settings,
+    rarely: _Rarely,
+) -> None: ...
+def plan_words(
+    statistics: _Statistics,
+    terms: Terms,
+    matching: _Matching | None,
+    search: _Settings,
+    fills: Callable[[Plan], bool] | None,
+    rarely: _Rarely,
+    demanded: Callable[[list[Clause], Clause | None], list[Clause]] | None = None,
+    *,
+    any_first: bool = False,
+) -> Plan: ...
