@@ -107,7 +107,7 @@ cdef class BucketWords:
 
     @property
     def words_moment(self) -> tuple:
-        """As of which moment words lead to others: rows do not change while they are read."""
+        """The moment of the state in which words lead to others: rows do not change while they are read."""
         return self.known_moment()
 
     cdef tuple known_moment(self):
@@ -333,7 +333,7 @@ cdef class BucketWords:
         return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
 
     cdef list known_begun(self, bytes word):
-        """Return the words that begin so, perhaps some that are gone."""
+        """Return the words with this beginning, perhaps some that are gone."""
         cdef dict known = self._lexicons.begun
         cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
         cdef list new = None, found
@@ -355,7 +355,7 @@ cdef class BucketWords:
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
-        """Return the words that begin so, with their distances; perhaps some that are gone.
+        """Return the words with this beginning, with their distances; perhaps some that are gone.
 
         Args:
             besides: words that begin so are left out, and parts of words.
