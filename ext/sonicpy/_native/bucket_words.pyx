@@ -27,7 +27,7 @@ cdef enum:
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
-"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
+"""Words with a beginning, of a graph or of the pending words, whose frequencies are compared, at most."""
 FAMILY_MAX = FAMILY
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
@@ -152,7 +152,7 @@ cdef class BucketWords:
         return found
 
     def is_too_long(self, bytes word not None) -> bool:
-        """Return whether no word of the bucket that is shown begins so."""
+        """Return whether no shown word of the bucket has this beginning."""
         return len(word) > SHOWN_BYTES and self._rules.is_too_long(self.reader, word)
 
     @property
@@ -358,7 +358,7 @@ cdef class BucketWords:
         """Return the words with this beginning, with their distances; perhaps some that are gone.
 
         Args:
-            besides: words that begin so are left out, and parts of words.
+            besides: words with this beginning are left out, and parts of words.
         """
         return self.all_begun(word, distance, besides)
 
@@ -383,7 +383,7 @@ cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules)
 
     Args:
         distance: errors that a beginning may have.
-        besides: words that begin so are left out.
+        besides: words with this beginning are left out.
     """
     cdef dict found = walk_all(
         sources, [rules.folded(word)], rules.plain_folding(), distance, True, True, False, False, besides, BEGUN,
