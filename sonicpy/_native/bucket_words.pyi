@@ -21,13 +21,13 @@ class _Lexicons(Protocol):
     synonyms: Any
     """`of(view, collection)` returns the synonyms of a collection."""
     families: Any
-    """By bucket, typed word and matching: the moment, the family, and the pending words then."""
+    """The families by bucket, typed word and matching: the moment, the family, and the pending words then."""
     joined: Any
-    """By the same: the moment, the words that have the typed one as a part, and the pending words then."""
+    """By bucket, typed word and matching: the moment, the words with the typed one as a part, and the pending words."""
     joined_words: int
-    """How many these are, at most."""
+    """An upper bound of the number of words in `joined`."""
     begun: Any
-    """The begun words by bucket and typed word: the moment, the words with that beginning, and the pending words then."""
+    """By bucket and typed word: the moment, the words with that beginning, and the pending words then."""
     recoveries: Callable[[], int]
 
     def pending(self, view: Any, state: Any, /) -> Any:
