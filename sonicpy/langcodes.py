@@ -35,7 +35,7 @@ OTHERS = {
     "bs": "bos", "eu": "eus", "ga": "gle", "gl": "glg", "is": "isl", "ms": "msa", "zsm": "msa", "nn": "nno",
     "sh": "srp", "hbs": "srp", "st": "sot",
 }  # fmt: skip
-"""From first subtags to codes of languages without a table of the lexer, which finds forms of their words."""
+"""Codes of languages by first subtags; the lexer has no table of these languages, but finds forms of their words."""
 
 SUBTAG_MAX = 8
 TAG_MAX = 35

@@ -14,15 +14,15 @@ class LateLogger:
         self._name = name
 
     def debug(self, message: str, *values: object) -> None:
-        """Write a message that is of use while somebody looks for a fault."""
+        """Write a message that helps to find a fault."""
         self._write("debug", message, values)
 
     def warning(self, message: str, *values: object) -> None:
-        """Write a message about what an operator should look at."""
+        """Write a message about a matter that an operator should look at."""
         self._write("warning", message, values)
 
     def error(self, message: str, *values: object) -> None:
-        """Write a message about what failed."""
+        """Write a message about a failure."""
         self._write("error", message, values)
 
     def _write(self, level: str, message: str, values: tuple[object, ...]) -> None:

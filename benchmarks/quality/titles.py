@@ -30,7 +30,7 @@ SEED = 5
 
 Document = dict[str, str]
 Figures = dict[float, dict[str, float]]
-"""By weight, the figure of each query: nDCG@10."""
+"""The figure of each query by weight: nDCG@10."""
 
 
 def titles_table(data: Path) -> str:

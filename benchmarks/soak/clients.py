@@ -19,7 +19,7 @@ from tests.server.streams import word_of
 POPULATION = 200
 """The largest number of objects in a bucket, which limits the size of the store."""
 WORDS_MAX = 8
-"""An object that holds more loses some."""
+"""The number of words above which an object loses some."""
 DEPTH = 8
 """Lines sent at once, at most."""
 PAUSE_S = 0.002

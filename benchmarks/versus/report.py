@@ -8,7 +8,7 @@ from benchmarks.versus.results import Results
 from benchmarks.versus.workload import MODES, OPERATIONS, SET
 
 CLIENT_BOUND = 0.9
-"""If the client was busy for a larger share of the time, it may limit the rate rather than the server."""
+"""The share of time above which a busy client may limit the rate rather than the server."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

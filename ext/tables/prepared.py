@@ -11,21 +11,21 @@ EMOJI, SYMBOL, JOINER = b"\x01", b"\x02", b"\x03"
 """Marks in place of a replacement: the character is a word, is a hidden word, or joins the characters before it."""
 
 ALPHANUMERIC, PICTOGRAPH, UNSPACED, CLASS = 1 << 5, 1 << 9, 1 << 13, 31
-"""As in unicode.py."""
+"""The bits of properties of characters, as in unicode.py."""
 
 CUT_AS_BEFORE = "\u2120\u2122\u0e33\u0eb3"
 """Trade marks, which are no letters of the word before them, and vowels of Thai and Lao, which are in one anyway."""
 FULL_WIDTH_SIGNS = "＠＿－．＋／＃"
 """The letters by which patterns and words are recognised."""
 SEPARATORS = {0x066B: ".", 0x066C: ","}
-"""Of Arabic numbers."""
+"""The separators of Arabic numbers, each with that of other numbers."""
 NOTHING = (
     *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F,  # variation selectors
     *range(0x1F3FB, 0x1F400),  # skin tones
     0x20E3,  # the key around a digit
 )  # fmt: skip
 ZERO_WIDTH_JOINER = 0x200D
-"""It makes a chillu of Malayalam of a consonant and a virama."""
+"""The character that makes a chillu of Malayalam of a consonant and a virama."""
 
 HIDDEN_SYMBOLS = (
     (0x2190, 0x23FF), (0x2600, 0x27FF), (0x2900, 0x2BFF), (0x1D100, 0x1D1FF),

@@ -21,13 +21,13 @@ class _Lexicons(Protocol):
     synonyms: Any
     """`of(view, collection)` returns the synonyms of a collection."""
     families: Any
-    """By bucket, typed word and matching: the moment, the family, and the pending words then."""
+    """The families by bucket, typed word and matching: the moment, the family, and the pending words then."""
     joined: Any
-    """By the same: the moment, the words that have the typed one as a part, and the pending words then."""
+    """By bucket, typed word and matching: the moment, the words with the typed one as a part, and the pending words."""
     joined_words: int
-    """How many these are, at most."""
+    """An upper bound of the number of words in `joined`."""
     begun: Any
-    """By bucket and typed word: the moment, the words that begin so, and the pending words then."""
+    """By bucket and typed word: the moment, the words with that beginning, and the pending words then."""
     recoveries: Callable[[], int]
 
     def pending(self, view: Any, state: Any, /) -> Any:
@@ -55,7 +55,7 @@ class _Rules(Protocol):
         """Return the words of a family that are nearly as long as the typed one, in byte order."""
 
     def is_too_long(self, reader: Any, word: bytes, /) -> bool:
-        """Return whether no word of a bucket that is shown begins so."""
+        """Return whether no shown word of a bucket has a beginning."""
 
     def folded(self, word: bytes, /) -> bytes:
         """Return a word without accents."""

@@ -29,7 +29,7 @@ REFUSED_MAX = 10_000
 
 NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 OnProgress = Callable[[int], object]
-"""Called after each chunk with the number of rows that are done, refused ones included."""
+"""A function that is called after each chunk with the number of rows that are done, refused ones included."""
 
 
 class Row(NamedTuple):

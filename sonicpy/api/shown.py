@@ -130,7 +130,7 @@ def _json_rows(file: Any) -> Iterator[Any]:
 
 
 READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".csv": csv.DictReader}
-"""By the ending of a file."""
+"""The readers, by the ending of a file."""
 
 
 def _function(setting: str) -> Show:

@@ -17,7 +17,7 @@ BATCH_ROWS = 4_096
 """Rows of a table that are turned into Python objects at once."""
 
 Columns = dict[str, Callable[[], list[Any]]]
-"""Some rows of a table: by name of the column, a function that returns its values."""
+"""Some rows of a table: a function for each column, by name, that returns its values."""
 
 
 def batches(rows: Any) -> Iterator[Columns] | None:

@@ -11,7 +11,7 @@ from sonicpy.errors import SonicError
 
 SHELLS = ("bash", "zsh", "fish")
 PATHS = {"FILE": "FILE", "PATH": "FILE", "DIR": "DIRECTORY"}
-"""From the metavar of an argument to the kind of path that shtab completes."""
+"""The kind of path that shtab completes, by the metavar of an argument."""
 
 DESCRIPTION = """\
 Print a script with which a shell completes verbs, options and names of files. bash: write it to

@@ -30,7 +30,7 @@ install 'sonicpy-search[eval]'. {SOURCES}"""
 EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://127.0.0.1:1491 --json"
 
 TIMEOUT_S = 600.0
-"""Enough for a server that takes minutes to consolidate."""
+"""The time limit of an answer: a server may take minutes to consolidate."""
 
 
 def add_verbs(verbs: Verbs) -> None:

@@ -21,7 +21,8 @@ DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
 """The addresses of a server by default, as far as the machine has them."""
 
 ANSWER_MAX_BYTES = 1024
-"""Larger than any answer that ping reads. A peer that sends more without a line end is not a Sonic server."""
+"""A number of bytes above any answer that ping reads. A peer that sends more without a line end is not a Sonic server.
+"""
 
 DESCRIPTION = """\
 Connect to a Sonic server and read its greeting (CONNECTED ...). With --password, also open a session in mode control

@@ -6,7 +6,8 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 TIMEOUT_S = 20.0
-"""Above the 16 seconds within which a node of a cluster answers a change or reports its failure."""
+"""The usual time limit: above the 16 seconds within which a node of a cluster answers a change or reports its failure.
+"""
 RETRY_S = 10.0
 POOL_SIZE = 8
 

@@ -28,7 +28,7 @@ _NOT_PERMITTED = re.compile(r"not_permitted\((.*)\)")
 BUFFER_BYTES = 20_000
 """Longest line to send to a server that announces no limit."""
 ANSWER_MAX_BYTES = 1 << 28
-"""Larger than any answer. A peer that sends more without a line end is not a Sonic server."""
+"""A number of bytes above any answer. A peer that sends more without a line end is not a Sonic server."""
 
 _GREETING = re.compile(r"CONNECTED <([^<>]*?)(?: v([^<>]*))?>")
 _BUFFER = re.compile(r" buffer\((\d+)\)")
@@ -99,7 +99,7 @@ class InFlight:
         self.left = count
         """Number of answers still to come."""
         self.answers: list[Answer] = [""] * count
-        """In the order of the lines; complete when `left` is 0."""
+        """The answers in the order of the lines; complete when `left` is 0."""
 
 
 class Conversation:

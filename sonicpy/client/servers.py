@@ -15,7 +15,7 @@ from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 HEAD_START_S = 0.5
 """The head start of the servers that should answer, before the client connects to the others, too."""
 SUSPECT_S = 5.0
-"""For this time, a lost server comes last."""
+"""The time for which a lost server comes last."""
 LOOK_S = 30.0
 
 

@@ -42,7 +42,7 @@ MEMBERS_MAX = 1_000
 DEPTH_MAX = 32
 LENGTH_MAX = 256 * 1024
 SPHERE_MAX = 20_037_509
-"""In metres: half of the way round the earth, so every point is within it."""
+"""Half of the way round the earth, in metres, so every point is within it."""
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign><=|>=|!=|[<>=(),])|(?P<word>[\w.:/-]+))""", re.DOTALL

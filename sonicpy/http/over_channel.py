@@ -10,7 +10,9 @@ from sonicpy.errors import ShuttingDown
 from sonicpy.http.backend import ClientBackend, RefusedPlace, TextRow
 
 ANSWER_S = 20.0
-"""Above the 16 seconds within which a node answers a change, or reports an unknown outcome."""
+"""The time limit of an answer: above the 16 seconds within which a node answers a change, or reports an unknown
+outcome.
+"""
 
 
 class ChannelBackend:

@@ -185,4 +185,4 @@ ENDINGS: Mapping[str, Endings | Particles] = {
     ),
     "urdu": Endings("وں یں یاں یوں ات ے ی ا ہ و ؤں ئیں ئے ئی یا تا تی تے نا نے نی", least=2),
 }  # fmt: skip
-"""By the name of an algorithm: the language in English."""
+"""The language in English, by the name of an algorithm."""

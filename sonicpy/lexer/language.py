@@ -58,7 +58,7 @@ class LanguageGuesser:
         return self.explain(text)[0] if code == UNCLEAR else code
 
     def counted(self, text: str) -> str | None:
-        """Return the result of `guess` where letters alone decide, else None: a tenth of the time there."""
+        """Return the result of `guess` if letters alone decide, which takes a tenth of the time; else None."""
         code = self._clear.guess(text)
         if code != UNCLEAR:
             return code

@@ -37,12 +37,12 @@ class LanguageWords:
     def __init__(self, stopwords: StopWords) -> None:
         """Read every list from `stopwords`."""
         self._listed: dict[str, int] = {}
-        """By word: its languages, as bits; the words of one language share one number, which takes a third of the
+        """The languages of each word, as bits; the words of one language share one number, which takes a third of the
         memory."""
         self._phrases: dict[str, list[tuple[list[str], int]]] = {}
-        """By last word: phrases on lists, each as its words with its languages as bits; long ones first."""
+        """The phrases on lists by last word, each as its words with its languages as bits; long ones first."""
         self._weights: list[tuple[str, float]] = []
-        """By bit: a language, and the nats of a word on its list."""
+        """The language of each bit, and the nats of a word on its list."""
         self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}
         phrases: dict[str, int] = {}
         for code, words in _lists(stopwords):

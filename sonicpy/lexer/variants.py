@@ -15,7 +15,7 @@ VARIANTS_MAX: Final = 8
 
 KATAKANA = range(0x30A1, 0x30F7)
 KANA_DISTANCE = 0x60
-"""From a letter of Hiragana to the same one of Katakana."""
+"""The distance from a letter of Hiragana to the same one of Katakana."""
 SCRIPTS: Final = ("CJK", "HIRAGANA", "KATAKANA", "DEVANAGARI")
 """The scripts of these letters, as the names of characters begin."""
 

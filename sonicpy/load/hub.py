@@ -35,7 +35,7 @@ class LoadOutcome:
     agents: int
     """The number of agents that were asked."""
     seconds: float
-    """From handing out the test set to the last result."""
+    """The time from handing out the test set to the last result."""
     results: list[tuple[str, Result]] = field(default_factory=list)
     """(id of the agent, result)"""
     missing: list[str] = field(default_factory=list)

@@ -5,8 +5,7 @@
     commit make them visible to other transactions; the commit stores the log position it covers
     sync    wait for the disk and save a checkpoint; then delete older segments of the log
 
-Invariant: the environment holds no change that the log lacks, so `commit` seals first. Every failure inside the open
-transaction has one answer, which `recovery.py` gives.
+Invariant: the environment holds no change that the log lacks, so `commit` seals first. See `recovery.py` for failures.
 """
 
 import threading

@@ -29,7 +29,7 @@ INTERRUPTS, CANCELLATIONS, BATCHES, KILLS = 4_000, 4_000, 20, 10
 ROWS = 2_000
 """The number of pushes of a batch."""
 HANGS_S = 40.0 * SLOWNESS
-"""Longer than any call may take, with all time limits and retries of the client."""
+"""A time that is longer than any call may take, with all time limits and retries of the client."""
 COLLECTION = "attacked"
 SIGNAL = signal.SIGUSR2
 

@@ -117,7 +117,7 @@ def test_what_is_flat(growth_mb: float, grows: bool) -> None:
 
 
 def test_latencies_are_compared_with_the_machine() -> None:
-    """Of a machine that became ten times slower, answers may take ten times as long."""
+    """Answers may take ten times as long if the machine became ten times slower."""
     quick = [sample(second, 80.0) for second in range(200)]
     for slower, is_flat in ((10.0, True), (1.0, False)):
         slow = [replace(sample(second, 80.0), read_p99_ms=60.0, machine_ms=3.0 * slower) for second in range(200, 300)]

@@ -86,4 +86,4 @@ ALL_WAYS: dict[str, Connect] = {**WAYS, "uvloop": OnUvloop}
 EVERY_WAY = [*WAYS, pytest.param("uvloop", marks=pytest.mark.full)]
 """Keys of ALL_WAYS as parameters of tests."""
 ONE_WAY = ["blocking", *(pytest.param(way, marks=pytest.mark.full) for way in ("asyncio", "uvloop"))]
-"""For tests that start servers of their own: the others only in the full run."""
+"""The ways for tests that start servers of their own: the others only in the full run."""

@@ -126,7 +126,7 @@ def test_http_at_a_node(cluster: WatchedCluster) -> None:
 
 
 def test_http_with_a_spread_bucket(cluster: WatchedCluster) -> None:
-    """Its parts are in all partitions, and each node lacks some partitions."""
+    """The parts of the bucket are in all partitions, and each node lacks some partitions."""
     spread(cluster.addresses, "big", 3)
     objects = [f"o{number}" for number in range(30)]
     n1 = cluster.http["n1"]

@@ -134,7 +134,7 @@ OLD_SEARCH = {
     "1.5": "7: channel.search is the old name of search; it still works and overrides search (query_limit_default, "
     "suggest_limit_default).",
 }
-"""Version to the only warning, from its line number on; the others have none."""
+"""The only warning of each version, from its line number on; the other versions have none."""
 
 
 POOL, FST = "store.kv.pool.inactive_after", "store.fst.path"

@@ -135,7 +135,7 @@ class Step:
     connection: str
     """The mode and a number, such as `search 1`; TOGETHER; empty for a restart."""
     line: bytes
-    """Without the line end; empty for a restart. Of TOGETHER: all lines, with a line break between two."""
+    """The line without its end; empty for a restart; for TOGETHER all lines, with a line break between two."""
     is_set: bool = False
     """Whether the objects in the answer are compared without their order."""
 

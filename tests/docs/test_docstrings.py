@@ -9,7 +9,7 @@ import pytest
 from tests.support.paths import ROOT
 
 DOCSTRING = re.compile(r'^[ \t]*r?"""(?:[^"\\]|\\.|"(?!""))*"""', re.MULTILINE)
-BEGINNING = re.compile(r'^[ \t]*r?"""(?:What|Which|Who|Whose|That)\b')
+BEGINNING = re.compile(r'^[ \t]*r?"""(?:What|Which|Who|Whose|That|Of|It|Its|Their|By the same|Do the same)\b')
 WORDS = re.compile(
     r"\b[Ww]hat\b(?![:`,-])"  # "Return what the call returns": name it ("what:" may be an argument)
     r"|\b(?:[Nn]obody|[Ss]omebody|[Aa]nybody|[Ww]hoever)\b"  # a process, a thread, a client
@@ -77,6 +77,7 @@ def test_a_function_that_returns_whether_says_so(folder: str) -> None:
 def test_the_rules_find_bad_docstrings() -> None:
     for text in (
         "What it holds.",
+        "Its letters.",
         "Let others go on.",
         "Return what is left.",
         "Whoever asks hears of it.",

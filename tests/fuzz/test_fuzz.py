@@ -16,7 +16,7 @@ from tests.support.examples import examples
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ_S = 60
 INPUT_BYTES = 25_000
-"""More than a line may have."""
+"""The size of an input: more bytes than a line may have."""
 
 SEEDS = list(seeds())
 TORN = st.tuples(st.sampled_from(SEEDS), st.integers(0), st.integers(0), st.binary(max_size=8)).map(

@@ -5,7 +5,7 @@ from sonicpy.index.maintenance.consolidate import Built
 from tests.index.shorthand import B, C
 
 WORDS = ["anker", "birne", "dampf", "eiche", "feder", "grube", "hafen", "insel"]
-"""No two of them are near each other."""
+"""Words of which no two are near each other."""
 
 COMPAT = {"server__compat": "sonic"}
 IN_SONICS_WAY = {"search__live_words": False, "search__suggest_order": "alphabetical"}

@@ -21,7 +21,7 @@ from tests.reference.families import family
 Answer = TypeVar("Answer")
 
 PAIRS = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
-"""More words than are compared with one."""
+"""Pairs of letters: more words than are compared with one."""
 SENTENCES = {
     "eng": ("the engine of the old car would not start", "all engines of the fleet were tested again"),
     "deu": ("der Motor des alten Wagens springt nicht an", "die Motoren wurden alle noch einmal geprüft"),

@@ -27,7 +27,7 @@ HANGS = "hangs"
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 OURS = "sonicpy"
 INSIDE = (dict, list, tuple, set, types.MethodType, types.BuiltinMethodType, partial)
-"""Of what is not ours, only these are looked into: others lead to locks of the interpreter."""
+"""The types of foreign objects that are looked into: others lead to locks of the interpreter."""
 
 
 class ReadOnlyScene(IndexScene):

@@ -82,7 +82,7 @@ def test_any_bytes_are_a_block_or_damage(rest: bytes, first: int) -> None:
 
 
 def test_dense_blocks_are_small() -> None:
-    """Of a word in a tenth of a hundred thousand objects: the gaps have an entropy of 4.7 bits."""
+    """A word is in a tenth of a hundred thousand objects: the gaps have an entropy of 4.7 bits."""
     held = sorted(random.Random(7).sample(range(100_000), 10_000))
     sizes = [
         len(pack_block([(iid, 1) for iid in held[at : at + POSTINGS_PER_BLOCK]], dense=True))

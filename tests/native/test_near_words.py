@@ -12,7 +12,7 @@ from tests.reference import word_walks
 from tests.support.examples import examples
 
 ALPHABET = "abcdAB!é世界\U0001d4b3"
-"""Some letters have the same number modulo 32."""
+"""The letters of words; some have the same number modulo 32."""
 
 written = st.text(ALPHABET, min_size=1, max_size=9)
 

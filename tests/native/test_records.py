@@ -117,7 +117,7 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
 
 
 class Like(PopTerms):
-    """Not the class of a kind, although it has its fields."""
+    """A class that is none of a kind, although it has the same fields."""
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,9 @@ def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> N
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(12), deadline=None)
 def test_rare_words_of_large_buckets(seed: int) -> None:
-    """Their postings are put together and walked one by one: alone, beside common words, in lists with large gaps."""
+    """Postings of rare words are put together and walked one by one: alone, beside common words, in lists with large
+    gaps.
+    """
     chance = random.Random(seed)
     objects = 400_000
     near = range(chance.randrange(objects - 3_000), objects, chance.choice((1, 7, 40)))

@@ -18,7 +18,7 @@ from tests.power.changes import BUCKETS, COLLECTION, WORDS, Holds, held
 from tests.power.workload import config, import_arguments
 
 ALL = 100_000
-"""More results than any query has."""
+"""A number of results above that of any query."""
 AGAIN_EVERY = 4
 """One of this many states is also changed, closed and opened again."""
 

@@ -24,7 +24,7 @@ from sonicpy.store.changing.mutations import (
 from sonicpy.store.fields.field import FieldMode
 
 SHOWN_BYTES = 40
-"""Longer words are neither listed nor counted."""
+"""The number of bytes above which words are neither listed nor counted."""
 
 
 class ExportedObject(NamedTuple):
@@ -115,7 +115,7 @@ class Model:
     """All buckets by (collection, bucket).
 
     Args:
-        by_association: the order of lists; else by objects, as they came.
+        by_association: the order of lists; else that of the objects.
     """
 
     def __init__(self, by_association: bool = False) -> None:

@@ -70,7 +70,7 @@ def test_compat_mode_knows_neither(tmp_path: Path) -> None:
 
 
 def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> None:
-    """Its time is linear in the number of words, and its line stays bounded.
+    """The time is linear in the number of words, and the line stays bounded.
 
     Ten times the words may take forty times as long, which leaves room for a busy machine; quadratic time would be a
     hundred times as long.

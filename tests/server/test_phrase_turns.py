@@ -21,7 +21,7 @@ from tests.processes import Server, free_port
 
 ORDERED = {"store": {"order": True}}
 OBJECTS = 5_000
-"""More than a window, and than a turn looks at."""
+"""A number of objects above that of a window, and of a turn."""
 QUESTIONS: list[dict[str, Any]] = [
     {"total": True},
     {"total": True, "limit": 3, "offset": 2},

@@ -16,7 +16,7 @@ from tests.support.patience import is_within, until
 WORDS = 500
 MEGABYTE = 1 << 20
 SENT_BYTES_MAX = 16 * MEGABYTE
-"""More than the buffers of the system and of the server take together."""
+"""A number of bytes above that of the buffers of the system and of the server together."""
 READ_BYTES_PER_S = 2_500_000
 """The speed of a slow reader, which takes two seconds for 5 MB."""
 

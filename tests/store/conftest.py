@@ -9,7 +9,7 @@ from sonicpy.lexer import segmenters
 
 @pytest.fixture
 def extras_as_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the extras look installed as they were when the kept stores were made: [zh], without [ja].
+    """Make the extras look installed as they were when the kept stores were made: [zh], without [ja].
 
     A store does not open with others. The kept texts are neither Chinese nor Japanese, so that no dictionary is loaded.
     """

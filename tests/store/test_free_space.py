@@ -95,7 +95,7 @@ def test_what_is_free_takes_no_disk(environment: Environment) -> None:
 
 
 def test_pages_of_the_checkpoint_stay(environment: Environment) -> None:
-    """The store goes back to it after a loss of power."""
+    """The store goes back to the checkpoint after a loss of power."""
     fill(environment)
     environment.sync()
     descriptor = os.open(environment.data_file, os.O_RDONLY)

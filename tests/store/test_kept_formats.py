@@ -189,7 +189,7 @@ def test_an_export_is_imported(kept: Kept, tmp_path: Path) -> None:
 @pytest.mark.parametrize("fixture", LOGS, ids=lambda folder: folder.name)
 @pytest.mark.parametrize("begins", ["empty", "replica"])
 def test_a_replica_applies_a_log(fixture: Path, begins: str, tmp_path: Path) -> None:
-    """From its first entry, or where the replica of the version that wrote it has stopped."""
+    """The replica begins at the first entry, or where the replica of the version that wrote the log has stopped."""
     if begins == "replica":
         make.unpack(fixture / make.REPLICA, tmp_path)
     found = asyncio.run(make.follow(tmp_path / "replica", make.read_entries(fixture)))

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable
 
 SPARE = 3_000
-"""More lists, tuples and dicts than Python keeps for the next ones, which then need no memory."""
+"""A number of lists, tuples and dicts above that which Python keeps for the next ones, which then need no memory."""
 OBJECTS = 200
 
 

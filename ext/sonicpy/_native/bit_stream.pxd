@@ -134,7 +134,7 @@ cdef inline uint64_t take_bits(BitReader *bits, int count) noexcept nogil:
 
 
 cdef inline bint take_unary(BitReader *bits, uint64_t *value) noexcept nogil:
-    """Return False if the bits end first."""
+    """Read a number in unary; return False if the bits end first."""
     cdef uint64_t word = peek(bits, bits.at)
     cdef int step
     value[0] = 0
@@ -225,5 +225,5 @@ cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) no
 
 
 cdef inline bint is_at_end(const BitReader *bits) noexcept nogil:
-    """Whether less than a byte is left, and all its bits are zeros."""
+    """Return whether less than a byte is left, and all its bits are zeros."""
     return bits.at <= 8 * bits.size < bits.at + 8 and peek(bits, bits.at) == 0

@@ -27,7 +27,7 @@ cdef enum:
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
-"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
+"""Words with a beginning, of a graph or of the pending words, whose frequencies are compared, at most."""
 FAMILY_MAX = FAMILY
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
@@ -107,7 +107,7 @@ cdef class BucketWords:
 
     @property
     def words_moment(self) -> tuple:
-        """As of which moment words lead to others: rows do not change while they are read."""
+        """The moment of the state in which words lead to others: rows do not change while they are read."""
         return self.known_moment()
 
     cdef tuple known_moment(self):
@@ -152,7 +152,7 @@ cdef class BucketWords:
         return found
 
     def is_too_long(self, bytes word not None) -> bool:
-        """Return whether no word of the bucket that is shown begins so."""
+        """Return whether no shown word of the bucket has this beginning."""
         return len(word) > SHOWN_BYTES and self._rules.is_too_long(self.reader, word)
 
     @property
@@ -333,7 +333,7 @@ cdef class BucketWords:
         return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
 
     cdef list known_begun(self, bytes word):
-        """Return the words that begin so, perhaps some that are gone."""
+        """Return the words with this beginning, perhaps some that are gone."""
         cdef dict known = self._lexicons.begun
         cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
         cdef list new = None, found
@@ -355,10 +355,10 @@ cdef class BucketWords:
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
-        """Return the words that begin so, with their distances; perhaps some that are gone.
+        """Return the words with this beginning, with their distances; perhaps some that are gone.
 
         Args:
-            besides: words that begin so are left out, and parts of words.
+            besides: words with this beginning are left out, and parts of words.
         """
         return self.all_begun(word, distance, besides)
 
@@ -383,7 +383,7 @@ cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules)
 
     Args:
         distance: errors that a beginning may have.
-        besides: words that begin so are left out.
+        besides: words with this beginning are left out.
     """
     cdef dict found = walk_all(
         sources, [rules.folded(word)], rules.plain_folding(), distance, True, True, False, False, besides, BEGUN,

@@ -180,14 +180,14 @@ def add_completions(
     Clause last not None, list clauses not None, list begun not None, Py_ssize_t long_from, Py_ssize_t longest_from,
     tuple shares not None, uint64_t objects,
 ) -> tuple:
-    """Add to the clause of the last word the words that begin so, as a slot for each list of `by_length`.
+    """Add the words that begin as the last one to its clause, as a slot for each list of `by_length`.
 
     A word of another clause is no completion, if any other word is: in `john jo`, the second word is another one than
     the first.
 
     Args:
         clauses: of the query.
-        begun: (word, row, errors) of each word that begins so.
+        begun: (word, row, errors) of each of these words.
         long_from, longest_from: see `by_length`.
         shares: of the typed word's weight that the words of the lists have.
         objects: how many there are.

@@ -168,7 +168,7 @@ cdef class ColumnWindow:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """The approximate memory of the window in bytes."""
         return self._size_bytes
 
     cdef int decode_all(self) except -1:

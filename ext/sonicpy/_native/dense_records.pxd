@@ -8,5 +8,5 @@ cdef bytes dense_names(bytes row)
 
 
 cdef inline bint is_dense_row(bytes row) noexcept:
-    """Whether a row is dense; other rows begin with a place, below 16, or are empty."""
+    """Return whether a row is dense; other rows begin with a place, below 16, or are empty."""
     return len(row) > 0 and (<const uint8_t *> <const char *> row)[0] >= 0xFE

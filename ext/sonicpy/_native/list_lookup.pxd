@@ -72,7 +72,7 @@ cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
 
 
 cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept nogil:
-    """Whether a window of a common word was made."""
+    """Return whether a window of a common word was made."""
     return window < source.window_count and source.windows[window] != NULL
 
 
@@ -89,17 +89,17 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
 
 
 cdef inline bint stands_in_windows(const Source *source, Py_ssize_t number) noexcept nogil:
-    """Whether windows have all postings that a block may hold."""
+    """Return whether windows have all postings that a block may hold."""
     return is_in_windows(source.blocks, source.count, number, source.windows, source.window_count)
 
 
 cdef inline bint is_missing(const Source *source, Py_ssize_t number) noexcept nogil:
-    """Whether a block has to be read before its objects can be looked up."""
+    """Return whether a block has to be read before its objects can be looked up."""
     return source.blocks[number].packed == NULL and not stands_in_windows(source, number)
 
 
 cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
-    """Whether all blocks that may hold objects of a window were read; goes to the newest of them."""
+    """Return whether all blocks that may hold objects of a window were read; goes to the newest of them."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS
     cdef Py_ssize_t number
     if source.next < <int64_t> first:
@@ -186,7 +186,7 @@ cdef inline void find_extremes(
 
 
 cdef inline bint reaches_beyond(const Source *source, Py_ssize_t number) noexcept nogil:
-    """Whether a block may hold objects of more than a window."""
+    """Return whether a block may hold objects of more than a window."""
     return number + 1 >= source.count or (
         source.blocks[number + 1].lower - source.blocks[number].lower > <uint32_t> WINDOW_OBJECTS
     )

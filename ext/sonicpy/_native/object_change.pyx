@@ -76,7 +76,7 @@ cdef class ObjectChange:
         return 0
 
     cdef bint is_in_tail(self, const Edit *edit) noexcept:
-        """Whether the posting of the object belongs in the tail of the word, by `edit.held`."""
+        """Return whether the posting of the object belongs in the tail of the word, by `edit.held`."""
         if self._by_association:
             return edit.held.block == edit.word.position
         return self._iid >= edit.word.position

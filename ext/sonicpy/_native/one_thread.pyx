@@ -25,7 +25,7 @@ cdef class OneThread:
     cdef bint _is_started, _is_over
     cdef unsigned long _ident  # of the thread while it runs, else 0
     cdef readonly object thread
-    """Its identity; None: it has not begun."""
+    """The identity of the thread; None: it has not begun."""
 
     def __cinit__(self):
         self._calling, self._asked, self._done = (

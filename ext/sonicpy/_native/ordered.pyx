@@ -75,7 +75,7 @@ cdef class Best:
         free(self.heap)
 
     cdef inline bint is_full_before(self, int64_t key) noexcept nogil:
-        """Whether no object with at most a key is among the best."""
+        """Return whether no object with at most a key is among the best."""
         return self.size == self.wanted and self.heap[0].key > key
 
     cdef int offer(self, int64_t key, int64_t number) except -1:

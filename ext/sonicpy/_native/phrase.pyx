@@ -197,7 +197,7 @@ cdef class Phrase(Mask):
         self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
         uint64_t *bits, list held,
     ) except -1:
-        """Look at some objects of one row of records."""
+        """Compare some objects of one row of records with the phrases."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
         cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
         cdef const Found *order

@@ -142,7 +142,7 @@ cdef class Plan:
 
     @property
     def ceiling(self) -> float:
-        """No object's score is above it."""
+        """An upper bound of the scores of all objects."""
         cdef Clause clause
         cdef Slot slot
         cdef double possible = 0.0

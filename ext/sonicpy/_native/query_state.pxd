@@ -235,7 +235,7 @@ cdef inline const Slot *own_slot(QueryState query) noexcept nogil:
 
 
 cdef inline bint enters(QueryState query, Kind kind, double score, uint32_t iid) noexcept nogil:
-    """Whether an object with at most a score and an IID can be among the best."""
+    """Return whether an object with at most a score and an IID can be among the best."""
     cdef const ScoredObject *worst
     if query.top.size < query.top.k:
         return True

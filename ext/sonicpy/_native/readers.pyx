@@ -170,7 +170,7 @@ cdef class OpenTransactions:
         return self.begin_here() if self.worker is None else self.worker.do(self.begin_here)
 
     def begin_here(self):
-        """Do the same on this thread."""
+        """Begin a write transaction on this thread, as `begin_write` does."""
         while True:
             self.changing.acquire()
             thread = self.count_up()
@@ -199,7 +199,7 @@ cdef class OpenTransactions:
     def commit_here(self) -> None:
         """Commit the shared write transaction on this thread, which began it.
 
-        `writer` stays until readers see the commit: those who find none read the last commit.
+        `writer` stays until readers see the commit: readers that find none read the last commit.
         """
         cdef object txn = self._txn, thread = self._owner
         self._txn = None

@@ -19,7 +19,7 @@ KIN_CACHED = CACHED
 FAMILY_LETTERS_MIN = LETTERS_MIN
 """Shorter words have no family: stems of one letter draw unrelated words together (o, oe, oing)."""
 DOUBLED_LETTERS = DOUBLED
-"""Of the shortest Dutch stem with two vowels for one."""
+"""The letters of the shortest Dutch stem with two vowels for one."""
 
 cdef object MISSING = object()
 
@@ -152,7 +152,7 @@ cdef class KinMaker:
         )
 
     cdef list beginnings(self, str start, str stem, str algorithm):
-        """Return the beginnings of words of a stem, as far as the typed word has them, or behind a prefix."""
+        """Return the beginnings of words of a stem: letters of the typed word, also behind a prefix."""
         cdef str beginning = self.beginning(stem, algorithm), shared
         cdef tuple prefixes = self._prefixes.get(algorithm, ())
         cdef list found
@@ -192,7 +192,7 @@ cdef class KinMaker:
         return ends + self.unvoiced(ends)
 
     cdef list unvoiced(self, list ends):
-        """Return those of some ends whose last letter becomes another one before an ending, with this one."""
+        """Return the ends whose last letter becomes another one before an ending, each with that other letter."""
         cdef list found = []
         cdef str each
         for each in ends:

@@ -90,7 +90,7 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
 cdef inline bint is_in_windows(
     const Block *blocks, Py_ssize_t count, Py_ssize_t number, Holders **windows, Py_ssize_t window_count
 ) noexcept nogil:
-    """Whether windows have all postings that a block may hold, so that the block is not needed.
+    """Return whether windows have all postings that a block may hold, so that the block is not needed.
 
     Args:
         count: of blocks; the last one may get further postings.

@@ -192,7 +192,7 @@ cdef class StoredPostings:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """The approximate memory of the postings in bytes."""
         cdef Windows windows
         cdef MergedList merged
         cdef Py_ssize_t found = self._size_bytes

@@ -36,7 +36,7 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 
 cdef inline bint is_common(const Word *word) noexcept nogil:
-    """Whether the row of a word is in `common`: from its first full block on, for ever."""
+    """Return whether the row of a word is in `common`: from its first full block on, for ever."""
     return word.position > 0
 
 
@@ -46,7 +46,7 @@ cdef inline bint is_live(const Word *word, Py_ssize_t shown) noexcept nogil:
 
 
 cdef inline bint is_noted(const Word *word, Py_ssize_t shown, bint names_joints) noexcept nogil:
-    """Return whether a word graph is to know a term: as a word, or as a hidden term that names the joints of one."""
+    """Return whether a word graph has to hold a term: as a word, or as a hidden term that names the joints of one."""
     return shown <= SHOWN and word.df > (0 if names_joints else word.hidden_df)
 
 

@@ -37,7 +37,7 @@ cdef enum:
 
 WORD_BYTES_MAX = SHOWN_BYTES
 SONIC_BYTES_MAX = SHOWN
-"""By the rules of 1.0, and in compat mode."""
+"""The maximum number of bytes of a shown word, by the rules of 1.0 and in compat mode."""
 
 
 def shown_bytes(bytes word not None, *, bint letters) -> int:
@@ -217,7 +217,7 @@ cdef class TermInfo:
 
     @property
     def df(self) -> int:
-        """How many objects hold it."""
+        """The number of objects that hold the word."""
         return self._word.df
 
     @property

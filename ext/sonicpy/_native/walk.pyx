@@ -271,7 +271,7 @@ cdef void fetch_lengths(QueryState query, const Merged *held, Py_ssize_t last, P
 
 
 cdef bint is_dense(QueryState query, const Merged *held, Py_ssize_t part) noexcept nogil:
-    """Whether enough objects of a part hold the driver to examine the other words window by window."""
+    """Return whether enough objects of a part hold the driver to examine the other words window by window."""
     return held.starts[part + 1] - held.starts[part] >= <uint32_t> (DENSE << LOW_BITS - WINDOW_BITS)
 
 

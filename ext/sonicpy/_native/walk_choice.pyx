@@ -92,7 +92,7 @@ cdef bint may_be_best(QueryState query, uint32_t iid, uint8_t packed, int tf) ex
 
 
 cdef inline int length_without(QueryState query, Py_ssize_t at, uint32_t newest) noexcept nogil:
-    """Return `limit_without`, remembered."""
+    """Return the result of `limit_without`, which is cached for each term."""
     while query.without_count < at - query.driver:
         query.without_count += 1
         query.without[query.without_count - 1] = limit_without(query, query.driver + query.without_count, newest)

@@ -50,7 +50,7 @@ class PythonName(NamedTuple):
 
     @property
     def indexed(self) -> str:
-        """The text that a search finds it by: its name, then its docstring."""
+        """The indexed text of the object: the name, then the docstring."""
         return f"{self.name} {self.kind}. {self.text}"
 
 

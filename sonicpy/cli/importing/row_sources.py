@@ -27,7 +27,7 @@ FORMATS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet",
 }  # fmt: skip
-"""From the extension of a file to its format."""
+"""The format of a file, by its extension."""
 COMMA = ","
 UTF8 = "utf-8"
 

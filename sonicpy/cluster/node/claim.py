@@ -41,10 +41,10 @@ ANSWER_S = 1.0
 ANNOUNCE_S = 0.4
 REACHED_S = 1.0
 WAIT_S = 1.5
-"""Above REACHED_S and the duration of an announcement."""
+"""A time limit above REACHED_S and the duration of an announcement."""
 AGAIN_S = 0.1
 ELECTION_S = 9.0
-"""Above the 4 to 8 seconds of an election."""
+"""A time limit above the 4 to 8 seconds of an election."""
 
 
 class NameLost(StoreError):

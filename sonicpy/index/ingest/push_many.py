@@ -237,7 +237,7 @@ def _embed(rows: list[Row | Refused], embed: Embed) -> None:
 
 
 def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
-    """Refuse the rows whose bucket does not take them."""
+    """Refuse the rows that their buckets do not take."""
     if all(type(push) is PushTerms for push in chunk.pushes):
         return
     refusal, kept = refuses(), []

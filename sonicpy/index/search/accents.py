@@ -29,7 +29,7 @@ _ARABIC_POINTS = _letters(
 """Points and signs that folding removes; among them U+0640, which lengthens a word."""
 _SOFT_HYPHEN = "\u00ad"
 ZWNJ = "\u200c"
-"""It separates the parts of Persian words."""
+"""The character that separates the parts of Persian words."""
 _JOINERS = ZWNJ + "\u200d"
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u05f3\u2018\u2019"
 QUOTE, _HEBREW_QUOTE = '"', "\u05f4"

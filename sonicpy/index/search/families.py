@@ -53,7 +53,7 @@ from sonicpy.lexer.stemmers import Stemmers
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 HEBREW = range(0x5D0, 0x5EB)
-"""Its letters."""
+"""The letters of Hebrew."""
 ENGLISH = "english"
 
 

@@ -51,7 +51,7 @@ At = tuple[int, int]
 KeptObject = tuple[Any, At, GroupKey | None]
 """The best object of a group: the row that was found, the object, and the group; None: it is one of its own."""
 PassingMasks = Sequence[Mask | None]
-"""Of each bucket, the objects that may be found; None: all."""
+"""The objects of each bucket that may be found; None: all."""
 
 
 class Finder(NamedTuple):

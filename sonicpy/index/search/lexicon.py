@@ -70,13 +70,13 @@ class Lexicons:
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family, Mark]] = {}
-        """By bucket, typed word and how it leads to others: the moment, its other words, and the pending words then."""
+        """The families by bucket, typed word and matching: the moment, the other words, and the pending words then."""
         self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
-        """By the same, the words that have the typed one as a part."""
+        """The words that have the typed one as a part, by bucket, typed word and its matching."""
         self.begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
-        """By bucket and typed word, the words that begin so, if they are few."""
+        """The words that begin as a typed one does, by bucket and typed word, if they are few."""
         self.joined_words = 0
-        """How many they are, at most."""
+        """An upper bound of the number of words in `joined`."""
         self.places = WordPlaces()
         self.synonyms = KnownSynonyms()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}

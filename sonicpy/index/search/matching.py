@@ -23,7 +23,7 @@ COMMON = {
     "ARABIC": ("arabic", "persian", "urdu"),
     "HEBREW": ("hebrew",),
 }
-"""By script, the stemmers of a word where neither the language of the query nor that of the bucket is known. The first
+"""The stemmers, by script, of a word where neither the language of the query nor that of the bucket is known. The first
 is that of the language that most texts in the script are in."""
 
 OWN_LETTERS = {
@@ -37,7 +37,8 @@ OWN_LETTERS = {
 """Letters with marks that a language counts as its own: they are not the same as the letters without."""
 
 MARKS_OF_FORMS = {"german": frozenset("äöü")}
-"""By algorithm, letters with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem."""
+"""Letters, by algorithm, with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem.
+"""
 
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
 """Languages in which a word that is typed with marks is meant with them."""
@@ -47,7 +48,7 @@ ELIDED = {
     "italian": ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
     "catalan": ("d'", "l'", "m'", "n'", "s'", "t'"),
 }
-"""By algorithm, words that lose their vowel before another one and are written with it."""
+"""Words, by algorithm, that lose their vowel before another one and are written with it."""
 ELIDED_ANYWHERE = ("all'", "d'", "dell'", "l'", "qu'")
 """Elided words where several algorithms stem a word: those of names and titles, because each takes a look-up."""
 ELIDES = frozenset("aehiouy")
@@ -60,7 +61,7 @@ JOINED_BEFORE = {
     "ARABIC": ("ب", "ف", "ك", "ل", "و", "وب", "ول"),
     "HEBREW": tuple("ב ה ו כ ל מ ש בה וב וה וכ ול ומ וש כש מה שב שה של".split()),
 }
-"""By script, the particles that are joined to the word behind them, but are also the first letters of other words."""
+"""The particles, by script, that are joined to the word behind them, but are also the first letters of other words."""
 PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
     "dutch": (("ge", ""),),
     "indonesian": (
@@ -69,7 +70,7 @@ PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "persian": (("\u0645\u06cc", ""), ("\u0646\u0645\u06cc", ""), ("\u0646", ""), ("\u0628", "")),
 }  # fmt: skip
-"""By algorithm, the prefixes that it takes off words, and the first letters of stems that get lost behind it
+"""The prefixes that each algorithm takes off words, and the first letters of stems that get lost behind it
 (Indonesian pukul, memukul)."""
 VOICED = {"f": "v", "s": "z"}
 """Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""

@@ -205,7 +205,7 @@ def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: 
     Args:
         parts: each with its best `offset` + `limit` objects.
         plan: the plan of all parts.
-        boost: no factor of a score is larger.
+        boost: the upper bound of factors of a score.
     """
     if len(parts) == 1 and isinstance(parts[0], Part):
         part = parts[0]

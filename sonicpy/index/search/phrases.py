@@ -24,7 +24,7 @@ from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 WordsInPlace = tuple[tuple[bytes, ...], ...]
-"""For each word of a phrase the words that may be in its place."""
+"""The words that may be in the place of each word of a phrase."""
 
 FoundObject = tuple[int, int, float]
 """(IID, kind, score) of an object, as `find_top` returns it."""

@@ -82,7 +82,7 @@ def fielded(planner: Planner) -> Planner:
 
 
 PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
-"""By the setting search.ranking."""
+"""The planners by the setting search.ranking."""
 
 
 def carry_out(

@@ -59,7 +59,7 @@ class Statistics(Described):
     live: bool
     """Whether words are found as soon as they are pushed."""
     swaps: bool = True
-    """Whether short words have two neighbours swapped."""
+    """Whether short words are also tried with two neighbours swapped."""
 
     @property
     def objects(self) -> int:

@@ -35,7 +35,7 @@ BACKLOG = 1024
 """Connections that may wait to be accepted, such as clients that reconnect after a restart. The system drops further
 ones, which wait for the greeting as if they were connected."""
 UNIX_SOCKET_MODE = 0o660
-"""Its owner and its group may connect."""
+"""The mode of a Unix socket: its owner and its group may connect."""
 
 Factory = Callable[[], asyncio.BaseProtocol]
 

@@ -113,7 +113,7 @@ class SearchProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process id; None: it was not started."""
+        """The id of the process; None: it was not started."""
         return None if self._process is None else self._process.pid
 
     @property

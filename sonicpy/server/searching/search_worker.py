@@ -180,7 +180,7 @@ class SearchService(Serving):
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection back to the main process; return whether it took it."""
+        """Hand a connection back to the main process; return whether that took the connection."""
         rest = session.take_rest()
         if rest is None:
             return False

@@ -31,7 +31,7 @@ COPY_FILE = f"{DATA_FILE}.compact"
 PROGRESS_S = 0.5
 
 OnCopied = Callable[[int], object]
-"""Called twice a second with the bytes of the copy that are written."""
+"""A function that is called twice a second with the bytes of the copy that are written."""
 
 
 class CompactedSizes(NamedTuple):

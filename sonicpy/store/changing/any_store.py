@@ -30,7 +30,7 @@ from sonicpy.store.views.write_view import WriteView
 Value = TypeVar("Value")
 
 LONG_S = 3600.0
-"""Longer than an interpreter takes to end."""
+"""A time that is longer than an interpreter takes to end."""
 
 
 class Readable(Protocol):

@@ -369,7 +369,7 @@ class Environment:
             self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
-        """Return whether no transaction of this thread, nor of any with little patience, makes `grow` wait in vain."""
+        """Return whether `grow` works: this thread has no transaction, nor, if patience is limited, has another one."""
         return not self.transactions.is_here and (self.patience_s == inf or not self.transactions.is_elsewhere())
 
     def last_commit(self) -> int:

@@ -27,7 +27,7 @@ from sonicpy.store.disk.platform import make_folder
 LOCK_FILE = "sonicpy.lock"
 LMDB_LOCK_FILE = environment.LOCK_FILE
 HOLDER_MAX_BYTES = 4096
-"""Larger than a process id and the URL of a server."""
+"""A size above that of a process id and the URL of a server."""
 TRIES = 100
 """Attempts to lock a file that another process may replace meanwhile."""
 LOOKED_AT = 100

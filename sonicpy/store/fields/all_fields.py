@@ -25,7 +25,7 @@ ORDER: Final = WordOrders()
 FIELDS: Final[dict[int, Field]] = {
     field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS, TEXTS, ORDER)
 }
-"""By the number in records; terms come first."""
+"""The fields by the number in records; terms come first."""
 
 
 def beside_terms() -> Iterator[Field]:

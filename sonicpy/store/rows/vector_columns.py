@@ -59,13 +59,13 @@ def pack_columns(columns: tuple[VectorColumn, ...]) -> bytes:
 
 
 def live_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
-    """Return the columns of a fact that were not dropped; None: there are none. Raises DamagedBytes."""
+    """Return the columns of a fact that were not dropped; none for None. Raises DamagedBytes."""
     return tuple(column for column in unpack_columns(fact) if column.name)
 
 
 @lru_cache(maxsize=256)
 def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
-    """Return the columns of a fact, dropped ones too; None: there are none. Raises DamagedBytes."""
+    """Return the columns of a fact, dropped ones too; none for None. Raises DamagedBytes."""
     if fact is None:
         return ()
     try:

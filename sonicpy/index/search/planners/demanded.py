@@ -56,7 +56,7 @@ class Edited:
         return self._statistics.corrections(word, edits, transpositions=transpositions, of_long=of_long)
 
     def beginnings(self, word: bytes, distance: int) -> list[Any]:
-        """Return the words that begin so, but for as many errors as edits are allowed."""
+        """Return the words with this beginning, but for as many errors as edits are allowed."""
         found = self._statistics.beginnings(word, min(distance, self._edits))
         return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
 

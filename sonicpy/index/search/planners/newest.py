@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
 
 HeldForms = dict[int, list[tuple[bytes, TermInfo]]]
-"""By the number of a term, other words that objects hold, each with its row."""
+"""The other words that objects hold, by the number of a term, each with its row."""
 
 
 def plan_newest(
