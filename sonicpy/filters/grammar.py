@@ -34,7 +34,7 @@ from sonicpy.filters.conditions import (
 )
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown, shown_part
-from sonicpy.tags import GRAMMAR_WORDS, shown_tag, tag_of
+from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_of
 from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64
@@ -109,8 +109,13 @@ def brief(text: str) -> Condition | None:
         name, sign, number = found.groups()
         if name in GRAMMAR_WORDS or name == TAG_NAME or (sign is not None and not is_name(name)):
             return None
-        conditions.append(HasTag((tag_of(name),)) if sign is None else _COMPARISONS[sign](name, int(number)))
+        conditions.append(HasTag((_ascii_tag(name),)) if sign is None else _COMPARISONS[sign](name, int(number)))
     return conditions[0] if len(conditions) == 1 else All(_flat(conditions, All))
+
+
+def _ascii_tag(name: str) -> str:
+    """Return a tag of letters, digits and signs of ASCII, which is its only form. Raises InvalidArgument."""
+    return name if len(name) <= TAG_BYTES_MAX else tag_of(name)
 
 
 def filter_text(value: AnyValue) -> str:
@@ -122,6 +127,9 @@ def filter_text(value: AnyValue) -> str:
     Raises:
         InvalidArgument: it is no such value, or not a filter.
     """
+    if type(value) is str:  # first: each query with a filter comes here
+        parse(value)
+        return value
     if isinstance(value, Mapping):
         if not value:
             raise refused("filter is an empty dict; allowed are None for no filter, and a dict with a condition")
