@@ -51,7 +51,9 @@ NUMBER = re.compile(r"-?\d{1,99}")
 DISTANCE = re.compile(r"(?=\.?\d)(\d{0,8})(?:\.(\d{1,3}))?(m|km)?")
 ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
 UNITS = {"m": 1, "km": 1_000}
-BRIEF = re.compile(r"\s*([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?", re.ASCII)
+BRIEF = re.compile(
+    r"""\s*(?:"([ !#-\[\]-~]+)"\s*|([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?)""", re.ASCII
+)
 BRIEF_MAX = 8
 """Conditions of a filter that is read without tokens, at most."""
 
@@ -106,7 +108,10 @@ def brief(text: str) -> Condition | None:
         found = BRIEF.fullmatch(clause)
         if found is None:
             return None
-        name, sign, number = found.groups()
+        quoted, name, sign, number = found.groups()
+        if quoted is not None:
+            conditions.append(HasTag((_ascii_tag(quoted),)))
+            continue
         if name in GRAMMAR_WORDS or name == TAG_NAME or (sign is not None and not is_name(name)):
             return None
         conditions.append(HasTag((_ascii_tag(name),)) if sign is None else _COMPARISONS[sign](name, int(number)))
