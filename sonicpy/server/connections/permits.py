@@ -13,13 +13,13 @@ from sonicpy.access.key_store import KeyStore
 from sonicpy.access.tokens import check_secret
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command
-from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import SessionEnded
 from sonicpy.server.connections.dispatch import Postponed, Take
 from sonicpy.server.connections.fixed_filters import coarse_reply, within
 
 if TYPE_CHECKING:
+    from sonicpy.channel.session import Session
     from sonicpy.server.connections.serving import CommandKind
 
 VERB_OF: Mapping[type, str] = {
@@ -86,13 +86,13 @@ def admitting(keys: Keys) -> Callable[[bytes], Permit | None]:
     return admit
 
 
-def held_by(session: Session) -> Held | None:
+def held_by(session: "Session") -> Held | None:
     """Return the rights of a session for another process; None: it has no permit."""
     permit: Permit | None = session.permit
     return None if permit is None else permit.held
 
 
-def may_go_on(session: Session) -> bool:
+def may_go_on(session: "Session") -> bool:
     """Return whether another process of the server can check the rights of a session."""
     return session.permit is None or held_by(session) is not None
 
