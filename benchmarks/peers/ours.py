@@ -58,19 +58,29 @@ class Library:
 
 
 class OurTexts(TextPeer):
-    """Two indexes with equal documents, because expansions are a setting: words as typed, and the default mode."""
+    """Two indexes with equal documents, because expansions are a setting: words as typed, and the default mode. A third
+    one has their names as tags and their years as values."""
 
     name = "sonicpy"
 
     def __init__(self, folder: Path) -> None:
         self._exact = sonicpy.open(folder / "exact", sonicpy.Config.model_validate(AS_TYPED))
         self._default = sonicpy.open(folder / "default")
+        self._fields = sonicpy.open(folder / "fields")
 
     def load(self, items: Sequence[Item]) -> None:
         for index in (self._exact, self._default):
             rows = ((str(number), text) for number, _, _, text in items)
             index.push_many(rows, collection=COLLECTION, bucket=BUCKET, lang="none", new=True)
             index.consolidate()
+        named = ({"id": str(number), "text": name, "tags": [name], "year": year} for number, name, year, _ in items)
+        self._fields.push_many(
+            named, collection=COLLECTION, bucket=BUCKET, lang="none", new=True, tags="tags", values=["year"]
+        )
+
+    def filtered(self, name: str, year: int | None) -> list[int] | None:
+        filter = f'"{name}"' if year is None else f'"{name}" AND year > {year}'
+        return [int(found) for found in self._fields.query(COLLECTION, BUCKET, "", filter=filter, limit=LIMIT)]
 
     def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
         index = self._default if kind in (PREFIX, TYPO) else self._exact
@@ -85,8 +95,8 @@ class OurTexts(TextPeer):
             self._exact.push(COLLECTION, BUCKET, str(number), text, lang="none")
 
     def close(self) -> None:
-        self._exact.close()
-        self._default.close()
+        for index in (self._exact, self._default, self._fields):
+            index.close()
 
 
 class ServedTexts(TextPeer):

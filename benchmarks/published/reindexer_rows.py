@@ -1,7 +1,4 @@
-"""R1 to R6, Reindexer's benchmarks: 100,000 documents of 50 words, by number, by field, by words; and updates.
-
-R2 is left out for identifier indexes, which hold no fields. Equality is measured, and labelled, as a bucket of its own.
-"""
+"""R1 to R6, Reindexer's benchmarks: 100,000 documents of 50 words, by number, by field, by words; and updates."""
 
 import random
 import time
@@ -11,7 +8,6 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
-import sonicpy
 from benchmarks import corpora
 from benchmarks.accounting import cpu_s
 from benchmarks.measure import Run, in_turns, load
@@ -74,7 +70,7 @@ def in_process(
     for peer in peers:
         peer.load(items)
     if wanted("R2"):
-        conditions(table, profile, folder, items, peers)
+        conditions(table, profile, items, peers)
     one_after_the_other(table, profile, peers, items, oracle, wanted, IN_PROCESS)
     for peer in peers:
         peer.close()
@@ -178,22 +174,14 @@ def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
     return change
 
 
-def conditions(table: Table, profile: Profile, folder: Path, items: Sequence[Item], peers: Sequence[TextPeer]) -> None:
-    """Measure one and two conditions on fields; equality is a bucket of its own in sonicpy."""
+def conditions(table: Table, profile: Profile, items: Sequence[Item], peers: Sequence[TextPeer]) -> None:
+    """Measure one and two conditions on fields."""
     chance = random.Random(8)
     names = [chance.choice(items)[1] for _ in range(profile.queries)]
     with_fields = [peer for peer in peers if peer.filtered(items[0][1], None) is not None]
     for case, year in (("one condition", None), ("two conditions", 2010)):
         acts = {peer.name: each(lambda name, peer=peer, year=year: peer.filtered(name, year)) for peer in with_fields}
         in_rounds(table, figures("R2", case, acts, IN_PROCESS), acts, names, profile.rounds)
-        table.add(Figure("R2", case, "sonicpy", IN_PROCESS, note="an index of identifiers holds no fields"))
-    with sonicpy.open(folder / "buckets") as index:
-        rows = (("items", name.replace(" ", "-"), str(number), "all") for number, name, _, _ in items)
-        index.push_many(rows, lang="none", new=True)
-        act = each(lambda name: index.query("items", name.replace(" ", "-"), "all", lang="none"))
-        acts = {"sonicpy": act}
-        made = figures("R2", "equality as a bucket", acts, IN_PROCESS, note="bucket scope, not a field")
-        in_rounds(table, made, acts, names, profile.rounds)
 
 
 def over_sockets(

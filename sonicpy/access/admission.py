@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sonicpy.access.grant import Grant, NotPermitted
 from sonicpy.access.key import Key, is_past, key_name
@@ -20,6 +20,13 @@ class KeySource(Protocol):
         """Return the key of a name; None: there is none."""
 
 
+class Held(NamedTuple):
+    """A permit, for another process of the server."""
+
+    grant: Grant
+    key: Key
+
+
 class Keys:
     """The keys of a server.
 
@@ -33,10 +40,12 @@ class Keys:
         self._sources = list(sources)
         self._secret = secret
         self._takes_filters = takes_filters
+        self._is_known_to_all = True  # the processes of the server
         self._rates = Rates()
 
     def add_source(self, source: KeySource) -> None:
-        """Add a place of keys, looked into last."""
+        """Add a place of keys that only this process knows, looked into last."""
+        self._is_known_to_all = False
         self._sources.append(source)
 
     def admit(self, given: bytes) -> "Permit | None":
@@ -53,6 +62,12 @@ class Keys:
             return None
         return self._permit(key.grant(), key)
 
+    def go_on(self, held: Held) -> "Permit":
+        """Return the permit that another process has given; its first use looks the key up."""
+        permit = self._made(held.grant, held.key)
+        permit.distrust()
+        return permit
+
     def _of_token(self, token: str) -> "Permit | None":
         name = None if self._secret is None else key_of_token(token)
         key = None if name is None else self._get(name)
@@ -66,7 +81,10 @@ class Keys:
             raise NotPermitted(f"the key {grant.key} has expired")
         if grant.filters and not self._takes_filters:
             raise NotPermitted(f"the key {grant.key} has a fixed filter, which compat mode lacks")
-        return Permit(grant, key, self._get, self._rates)
+        return self._made(grant, key)
+
+    def _made(self, grant: Grant, key: Key) -> "Permit":
+        return Permit(grant, key, self._get, self._rates, goes_on=self._is_known_to_all)
 
     def _get(self, name: str) -> Key | None:
         return next((key for source in self._sources if (key := source.get(name)) is not None), None)
@@ -77,16 +95,23 @@ class Permit:
 
     Attributes:
         grant: the rights.
+        held: for another process that goes on with the connection; None: none can. A rate is counted in one process.
+
+    Args:
+        goes_on: the other processes of the server know the key.
     """
 
-    __slots__ = ("_fresh_until", "_get", "_is_counted", "_key", "_rates", "grant")
+    __slots__ = ("_fresh_until", "_get", "_is_counted", "_key", "_rates", "grant", "held")
 
-    def __init__(self, grant: Grant, key: Key, get: Callable[[str], Key | None], rates: Rates) -> None:
+    def __init__(
+        self, grant: Grant, key: Key, get: Callable[[str], Key | None], rates: Rates, *, goes_on: bool = False
+    ) -> None:
         self.grant = grant
         self._key = key
         self._get = get
         self._rates = rates
         self._is_counted = grant.rate is not None
+        self.held = Held(grant, key) if goes_on and not self._is_counted else None
         self._fresh_until = self._next_check(time.monotonic())
 
     def use(self) -> Grant:
@@ -101,6 +126,10 @@ class Permit:
         if self._is_counted:
             self._rates.count(self.grant)
         return self.grant
+
+    def distrust(self) -> None:
+        """Look the key up with the next use."""
+        self._fresh_until = 0.0
 
     def _check(self, now: float) -> None:
         if self._get(self.grant.key) != self._key:

@@ -34,7 +34,7 @@ from sonicpy.filters.conditions import (
 )
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown, shown_part
-from sonicpy.tags import GRAMMAR_WORDS, shown_tag, tag_of
+from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_of
 from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64
@@ -51,7 +51,9 @@ NUMBER = re.compile(r"-?\d{1,99}")
 DISTANCE = re.compile(r"(?=\.?\d)(\d{0,8})(?:\.(\d{1,3}))?(m|km)?")
 ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
 UNITS = {"m": 1, "km": 1_000}
-BRIEF = re.compile(r"\s*([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?", re.ASCII)
+BRIEF = re.compile(
+    r"""\s*(?:"([ !#-\[\]-~]+)"\s*|([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?)""", re.ASCII
+)
 BRIEF_MAX = 8
 """Conditions of a filter that is read without tokens, at most."""
 
@@ -106,11 +108,19 @@ def brief(text: str) -> Condition | None:
         found = BRIEF.fullmatch(clause)
         if found is None:
             return None
-        name, sign, number = found.groups()
+        quoted, name, sign, number = found.groups()
+        if quoted is not None:
+            conditions.append(HasTag((_ascii_tag(quoted),)))
+            continue
         if name in GRAMMAR_WORDS or name == TAG_NAME or (sign is not None and not is_name(name)):
             return None
-        conditions.append(HasTag((tag_of(name),)) if sign is None else _COMPARISONS[sign](name, int(number)))
+        conditions.append(HasTag((_ascii_tag(name),)) if sign is None else _COMPARISONS[sign](name, int(number)))
     return conditions[0] if len(conditions) == 1 else All(_flat(conditions, All))
+
+
+def _ascii_tag(name: str) -> str:
+    """Return a tag of letters, digits and signs of ASCII, which is its only form. Raises InvalidArgument."""
+    return name if len(name) <= TAG_BYTES_MAX else tag_of(name)
 
 
 def filter_text(value: AnyValue) -> str:
@@ -122,6 +132,9 @@ def filter_text(value: AnyValue) -> str:
     Raises:
         InvalidArgument: it is no such value, or not a filter.
     """
+    if type(value) is str:  # first: each query with a filter comes here
+        parse(value)
+        return value
     if isinstance(value, Mapping):
         if not value:
             raise refused("filter is an empty dict; allowed are None for no filter, and a dict with a condition")

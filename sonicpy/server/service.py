@@ -17,7 +17,7 @@ from sonicpy.config import Config
 from sonicpy.errors import CommandError, GraphError, StoreError, WorkerError
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
-from sonicpy.server.connections.permits import keys_of
+from sonicpy.server.connections.permits import held_by, keys_of
 from sonicpy.server.connections.phrase_turns import may_check
 from sonicpy.server.connections.pump import Pump
 from sonicpy.server.connections.serving import Serving
@@ -65,7 +65,6 @@ class BaseService(Serving):
     ) -> None:
         super().__init__(config, calls, target, committer, statistics)
         self.keys = keys_of(config)
-        """Secrets beside the password."""
         self.unready: str | None = "the server is starting"
         """The reason why new clients should not connect, as a sentence; None: they may."""
         self.search: SearchProcesses | None = None
@@ -99,7 +98,7 @@ class BaseService(Serving):
         rest = None if chosen is None else session.take_rest()
         if chosen is None or rest is None:
             return False
-        if chosen.take(Handover(unsent, rest, peer), descriptor):
+        if chosen.take(Handover(unsent, rest, peer, held_by(session)), descriptor):
             return True
         session.feed(rest)
         return False

@@ -200,7 +200,14 @@ def test_a_brief_filter_is_read_as_a_long_one(text: str) -> None:
 
 
 def test_brief_filters_are_those_of_tags_and_comparisons() -> None:
-    for text in ("red", " red AND size:xl ", "price<5", "price >= -3 AND red AND time != 7", "_a = 007"):
+    for text in (
+        "red",
+        " red AND size:xl ",
+        "price<5",
+        "price >= -3 AND red AND time != 7",
+        "_a = 007",
+        '"a b" AND "tag"',
+    ):
         assert brief(text) is not None, text
     for text in (
         "",
@@ -211,7 +218,10 @@ def test_brief_filters_are_those_of_tags_and_comparisons() -> None:
         "HAS price",
         "a AND",
         "(a)",
-        '"a"',
+        '"a" = 5',
+        '"a AND b"',
+        r'"\""',
+        '""',
         "é",
         "9a",
         "a:b < 5",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from sonicpy._native.column_mask import InRange, LazyWindows, Near, OneOf
 from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
@@ -39,8 +40,9 @@ class Masks:
         tags = self._reader.tags if self._tagged else None
         if tags is None:
             return
-        rows = [tags.words(named) for _, named in self._tagged.values()]
-        held = [[row for row in some if row is not None] for some in rows]
+        named = [each for _, each in self._tagged.values()]
+        rows = iter(tags.words([tag for each in named for tag in each]))
+        held = [[row for row in islice(rows, len(each)) if row is not None] for each in named]
         self._holders = [sum(row.df for row in some) for some in held]
         self._lists = lists_of(tags, [tags.postings_of(some) for some in held], self._lengths)
 
@@ -141,8 +143,14 @@ def holds_strangers(condition: Condition) -> bool:
     return False
 
 
-@lru_cache(maxsize=256)
 def _tagged(condition: Condition) -> Mapping[HasTag, tuple[int, list[bytes]]]:
     """Return the number, and the tags in bytes, of each condition on tags in a filter."""
+    if type(condition) is HasTag and len(condition.tags) == 1:  # most are new: a cache would cost more
+        return {condition: (0, [condition.tags[0].encode()])}
+    return _all_tagged(condition)
+
+
+@lru_cache(maxsize=256)
+def _all_tagged(condition: Condition) -> Mapping[HasTag, tuple[int, list[bytes]]]:
     found = dict.fromkeys(each for each in literals(condition) if isinstance(each, HasTag))
     return {each: (number, [tag.encode() for tag in each.tags]) for number, each in enumerate(found)}

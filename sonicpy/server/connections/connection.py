@@ -22,6 +22,7 @@ from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.connections.dispatch import Relayed
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
+from sonicpy.server.connections.permits import may_go_on
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.runner import Runner, TurnEnd
 from sonicpy.server.connections.turn_state import DEFERRED, READY, RELAYED, TurnEvent, TurnState
@@ -312,7 +313,7 @@ class Connection(asyncio.BufferedProtocol):
     def _may_move(self) -> bool:
         session = self.session
         is_open = not session.ended and not session.shutting_down
-        return session.mode is Mode.SEARCH and is_open and session.permit is None
+        return session.mode is Mode.SEARCH and is_open and may_go_on(session)
 
     def _hand_over(self, out: list[bytes]) -> bool:
         """Pass this connection to another process; return whether it was passed."""

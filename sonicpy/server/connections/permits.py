@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.access.admission import Keys, Permit
+from sonicpy.access.admission import Held, Keys, Permit
 from sonicpy.access.grant import NotPermitted, asked_scopes
 from sonicpy.access.key_file import KeyFile
 from sonicpy.access.key_store import KeyStore
@@ -21,6 +21,7 @@ from sonicpy.server.connections.dispatch import Postponed, Take
 from sonicpy.server.connections.fixed_filters import coarse_reply, within
 
 if TYPE_CHECKING:
+    from sonicpy.channel.session import Session
     from sonicpy.server.connections.serving import CommandKind
 
 VERB_OF: Mapping[type, str] = {
@@ -85,6 +86,17 @@ def admitting(keys: Keys) -> Callable[[bytes], Permit | None]:
             raise SessionEnded(str(refused)) from refused
 
     return admit
+
+
+def held_by(session: "Session") -> Held | None:
+    """Return the rights of a session for another process; None: it has no permit."""
+    permit: Permit | None = session.permit
+    return None if permit is None else permit.held
+
+
+def may_go_on(session: "Session") -> bool:
+    """Return whether another process of the server can check the rights of a session."""
+    return session.permit is None or held_by(session) is not None
 
 
 def guarded(kinds: Mapping[type, "CommandKind"], permit: Permit) -> dict[type, "CommandKind"]:

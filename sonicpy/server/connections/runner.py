@@ -18,7 +18,7 @@ from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.connections.dispatch import Postponed, Relayed
-from sonicpy.server.connections.permits import guarded, permitted, shown_reply
+from sonicpy.server.connections.permits import guarded, may_go_on, permitted, shown_reply
 from sonicpy.server.watching.server_statistics import QUICK_S, Tally
 from sonicpy.server.watching.slow import log_slow
 
@@ -49,7 +49,7 @@ class Runner:
 
     def __init__(self, service: "Serving", session: Session) -> None:
         self._service = service
-        self._kinds = service.kinds
+        self._kinds = service.kinds if session.permit is None else guarded(service.kinds, session.permit)
         self._target = service.target
         self._statistics = service.statistics
         self._session = session
@@ -131,8 +131,8 @@ class Runner:
 
     @property
     def _hands_over(self) -> bool:
-        """Whether a search process may take the connection over: none of them checks keys."""
-        return self._service.hands_over and self._session.permit is None
+        """Whether a search process may take the connection over."""
+        return self._service.hands_over and may_go_on(self._session)
 
     async def run_long(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn, and return its reply."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
+from sonicpy.access.admission import Keys
 from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
@@ -72,9 +73,11 @@ class Serving(ABC):
         statistics: counts the commands; None: new ones.
 
     Attributes:
+        keys: secrets beside the password.
         sheds: number of connections in mode search to hand over to another process: the next ones that take a turn.
     """
 
+    keys: Keys
     sheds = 0
 
     def __init__(

@@ -52,6 +52,8 @@ async def go_on_with(service: "Serving", handover: Handover, descriptor: int) ->
         return False
     session = Session(VERSION, None, limits_of(service.config), compat=False)
     session.resume(Mode.SEARCH, handover.rest)
+    if handover.held is not None:
+        session.permit = service.keys.go_on(handover.held)
     connection = HandedConnection(service, session, handover.unsent, handover.peer)
     handed = socket.socket(fileno=descriptor)
     try:

@@ -20,6 +20,7 @@ Stop                            ->                  and then it closes its end
 from pathlib import Path
 from typing import NamedTuple
 
+from sonicpy.access.admission import Held
 from sonicpy.channel.commands import Command
 from sonicpy.config import Config
 from sonicpy.index.report.unanswered import Tallies
@@ -49,6 +50,8 @@ class Handover(NamedTuple):
     """Bytes from the client that no process has read."""
     peer: object
     """The address of the client, which the socket of a pump does not have."""
+    held: Held | None = None
+    """The rights of the client; None: it gave the password, or needed none."""
 
 
 class Shed(NamedTuple):

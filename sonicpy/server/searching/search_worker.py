@@ -22,6 +22,7 @@ from sonicpy.index.read_only_index import GraphReplaced, ReadOnlyIndex
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.connections.permits import held_by, keys_of
 from sonicpy.server.connections.phrase_turns import may_check
 from sonicpy.server.connections.serving import ServedConnection, Serving, end_connections
 from sonicpy.server.jobs.sealer import Sealer
@@ -110,6 +111,7 @@ class SearchService(Serving):
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
         super().__init__(config, calls, index, Sealer())
+        self.keys = keys_of(config)
         self.answer_phrases_in_turns()
         self._engine = index.engine
         self._questions = index.questions
@@ -184,7 +186,7 @@ class SearchService(Serving):
         rest = session.take_rest()
         if rest is None:
             return False
-        if self._link.pass_on(Handover(unsent, rest, peer), descriptor):
+        if self._link.pass_on(Handover(unsent, rest, peer, held_by(session)), descriptor):
             return True
         session.feed(rest)
         return False
