@@ -15,6 +15,7 @@ from sonicpy.server.connections.connection import Connection
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.service import Service
 from tests.processes import HOST
+from tests.support.other_tasks import close_listener
 
 Address = tuple[str, int]
 
@@ -44,9 +45,9 @@ async def serving_with(folder: Path, settings: dict[str, Any]) -> AsyncIterator[
         try:
             yield service, listener.sockets[0].getsockname()
         finally:
+            await close_listener(listener)
             for peer in list(service.peers):
                 peer.abort()
-            listener.close()
             await listener.wait_closed()
             while service.peers:
                 await asyncio.sleep(0.01)

@@ -103,6 +103,7 @@ class SharedStore(Store):
     def leave_to_parent(self) -> None:
         """As of `Store`."""
         self.late.leave_to_parent()
+        self._background.leave_to_parent()
         super().leave_to_parent()
 
     def _finish(self, seconds: float) -> bool:

@@ -413,7 +413,6 @@ class Store(VectorPushes, RecoveringStore):
 
     def leave_to_parent(self) -> None:
         """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
-        self._background.leave_to_parent()
         self._environment.leave_to_parent()
         self._lock.release()
 

@@ -23,6 +23,7 @@ import sonicpy
 from sonicpy.errors import ConnectionLost, SonicError
 from tests.attacks.outcome import Outcome
 from tests.processes import HOST, Server
+from tests.support.other_tasks import close_listener, end_other_tasks
 from tests.support.patience import SLOWNESS
 
 INTERRUPTS, CANCELLATIONS, BATCHES, KILLS = 4_000, 4_000, 20, 10
@@ -132,10 +133,9 @@ class Proxy:
             writer.transport.abort()
 
     async def _end(self) -> None:
-        self._listener.close()
-        self._cut()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+        self.is_away = True
+        await close_listener(self._listener)
+        await end_other_tasks(self._cut)
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there: asyncio.StreamWriter | None = None

@@ -1,10 +1,15 @@
 """Every attack, small in the gate and whole in the full set."""
 
+import gc
+import socket
+import warnings
 from pathlib import Path
 
 import pytest
 
 from tests.attacks.catalogue import Attack, attacks
+from tests.attacks.clients import Proxy
+from tests.processes import HOST
 
 GATE = 0.02
 """Scale in the gate: less than a second for an attack."""
@@ -24,3 +29,16 @@ def test_attack(attack: Attack, tmp_path: Path) -> None:
 def test_whole_attack(attack: Attack, tmp_path: Path) -> None:
     tried, wrong, _ = attack.run(1, 2, tmp_path)
     assert tried and not wrong, wrong[:10]
+
+
+def test_a_proxy_ends_the_connections_that_came_last() -> None:
+    with warnings.catch_warnings(record=True) as warned, socket.create_server((HOST, 0)) as target:
+        warnings.simplefilter("always")
+        for _ in range(5):
+            with Proxy(target.getsockname()[1]) as proxy:
+                peers = [socket.create_connection((HOST, proxy.port)) for _ in range(6)]
+            for peer in peers:
+                peer.close()
+        del proxy
+        gc.collect()
+    assert [str(warning.message) for warning in warned] == []

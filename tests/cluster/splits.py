@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.cluster.operator.dev import BROKER_SETTINGS, HOST, SETTINGS, DevCluster, free_ports
+from tests.support.other_tasks import close_listener
 from tests.support.patience import WAIT_S
 
 CLUSTER_SETTINGS = """\
@@ -71,7 +72,7 @@ class Gate:
         return len(self._writers) // 2
 
     async def _close(self) -> None:
-        self._server.close()
+        await close_listener(self._server)
         await self._set(CUT)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=2)
