@@ -38,8 +38,8 @@ LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: anot
 MODULES = [
     "add_terms", "admitted", "analyzer", "bm25", "bucket", "bucket_cache", "clauses", "column_mask",
     "column_window", "completions", "corrector", "cut_terms", "dense_changes", "dense_records", "digest",
-    "edit_automaton", "explained", "find", "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys",
-    "kin", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask", "merged_list",
+    "edit_automaton", "explained", "find", "graph", "graph_builder", "held", "held_together", "hits", "ids",
+    "impact_rows", "keys", "kin", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask", "merged_list",
     "name_map", "name_rows", "named_terms", "nearest", "neighbours", "numbered_terms", "object_change",
     "object_record", "object_scores", "object_table", "objects", "one_thread", "ordered", "ordered_rows", "orders",
     "parts", "phrase", "plain", "plan", "postings", "query_state", "quoting", "readers", "records", "remove_terms",
