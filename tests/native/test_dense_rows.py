@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.dense_records import changed_row, dense_row
+from sonicpy._native.dense_changes import changed_row
+from sonicpy._native.dense_records import dense_row
 from sonicpy._native.name_rows import named, pack_names, stored_hash, unpack_names
 from sonicpy._native.numbered_terms import TERMS_PER_ROW, is_shared, pack_terms, unpack_terms
 from sonicpy._native.object_record import ObjectRecord

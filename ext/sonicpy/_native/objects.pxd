@@ -2,16 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 
-cdef enum:
-    PLACES = 16
-    OID_BYTES_MAX = 255
-
-cdef struct Item:
-    uint8_t place
-    uint8_t oid_size
-    uint8_t oid[OID_BYTES_MAX]
-    const uint8_t *rest
-    uint64_t rest_size
+from sonicpy._native.record_item cimport OID_BYTES_MAX, PLACES, Item
 
 
 cdef class RecordRow:

@@ -4,7 +4,8 @@ A loss of the cache is harmless: its changes (rows of words, the newest row of r
 before every commit, and a replay of the log restores later ones.
 """
 
-from sonicpy._native.dense_records import changed_row, dense_row
+from sonicpy._native.dense_changes import changed_row
+from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import BufferedRow, RecordRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.transaction import OBJECTS, ORDERS, Transaction

@@ -1,0 +1,157 @@
+"""One record of a dense row (dense_records.pyx) is put in place of another one, or taken out.
+
+The bits of the other records stay as they are: they are found, but neither unpacked nor packed again.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
+
+from sonicpy._native.bit_stream cimport (
+    BITS_MAX,
+    SPARE_BYTES,
+    BitReader,
+    BitWriter,
+    begin_bits,
+    end_bits,
+    is_at_end,
+    low_bits,
+    peek,
+    put_bits,
+)
+from sonicpy._native.dense_records cimport (
+    HEAD_BYTES,
+    NAMES_BYTES_MAX,
+    REST_BYTES_MAX,
+    TERM_BYTES_MAX,
+    Names,
+    NameWriter,
+    Rest,
+    Term,
+    begin_names,
+    begin_writing,
+    damaged,
+    is_dense_row,
+    next_name,
+    put_name,
+    put_places,
+    put_terms,
+    skip_terms,
+)
+from sonicpy._native.record_item cimport Item
+
+
+def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
+    """Return a dense row with another record at a place that holds one, or without it: empty if none is left.
+
+    It is the row that `dense_row` makes of the plain one, but only the terms of this record are written anew. None:
+    the row is not dense, holds no record with this OID at the place, or cannot be dense then.
+
+    Args:
+        record: as in `objects.pyx`; None: take the record out.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(row)
+    cdef Names names
+    cdef BitReader bits
+    cdef Rest rest
+    cdef Py_ssize_t size = 0 if record is None else PyBytes_GET_SIZE(record)
+    cdef uint64_t begins = 0, ends = 0
+    cdef int count = 0, found = -1, step
+    cdef const uint8_t *given
+    if not is_dense_row(row):
+        return None
+    begin_names(&names, row)
+    while next_name(&names):
+        if names.place == place:
+            found = count
+            if record is not None:
+                given = <const uint8_t *> PyBytes_AS_STRING(record)
+                if size < 2 + names.oid_size or given[0] != names.oid_size:
+                    return None
+                if memcmp(given + 1, names.oid, names.oid_size):
+                    return None
+                rest = Rest(given + 1 + given[0], size - 1 - given[0])
+        count += 1
+    if found < 0 or (record is not None and rest.size > REST_BYTES_MAX):
+        return None
+    bits.start, bits.size, bits.at = names.at, names.end - names.at, 0
+    for step in range(count):
+        if step == found:
+            begins = bits.at
+        if not skip_terms(&bits):
+            raise damaged()
+        if step == found:
+            ends = bits.at
+    if not is_at_end(&bits):
+        raise damaged()
+    if record is None:
+        return b"" if count == 1 else row_without(row, place, bits, begins, ends)
+    return row_with(row, bits, begins, ends, &rest)
+
+
+cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, const Rest *rest):
+    """Return a row in which a plain record takes the place of some bits; None: its terms cannot be in a dense row."""
+    cdef Py_ssize_t head = bits.start - <const uint8_t *> PyBytes_AS_STRING(row)
+    cdef Term *terms = <Term *> malloc(
+        rest.size * sizeof(Term) + head + bits.size + rest.size * TERM_BYTES_MAX + 16 + SPARE_BYTES
+    )
+    cdef uint8_t *packed = <uint8_t *> (terms + rest.size)
+    cdef BitWriter out
+    if terms == NULL:
+        raise MemoryError
+    try:
+        memcpy(packed, PyBytes_AS_STRING(row), head)
+        begin_bits(&out, packed + head)
+        copy_bits(&out, &bits, 0, begins)
+        if not put_terms(&out, rest, terms):
+            return None
+        copy_bits(&out, &bits, ends, bits.at)
+        return PyBytes_FromStringAndSize(<char *> packed, end_bits(&out) - packed)
+    finally:
+        free(terms)
+
+
+cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, uint64_t ends):
+    """Return a row without the record at a place, which has some bits."""
+    cdef uint8_t room[NAMES_BYTES_MAX]
+    cdef uint8_t *packed
+    cdef Names names
+    cdef NameWriter writer
+    cdef BitWriter out
+    cdef Item item
+    cdef int places = 0, first
+    cdef Py_ssize_t size
+    begin_names(&names, row)
+    begin_writing(&writer, room + HEAD_BYTES)
+    while next_name(&names):
+        if names.place != place:
+            places |= 1 << names.place
+            item.oid_size = names.oid_size
+            memcpy(item.oid, names.oid, names.oid_size)
+            put_name(&writer, &item)
+    first = put_places(room, places)
+    size = writer.out - room - first
+    packed = <uint8_t *> malloc(size + bits.size + SPARE_BYTES)
+    if packed == NULL:
+        raise MemoryError
+    try:
+        memcpy(packed, room + first, size)
+        begin_bits(&out, packed + size)
+        copy_bits(&out, &bits, 0, begins)
+        copy_bits(&out, &bits, ends, bits.at)
+        return PyBytes_FromStringAndSize(<char *> packed, end_bits(&out) - packed)
+    finally:
+        free(packed)
+
+
+cdef void copy_bits(BitWriter *out, const BitReader *bits, uint64_t at, uint64_t until) noexcept nogil:
+    """Write the bits from one place to another, exclusive."""
+    cdef int count
+    while at < until:
+        count = <int> min(<uint64_t> BITS_MAX, until - at)
+        put_bits(out, peek(bits, at) & low_bits(count), count)
+        at += count
