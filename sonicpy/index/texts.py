@@ -119,7 +119,7 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
 
 
 def last_word(piece: str, terms: Terms, lexer: Lexer) -> tuple[str, Terms]:
-    """Return the letters before the last word of a piece of text, and the terms of what follows them.
+    """Return the letters before the last word of a piece of text, and the terms behind them.
 
     Args:
         terms: of the piece, which has several words.

@@ -192,7 +192,7 @@ cdef class KinMaker:
         return ends + self.unvoiced(ends)
 
     cdef list unvoiced(self, list ends):
-        """Return those of some ends whose last letter becomes another one before an ending, with this one."""
+        """Return the ends whose last letter becomes another one before an ending, with this one."""
         cdef list found = []
         cdef str each
         for each in ends:

@@ -45,7 +45,7 @@ class Typed(NamedTuple):
         return (self.joined + self.word.decode()).lower().encode() if self.joined else b""
 
     def shown(self, words: Iterable[bytes]) -> list[str]:
-        """Return suggestions as they stand for all that is behind the last blank."""
+        """Return suggestions as texts that replace all letters behind the last blank."""
         return [self.joined + word.decode() for word in words]
 
 
