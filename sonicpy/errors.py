@@ -29,7 +29,7 @@ import re
 
 _NO_SENTENCE = re.compile(r"[A-Z]+\[|\S*\Z")
 """The beginning of a detail that is no sentence: `LIMIT[x]`, `InvalidBucket`."""
-SENTENCES = frozenset({"internal_error", "invalid_argument", "invalid_meta_value", "not_permitted"})
+SENTENCES = frozenset({"invalid_argument", "invalid_meta_value", "not_permitted"})
 """Codes whose details are sentences, unless they are one word."""
 
 

@@ -256,7 +256,7 @@ def suggest(arguments: argparse.Namespace) -> int:
         except CommandError as error:
             if error.code != NO_WORD:
                 raise
-            holds = "more than one word behind its last blank" if has_words(word) else "no letter and no digit"
+            holds = "more than one word" if has_words(word) else "no letter and no digit"
             raise ConfigError(f"{word!r} holds {holds}; suggest completes one word.") from error
         if not words:
             remark_absent(index, arguments.collection, arguments.bucket)

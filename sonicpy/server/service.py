@@ -1,11 +1,10 @@
 """The shared part of the main process: the calls that carry out all commands, and the search processes."""
 
 import asyncio
-import logging
 import socket
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, FlushPassing, Info, Stats, Trigger, Verify, filter_of
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
-from sonicpy.errors import CommandError, GraphError, StoreError, WorkerError
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
 from sonicpy.server.connections.permits import held_by, keys_of
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from sonicpy.index.index import Index
     from sonicpy.server.searching.search_processes import SearchProcesses
 
-logger = logging.getLogger(__name__)
 
 QUERIES_SHOWN = 20
 """Queries that found nothing, in the metrics, at most: each is a series of its own."""
@@ -255,21 +252,12 @@ class Service(BaseService):
                 await self.maintenance.consolidate()
                 return replies.OK
             case Trigger(action="backup", argument=str(folder)):
-                return await self._told(self.maintenance.backup(Path(folder)))
+                await self.maintenance.backup(Path(folder))
+                return replies.OK
             case Trigger(action="restore", argument=str(folder)):
-                return await self._told(self.maintenance.restore(Path(folder)))
+                await self.maintenance.restore(Path(folder))
+                return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
-
-    async def _told(self, job: Coroutine[Any, Any, None]) -> bytes:
-        """Carry out a job on a folder that the client names; a failure says why, except in compat mode."""
-        try:
-            await job
-        except (StoreError, GraphError, WorkerError) as error:
-            if self.index.engine.is_compat:
-                raise
-            logger.error("%s", error)
-            raise CommandError("internal_error", " ".join(str(error).split())) from error
-        return replies.OK
 
     async def _answer_with_vector(self, command: Command) -> bytes:
         """Carry out a command of a turn after its turn; a change is in the log before this returns."""

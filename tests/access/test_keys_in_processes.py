@@ -1,4 +1,4 @@
-"""Connections with a key in search processes: the key decides there what it decides in the main process."""
+"""Connections with a key in search processes: the key has the same effect there as in the main process."""
 
 import sys
 from collections.abc import Iterator

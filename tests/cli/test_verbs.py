@@ -13,7 +13,6 @@ import pytest
 from sonicpy import Index
 from sonicpy.cli.main import main
 from sonicpy.cli.parser import MODULES, VERBS, make_parser
-from sonicpy.store.care.backup import BACKUP_FILE
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
 from tests.processes import Server, environment, free_port, run_here
@@ -329,7 +328,7 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
 
 
 def test_what_a_server_cannot_do_is_a_sentence(run: Run, shared_server: Server) -> None:
-    said = f"sonicpy: there is no backup in /nowhere: {BACKUP_FILE} is missing\n"
+    said = "sonicpy: internal_error: the server failed; its log has the reason\n"
     run("restore", "/nowhere", "--server", f"sonic://127.0.0.1:{shared_server.port}", status=1, said=said)
 
 

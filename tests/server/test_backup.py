@@ -107,30 +107,21 @@ def test_who_asks_during_a_restore_finds_the_old_or_the_new_collection(tmp_path:
         assert control.line() == "OK"
 
 
-def test_what_cannot_be_done_is_said_to_the_client_and_in_the_log(tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_said_in_the_log(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with Server(tmp_path, SETTINGS) as server, Peer(server, "control") as control, Peer(server, "ingest") as ingest:
         assert ingest.ask('PUSH c b o "word" LANG(none)') == "OK"
-        unwritten, missing, damaged = (
-            f"cannot write the backup file/{BACKUP_FILE}: file is a file, not a folder",
-            f"there is no backup in nowhere: {BACKUP_FILE} is missing",
-            f"copy/{BACKUP_FILE} is not a whole backup: it does not end as one",
-        )
-        assert control.ask("TRIGGER backup file") == f"ERR internal_error({unwritten})"
-        assert control.ask("TRIGGER restore nowhere") == f"ERR internal_error({missing})"
+        assert control.ask("TRIGGER backup file") == "ERR internal_error"
+        assert control.ask("TRIGGER restore nowhere") == "ERR internal_error"
         assert control.ask("TRIGGER backup copy") == "OK"
         (tmp_path / "copy" / BACKUP_FILE).write_bytes(b"x" * 5000)
-        assert control.ask("TRIGGER restore copy") == f"ERR internal_error({damaged})"
+        assert control.ask("TRIGGER restore copy") == "ERR internal_error"
         assert objects_in(ingest, "b") == 1
         log = server.log()
-        assert all(said in log for said in (unwritten, missing, damaged))
+        assert f"cannot write the backup file/{BACKUP_FILE}: " in log
+        assert f"there is no backup in nowhere: {BACKUP_FILE} is missing" in log
+        assert f"copy/{BACKUP_FILE} is not a whole backup" in log
         assert "Traceback" not in log
-
-
-def test_compat_mode_says_no_more_than_sonic(tmp_path: Path) -> None:
-    with Server(tmp_path, {**SETTINGS, "server.compat": "sonic"}) as server, Peer(server, "control") as control:
-        assert control.ask("TRIGGER restore nowhere") == "ERR internal_error"
-        assert f"there is no backup in nowhere: {BACKUP_FILE} is missing" in server.log()
 
 
 def test_stopped_in_the_middle_of_a_restore(tmp_path: Path) -> None:

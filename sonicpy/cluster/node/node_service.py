@@ -51,7 +51,7 @@ from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
-from sonicpy.errors import CommandError, InvalidArgument, StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.filters.sorting import NEWEST
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
@@ -275,9 +275,7 @@ class NodeService(BaseService):
                     await replica.maintenance.consolidate()
                 return replies.OK
             case Trigger(action=action):
-                raise CommandError(
-                    "internal_error", f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone"
-                )
+                raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
 
     async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
