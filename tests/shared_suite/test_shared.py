@@ -177,7 +177,7 @@ def test_words_and_suggestions(place: Place, collection: str) -> None:
     assert index.suggest(collection, "b", "xylophone") == []
     if place.is_default:
         assert index.suggest(collection, "b", "lynx f", limit=1) == ["fjord"]
-    for word in ("", "...", "fjord a/b"):
+    for word in ("", "...") if place.is_default else ("", "...", "fjord a/b"):
         with pytest.raises(CommandError) as refusal:
             index.suggest(collection, "b", word)
         assert refusal.value.code == "query_error"
