@@ -53,6 +53,8 @@ cdef list matches(statistics, bytes word, Py_ssize_t letters):
         swapped = swaps_of(word)
         if swapped and statistics.swaps:
             return [] if statistics.held([word]) else [(each, 1) for each in swapped]
+    if letters < LETTERS_MIN:
+        return []
     return statistics.corrections(word, edits_of(letters), transpositions=True)
 
 
