@@ -57,7 +57,7 @@ class Words:
         return [(word, row, edits) for word, edits in free for _, row in self.held([word])]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     word=WORD,
     held=HELD,

@@ -1,6 +1,7 @@
 """Expansions of a word as a sentence says it: completions, then corrections, until enough objects are found.
 
-A word of three letters has no corrections but for those with two neighbours swapped, if no object holds it.
+A word of less than four letters has no corrections, but for those of three letters with two neighbours swapped, if no
+object holds the word.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,9 @@ def expansions(
         found += held[each]
         budget -= 1
     shares = chain((0.8, 0.6, 0.5), repeat(0.4))
-    if len(word) == 3:
+    if len(word) < 3:
+        near = {}
+    elif len(word) == 3:
         near = {} if word in held else {each: 1 for each in _swapped(word)}
     if found < wanted:
         for each in [each for each in near if each in held and each not in taken][:budget]:
