@@ -125,6 +125,14 @@ class Table:
         self.database.execute("REPLACE INTO p VALUES (?, ?, 'body', ?, ?)", (number, title, at, gone))
         self.database.commit()
 
+    def move(self, name: str) -> None:
+        """Use a copy of the index, by an export and an import."""
+        copy = self.folder.with_name(name)
+        assert main(["export", "-o", f"{copy}.jsonl", "--data", str(self.folder)]) == 0
+        assert main(["import", f"{copy}.jsonl", "--data", str(copy)]) == 0
+        self._capsys.readouterr()
+        self.folder = copy
+
     def mirror(self, *flags: str, status: int = 0) -> dict[str, Any]:
         at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(self.folder), "--json"]
         assert main(["mirror", self.url, *at, *flags]) == status
@@ -152,6 +160,9 @@ def test_the_verb_follows_a_database(table: Table) -> None:
     assert table.mirror("--check") == {"rows": 4, "samples": {"missing": [], "changed": [], "extra": []}}
     with sonicpy.open(table.folder) as index:
         assert held(index)["2"] == {"body"}, "a title that is gone"
+    table.move("copy")
+    assert table.mirror("--check")["rows"] == 4
+    assert table.mirror() == {"rows": 4, "unchanged": 4}
 
 
 def test_a_watermark_reads_new_rows_alone(table: Table) -> None:
