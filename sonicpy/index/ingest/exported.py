@@ -1,5 +1,4 @@
-"""The lines of an export that are no objects: its head, the facts of a bucket, which come before objects, and the
-synonyms of a collection."""
+"""The lines of an export that are no objects: its head, the facts of a bucket, and the synonyms of a collection."""
 
 from collections.abc import Mapping
 from typing import Any
