@@ -234,10 +234,16 @@ class BucketReader:
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        return [term.decode() for term in self.term_bytes(term_ids)]
+
+    def term_bytes(self, term_ids: list[int]) -> list[bytes]:
+        """Return the same terms as bytes."""
         found = self._view.terms_numbered(self.state.bucket, term_ids)
-        if missing := [term_id for term_id in term_ids if term_id not in found]:
-            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(missing)} missing terms")
-        return [found[term_id].decode() for term_id in term_ids]
+        try:
+            return [found[term_id] for term_id in term_ids]
+        except KeyError:
+            missing = len(set(term_ids) - found.keys())
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {missing} missing terms") from None
 
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""
