@@ -1,4 +1,4 @@
-"""Digests travel with an export: what follows, an UPSERT or a mirror, changes only the texts that differ."""
+"""Digests travel with an export: an UPSERT or a mirror after an import changes only the texts that differ."""
 
 import dataclasses
 import shutil
