@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 ID_NAMES = (
@@ -14,13 +15,18 @@ TEXT_NAMES = (
 """Names of columns that hold texts, in the order in which they are joined."""
 
 
-def guessed_command(path: Path, columns: Sequence[str]) -> str | None:
-    """Return the command that imports a file with these columns; None: they suggest none."""
+def guessed_command(path: Path, columns: Sequence[str], *flags: str) -> str | None:
+    """Return the command that imports a file with these columns; None: they suggest none.
+
+    Args:
+        flags: with which the file was read, such as --delimiter and its value.
+    """
     ids = _like(columns, ID_NAMES) or list(columns[:1])
-    texts = [name for name in _like(columns, TEXT_NAMES) if name != ids[0]] or list(columns[1:2])
+    likely = chain.from_iterable(_like(columns, [name]) for name in TEXT_NAMES)
+    texts = [name for name in dict.fromkeys(likely) if name != ids[0]] or list(columns[1:2])
     if not texts or any(not name for name in (*ids[:1], *texts)):
         return None
-    words = ["sonicpy", "import", str(path), "--id", ids[0]]
+    words = ["sonicpy", "import", str(path), *flags, "--id", ids[0]]
     for name in texts:
         words += ["--text", name]
     return shlex.join([*words, "--collection", _collection(path)])
