@@ -225,7 +225,7 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
 
 
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
-    """Let a last word of one character weigh no more than the words that begin so, beside another word: `xerox 1` is
+    """Weigh a last word of one character no more than the words that begin so, beside another word: `xerox 1` is
     seldom about the number 1, and an object with Xerox 1905 comes before one that holds the 1 alone."""
     cdef Slot slot
     cdef double best = 0.0, share
