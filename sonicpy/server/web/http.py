@@ -176,7 +176,7 @@ class ServerBackend:
         """Write changes to the log. Raises StoreError if it cannot be written: the changes are undone."""
         synced = self._service.committer.seal(self)
         if synced is not None:
-            await self._waited(asyncio.shield(synced))
+            await self._pace.after(synced)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows in turns, between which connections are served."""
