@@ -44,7 +44,8 @@ def _driven(reader: BucketReader, conditions: Sequence[Condition], wanted: int) 
 
 def _mask_of_all(reader: BucketReader, conditions: Sequence[Condition]) -> Mask:
     """Return a mask that holds those objects of the bucket that meet all of some conditions."""
-    conditions = one_range_each(conditions)
+    if len(conditions) > 1:
+        conditions = one_range_each(conditions)
     if len(conditions) == 1 and type(conditions[0]) is Range:
         return mask_of_values(reader, conditions[0], window_count(reader))[1]
     return mask_of(reader, conditions[0] if len(conditions) == 1 else All(tuple(conditions)))
