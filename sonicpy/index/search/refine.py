@@ -128,10 +128,6 @@ def wanted_of(
 
 def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return the answer to a search with a filter or an order of its own."""
-    if _asks_newest(search) and isinstance(lexicon, Lexicon):
-        check_ranking(config)
-        iids = newest_passing(lexicon.reader, parse(search.filter or ""), search.offset + search.limit)
-        return Hits(lexicon.reader.oids(iids[search.offset :] if search.offset else iids))
     if not search.is_by_score:
         wanted = wanted_of(lexicon, search, terms, config, matching)
         if not wanted:
@@ -145,11 +141,11 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search,
     return hits_of(lexicon, best.plan, best.part, terms, config, search, whole, best.most)
 
 
-def _asks_newest(search: Search) -> bool:
-    """Return whether a search asks for a page of the newest objects that pass its filter, and nothing else."""
-    if search.filter is None or search.sort is not None or search.after is not None or search.total:
-        return False
-    return not search.has_words
+def newest_hits(lexicon: Lexicon, config: "Config", search: Search) -> Hits:
+    """Return the answer to a search that `asks_newest`."""
+    check_ranking(config)
+    iids = newest_passing(lexicon.reader, parse(search.filter or ""), search.offset + search.limit)
+    return Hits(lexicon.reader.oids(iids[search.offset :] if search.offset else iids))
 
 
 class Best(NamedTuple):
