@@ -12,7 +12,7 @@ A tag or a name is a word of letters, digits and `_ - . : /`, or any text in quo
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any as AnyValue
 from typing import NamedTuple, NoReturn
@@ -53,7 +53,7 @@ ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
 UNITS = {"m": 1, "km": 1_000}
 BRIEF = re.compile(
     r"""\s*(?:"([ !#-\[\]-~]+)"\s*|([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?)""", re.ASCII
-)
+).fullmatch
 BRIEF_MAX = 8
 """Conditions of a filter that is read without tokens, at most."""
 
@@ -105,17 +105,40 @@ def brief(text: str) -> Condition | None:
         return None
     conditions: list[Condition] = []
     for clause in clauses:
-        found = BRIEF.fullmatch(clause)
+        found = BRIEF(clause)
         if found is None:
             return None
         quoted, name, sign, number = found.groups()
         if quoted is not None:
             conditions.append(HasTag((_ascii_tag(quoted),)))
-            continue
-        if name in GRAMMAR_WORDS or name == TAG_NAME or (sign is not None and not is_name(name)):
+        elif name in GRAMMAR_WORDS or name == TAG_NAME:
             return None
-        conditions.append(HasTag((_ascii_tag(name),)) if sign is None else _COMPARISONS[sign](name, int(number)))
-    return conditions[0] if len(conditions) == 1 else All(_flat(conditions, All))
+        elif sign is None:
+            conditions.append(HasTag((_ascii_tag(name),)))
+        elif _names_values(name):
+            conditions.extend(_BRIEFLY[sign](name, int(number)))
+        else:
+            return None
+    return conditions[0] if len(conditions) == 1 else All(tuple(conditions))
+
+
+_names_values = lru_cache(maxsize=256)(is_name)  # a bucket has few
+
+
+def _range(name: str, low: int, high: int) -> tuple[Range]:
+    # A NamedTuple's own constructor, which takes names, costs as much again as the rest of a condition.
+    return (tuple.__new__(Range, (name, low, high)),)
+
+
+_BRIEFLY: dict[str, Callable[[str, int], tuple[Condition, ...]]] = {
+    "<": lambda name, number: _range(name, INT_MIN, number - 1),
+    "<=": lambda name, number: _range(name, INT_MIN, number),
+    "=": lambda name, number: _range(name, number, number),
+    "!=": lambda name, number: _other(name, number).conditions,
+    ">=": lambda name, number: _range(name, number, INT_MAX),
+    ">": lambda name, number: _range(name, number + 1, INT_MAX),
+}
+"""The conditions of a comparison with a number of 18 digits at most, which all have to hold."""
 
 
 def _ascii_tag(name: str) -> str:
@@ -359,7 +382,7 @@ def _above(name: str, number: int) -> Condition:
     return Range(name, INT_MAX, INT_MIN) if number == INT_MAX else Range(name, low=number + 1)
 
 
-def _other(name: str, number: int) -> Condition:
+def _other(name: str, number: int) -> All:
     return All((Range(name), Not(Range(name, number, number))))
 
 

@@ -5,7 +5,7 @@ together, stay cached beside the lists, and those of rare ones are put together.
 """
 
 cimport cython
-from libc.stdint cimport UINT64_MAX, int64_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -15,6 +15,7 @@ from sonicpy._native.list_lookup cimport Source, stands_in_windows
 from sonicpy._native.mask cimport Bits, Mask
 from sonicpy._native.merged_list cimport find_tf
 from sonicpy._native.plan cimport R_BRINGS
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
 from sonicpy._native.query_state cimport (
     QueryState,
     TermWindow,
@@ -28,6 +29,7 @@ from sonicpy._native.query_state cimport (
     put_term,
 )
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings, decode_block
+from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.term_windows cimport find_all_windows, find_merged, hold_window, mark_merged
 from sonicpy._native.top_k cimport EXACT
 from sonicpy._native.wanted_blocks cimport ask_for_missing, give_blocks, keys_asked
@@ -140,6 +142,30 @@ def matching(QueryState query not None) -> Bits:
     if keys:
         give_blocks(query, query.reader.read_blocks(keys))
     return matches(query)
+
+
+def newest_in_tail(TermInfo tag not None, Mask among, Py_ssize_t wanted):
+    """Return the IIDs of the newest objects that hold a tag, newest first; None: its row alone does not decide.
+
+    Args:
+        among: only objects of this mask; None: all.
+    """
+    cdef const uint8_t *row = <const uint8_t *> tag._row
+    cdef Posting held[BLOCK_POSTINGS]
+    cdef Py_ssize_t size = len(tag._row) - tag._tail_at
+    cdef int at = 0
+    cdef list found = []
+    if size > 0:
+        at = read_block(row + tag._tail_at, size, held)
+        if at < 0:  # a general search says what is damaged
+            return None
+    while at > 0 and len(found) < wanted:
+        at -= 1
+        if at and held[at].iid <= held[at - 1].iid:  # the list is by association
+            return None
+        if among is None or among.holds(<uint32_t> held[at].iid):
+            found.append(held[at].iid)
+    return found if len(found) >= wanted or tag._word.position == 0 else None
 
 
 def count_each(QueryState query not None, Bits among not None) -> list:

@@ -60,7 +60,7 @@ class Masks:
             case Any():
                 made = [self._made(each) for each in condition.conditions]
                 return sum(count for count, _ in made), AnyOf(self._windows, [mask for _, mask in made])
-        return self._of_values(condition)
+        return mask_of_values(self._reader, condition, self._windows)
 
     def _of_tags(self, condition: HasTag) -> tuple[int, Mask]:
         if self._lists is None:
@@ -68,22 +68,25 @@ class Masks:
         number, _ = self._tagged[condition]
         return self._holders[number], Holders(self._windows, self._lists, number)
 
-    def _of_values(self, condition: Range | Among | Within) -> tuple[int, Mask]:
-        columns = self._reader.columns
-        column = None if columns is None else columns.names.get(condition.name)
-        if columns is None or column is None:
-            return 0, Bits(self._windows)
-        count, windows = columns.count(column), lazy_windows(columns, column, self._windows)
-        match condition:
-            case Range():
-                return count, InRange(self._windows, windows, condition.low, condition.high)
-            case Among():
-                return count, OneOf(self._windows, windows, condition.values)
-            case Within():
-                if not columns.is_point(column):
-                    return 0, Bits(self._windows)
-                point = pack_point(condition.latitude, condition.longitude)
-                return count, Near(self._windows, windows, point, float(condition.meters))
+
+def mask_of_values(reader: BucketReader, condition: Range | Among | Within, count: int) -> tuple[int, Mask]:
+    """Return the mask of a condition on values, of `count` windows, behind an approximate maximum of the objects in
+    it."""
+    columns = reader.columns
+    column = None if columns is None else columns.names.get(condition.name)
+    if columns is None or column is None:
+        return 0, Bits(count)
+    held, windows = columns.count(column), lazy_windows(columns, column, count)
+    match condition:
+        case Range():
+            return held, InRange(count, windows, condition.low, condition.high)
+        case Among():
+            return held, OneOf(count, windows, condition.values)
+        case Within():
+            if not columns.is_point(column):
+                return 0, Bits(count)
+            point = pack_point(condition.latitude, condition.longitude)
+            return held, Near(count, windows, point, float(condition.meters))
 
 
 def lazy_windows(columns: ColumnRows, column: int, count: int) -> LazyWindows:

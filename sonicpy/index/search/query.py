@@ -7,6 +7,7 @@ from sonicpy.api.hits import Hits
 from sonicpy.bucket_names import in_bucket
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
+from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.ranking import AnyLexicon, carry_out, count_whole
 from sonicpy.index.search.several import SeveralParts
@@ -42,6 +43,10 @@ def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
+    if search.filter is not None and not search.text and isinstance(lexicon, Lexicon) and asks_newest(search):
+        from sonicpy.index.search.refine import newest_hits  # noqa: PLC0415  loaded when it is needed
+
+        return newest_hits(lexicon, config, search)
     if search.total and (search.phrase is not None or search.syntax == "web"):
         from sonicpy.index.search.phrases import PhraseChecks, has_checks  # noqa: PLC0415  loaded when it is needed
 
@@ -64,3 +69,15 @@ def query_hits(
         return meant_hits(lexicon, terms, config, search, matching)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config))
+
+
+def asks_newest(search: Search) -> bool:
+    """Return whether a search with a filter and no text asks for a page of the newest objects that pass, and nothing
+    else."""
+    return (
+        search.sort is None
+        and search.group is None
+        and search.after is None
+        and search.phrase is None
+        and not search.total
+    )

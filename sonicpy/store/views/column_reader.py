@@ -53,14 +53,11 @@ class ColumnReader:
         self._next_iid = state.next_iid
         self._transaction = transaction
         self._columns = columns
+        self.names = {column.name: number for number, column in enumerate(columns) if column.held}
+        """The number of each column, by its name. The caller must not change it."""
         self._cache = cache
         self._note_read = note_read
         self._commit = commit
-
-    @property
-    def names(self) -> dict[str, int]:
-        """The number of each column, by its name."""
-        return {column.name: number for number, column in enumerate(self._columns) if column.held}
 
     def is_point(self, column: int) -> bool:
         """Return whether the values of a column are points."""
