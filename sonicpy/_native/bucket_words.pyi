@@ -64,6 +64,10 @@ class _Rules(Protocol):
         """Return other spellings of the beginning of a word, and the letters that are the same in them; None: there are
         none."""
 
+    @property
+    def pairs(self) -> tuple[bytes, ...]:
+        """Pairs of the letters a to z: a word of ASCII letters without one of them has no other spelling."""
+
     def plain_folding(self) -> Folding:
         """Return `folded` as a table of letters."""
 
@@ -102,4 +106,5 @@ class BucketWords:
     def family(self, word: bytes, matching: Any) -> Any: ...
     def joined(self, word: bytes, matching: Any) -> list[bytes]: ...
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]: ...
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]: ...
     def begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]: ...

@@ -18,7 +18,7 @@ from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
-from sonicpy.index.search.accents import folding
+from sonicpy.index.search.accents import PAIRS, folding
 from sonicpy.index.search.begun_words import folded, other_spelling
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import Family, family_of, joined_with, nearest_words
@@ -140,6 +140,7 @@ class Rules:
     is_too_long = staticmethod(is_too_long)
     folded = staticmethod(folded)
     other_spelling = staticmethod(other_spelling)
+    pairs = tuple(map(str.encode, dict.fromkeys(PAIRS.values())))
 
     @staticmethod
     def plain_folding() -> Folding:
@@ -214,10 +215,6 @@ class Lexicon(BucketWords, Statistics):
         if found is None:
             found = self._resolved[matching] = matching._replace(languages=self.languages_for(matching))
         return found
-
-    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
-        return self.held(list(self.begun(word, 0, besides=word)))
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words with a part that begins as a word does; see `Statistics`."""
