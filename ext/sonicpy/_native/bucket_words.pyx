@@ -375,6 +375,27 @@ cdef class BucketWords:
         words = list(found)
         return held_words(words, self.reader.words(words), self.live)
 
+    def likely(self, bytes word not None, limit, examined) -> list:
+        """Return completions, the most frequent ones first; see `Statistics`."""
+        if not self.live:
+            return self.likely_of_graph(word, limit, examined)
+        return [] if self.is_too_long(word) else self.reader.likely_words(word, limit, examined)
+
+    def inner(self, bytes word not None) -> list:
+        """Return the words with a part that begins as a word does, with their rows; see `Statistics`."""
+        cdef list sources = self.all_part_sources(self.open_graph()), words
+        cdef dict found
+        cdef bytes beginning
+        if not sources:
+            return []
+        beginning = self._rules.folded(word)
+        found = walk_all(
+            sources, [beginning], known_rules(self._rules).plain, 0, True, True, False, False, b"", BEGUN, EDGES_MAX,
+            None, b"",
+        )
+        words = [each for each in nearest_parts(found) if not self._rules.folded(each).startswith(beginning)]
+        return held_words(words, self.reader.words(words), self.live) if words else []
+
     cdef dict all_begun(self, bytes word, int distance, bytes besides):
         cdef list sources
         if self.is_too_long(word):
