@@ -388,13 +388,17 @@ cdef class BucketWords:
         cdef bytes beginning
         if not sources:
             return []
-        beginning = self._rules.folded(word)
+        beginning = self.folded(word)
         found = walk_all(
             sources, [beginning], known_rules(self._rules).plain, 0, True, True, False, False, b"", BEGUN, EDGES_MAX,
             None, b"",
         )
-        words = [each for each in nearest_parts(found) if not self._rules.folded(each).startswith(beginning)]
+        words = [each for each in nearest_parts(found) if not self.folded(each).startswith(beginning)]
         return held_words(words, self.reader.words(words), self.live) if words else []
+
+    cdef inline bytes folded(self, bytes word):
+        """Return a word without accents."""
+        return word if word.isascii() else self._rules.folded(word)
 
     cdef dict all_begun(self, bytes word, int distance, bytes besides):
         cdef list sources

@@ -55,6 +55,8 @@ WORD_CHARACTERS_MAX = 40
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
 ENGLISH = "english"
+KINS_CACHED = 64
+"""A word of a query leads to its family and to words that it is a part of, by the same Kin."""
 
 
 class Family(NamedTuple):
@@ -108,6 +110,8 @@ def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with
     letters that are often confused, or with another particle before them."""
+    if text.isascii() and len(text) >= BEHIND_MIN and "'" not in text and respelled(text) is None:
+        return set()  # as most words
     script = script_of(text)
     if script in variants.SCRIPTS:
         return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
@@ -230,7 +234,7 @@ class _Languages:
 
 
 _makers = KinMaker(_Languages, _Rules)
-_kin_of = _makers.of
+_kin_of = lru_cache(KINS_CACHED)(_makers.of)
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
