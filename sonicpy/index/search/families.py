@@ -82,7 +82,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
-        words = _drawn(among, _kin_of(text, sure, own))
+        words = _drawn(among, _sure_kin(text, matching))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
     if ENGLISH in sure or ENGLISH in doubtful:
         doubtful_words.update(map(str.encode, irregular_forms(text)))
@@ -168,7 +168,7 @@ def joined_with(
     among, text = list(sources), word.decode()
     kin = None
     if matching is not None and is_spelled(text):
-        kin = _kin_of(text, matching.stemming(text)[0], matching.own_letters(text))
+        kin = _sure_kin(text, matching)
     if kin is None:
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
@@ -234,7 +234,13 @@ class _Languages:
 
 
 _makers = KinMaker(_Languages, _Rules)
-_kin_of = lru_cache(KINS_CACHED)(_makers.of)
+_kin_of = _makers.of
+
+
+@lru_cache(KINS_CACHED)
+def _sure_kin(text: str, matching: Matching) -> Kin | None:
+    """Return how a word leads to the words that it surely finds; None: it leads to none."""
+    return _kin_of(text, matching.stemming(text).sure, matching.own_letters(text))
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
