@@ -28,5 +28,13 @@ def add_completions(
     shares: tuple[float, ...],
     objects: int,
 ) -> tuple[set[bytes], int]: ...
+def add_misspelt(
+    clause: Clause,
+    likeliest: list[tuple[bytes, TermInfo, int]],
+    weight: float,
+    objects: int,
+    ends: tuple[int, ...],
+    shares: tuple[float, ...],
+) -> None: ...
 def require_held(clauses: list[Clause]) -> None: ...
 def may_fill(plan: Plan, wanted: int, objects: int, together: float) -> bool: ...

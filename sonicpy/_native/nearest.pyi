@@ -17,6 +17,13 @@ def nearest_held(
 def likeliest_first(
     typed: bytes, words: list[bytes], holders: list[int], compared: int, letter_worth: float
 ) -> list[int]: ...
+def likeliest_misspelt(
+    typed: bytes,
+    found: list[tuple[bytes, TermInfo, int]],
+    taken: Container[bytes],
+    compared: int,
+    letter_worth: float,
+) -> list[tuple[bytes, TermInfo, int]]: ...
 def held_beginnings(
     words: list[bytes], rows: list[TermInfo | None], errors: dict[bytes, int] | None, live: bool
 ) -> list[tuple[bytes, TermInfo, int]]: ...

@@ -83,6 +83,8 @@ class TextReader:
             InvalidArgument: the text has no word; it has several, and search.suggest_order is alphabetical.
         """
         terms = lexed(lexer.lex_plain, text)
+        if terms.flags == ONE_WORD and terms.counts == ONCE:
+            return Typed([], terms.words[0], terms.typed[0])
         if self._config.search.suggest_order != "likely" or not len(terms) or is_one_word(terms):
             return Typed([], *one_word(terms))
         pieces = text.split()

@@ -22,11 +22,15 @@ _ENDINGS = {"man": "men", "men": "man", "child": "children", "children": "child"
 _COMPOUND_LETTERS = 2
 """Minimum of letters before such an ending in a compound."""
 _SUPERLATIVE, _PLAIN = "iest", "y"
+_ENDS = (*_ENDINGS, _SUPERLATIVE)
 
 
 def irregular_forms(word: str) -> set[str]:
     """Return the other forms of an English word in small letters that its stemmer misses; most words have none."""
-    return {*_groups().get(word, ()), *_by_ending(word)} - {word}
+    group = _groups().get(word, ())
+    if not group and not word.endswith(_ENDS):
+        return set()
+    return {*group, *_by_ending(word)} - {word}
 
 
 def _by_ending(word: str) -> Iterator[str]:

@@ -4,7 +4,12 @@ import random
 from collections import Counter
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 import sonicpy
+from sonicpy.index.search.begun_words import other_spelling
+from sonicpy.index.search.lexicon import Rules
 
 LETTERS = "abc"
 ROUNDS, ASKED = 40, 12
@@ -39,3 +44,9 @@ def test_words_that_begin_so_are_those_that_objects_hold(tmp_path: Path) -> None
                 assert {each: row.df for each, row, _ in found} == expected
                 found_some += len(expected) > 1
     assert found_some > ROUNDS
+
+
+@given(st.text("aedjouhs'1", min_size=1, max_size=6))
+def test_words_of_ascii_letters_without_a_pair_have_no_other_spelling(word: str) -> None:
+    has_pair = any(pair in word.encode() for pair in Rules.pairs)
+    assert has_pair == (other_spelling(word.encode()) is not None)

@@ -3,8 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonicpy._native.bm25 import idf
 from sonicpy._native.clauses import (
     add_completions,
+    add_misspelt,
     bringing_clause,
     cuttable_clauses,
     may_fill,
@@ -88,3 +90,24 @@ def test_words_of_other_clauses_are_no_completions_if_others_are(drawn: Drawn, b
     assert sorted(completed) == sorted(left)
     forms = [word for slot in last.slots if slot.how == "form" for word in slot.words]
     assert forms == [word for word in (b"wordier", b"other") if word not in others]
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 40)), max_size=9), st.floats(0.1, 9))
+def test_misspelt_beginnings_are_slots_by_their_errors_and_places(drawn: list[tuple[int, int]], weight: float) -> None:
+    objects, ends, shares = 50, (1, 3), (0.5, 0.4, 0.25)
+    likeliest = [
+        (b"word%d" % number, TermInfo(pack_varints((1, df, 0, 0)), 5), errors)
+        for number, (errors, df) in enumerate(sorted(drawn, key=lambda each: each[0]))
+    ]
+    (clause,), _ = made([("word", 0, BRINGS, 0)])
+    before = list(clause.slots)
+    add_misspelt(clause, likeliest, weight, objects, ends, shares)
+    expected = []
+    for edits in (1, 2):
+        held = [(word, row.df) for word, row, its in likeliest if its == edits]
+        most = min(weight, idf(objects, min(sum(df for _, df in held), objects)))
+        for first, end, share in zip((0, *ends), (*ends, len(held)), shares, strict=True):
+            if words := tuple(word for word, _ in held[first:end]):
+                expected.append((words, share / edits * most, "correction", edits))
+    assert clause.slots[: len(before)] == before
+    assert [(each.words, each.weight, each.how, each.edits) for each in clause.slots[len(before) :]] == expected

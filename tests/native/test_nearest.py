@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.nearest import likeliest_first, most_frequent, nearest_held
+from sonicpy._native.nearest import likeliest_first, likeliest_misspelt, most_frequent, nearest_held
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
 
@@ -68,3 +68,25 @@ def test_the_most_frequent_beginnings(held: list[tuple[str, int]]) -> None:
     for most in range(len(found)):
         assert most_frequent(found, most) == ordered[:most]
     assert most_frequent(found, len(found)) is found
+
+
+@given(
+    st.dictionaries(st.text("abcd", min_size=1, max_size=5), st.tuples(st.integers(1, 4), st.integers(0, 3))),
+    st.sets(st.text("abcd", max_size=2)),
+    st.integers(0, 9),
+)
+def test_misspelt_beginnings_come_by_their_errors_and_the_likeliest_first(
+    drawn: dict[str, tuple[int, int]], left_out: set[str], compared: int
+) -> None:
+    found = [
+        (word.encode(), TermInfo(pack_varints((1, df, 0, 0)), len(word)), errors)
+        for word, (df, errors) in drawn.items()
+    ]
+    taken = {word.encode() for word in left_out}
+    expected = []
+    for errors in (1, 2, 3):
+        near = sorted((each for each in found if each[2] == errors and each[0] not in taken), key=lambda each: each[0])
+        holders = [row.df for _, row, _ in near]
+        places = likeliest_first(b"abca", [word for word, _, _ in near], holders, compared, WORTH)
+        expected += [near[place] for place in places]
+    assert likeliest_misspelt(b"abca", found, taken, compared, WORTH) == expected

@@ -7,6 +7,10 @@ The rules of languages and the files of graphs belong to the layer above (`Rules
 import time
 from operator import itemgetter
 
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport uint8_t, uint32_t
+
+from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
 from sonicpy._native.nearest import held_beginnings, most_frequent
@@ -362,6 +366,40 @@ cdef class BucketWords:
         """
         return self.all_begun(word, distance, besides)
 
+    def variants(self, bytes word not None) -> list:
+        """Return the words that begin as a word does, spelled otherwise, with their rows; see `Statistics`."""
+        cdef dict found = self.all_begun(word, 0, word)
+        cdef list words
+        if not found:
+            return []
+        words = list(found)
+        return held_words(words, self.reader.words(words), self.live)
+
+    def likely(self, bytes word not None, limit, examined) -> list:
+        """Return completions, the most frequent ones first; see `Statistics`."""
+        if not self.live:
+            return self.likely_of_graph(word, limit, examined)
+        return [] if self.is_too_long(word) else self.reader.likely_words(word, limit, examined)
+
+    def inner(self, bytes word not None) -> list:
+        """Return the words with a part that begins as a word does, with their rows; see `Statistics`."""
+        cdef list sources = self.all_part_sources(self.open_graph()), words
+        cdef dict found
+        cdef bytes beginning
+        if not sources:
+            return []
+        beginning = self.folded(word)
+        found = walk_all(
+            sources, [beginning], known_rules(self._rules).plain, 0, True, True, False, False, b"", BEGUN, EDGES_MAX,
+            None, b"",
+        )
+        words = [each for each in nearest_parts(found) if not self.folded(each).startswith(beginning)]
+        return held_words(words, self.reader.words(words), self.live) if words else []
+
+    cdef inline bytes folded(self, bytes word):
+        """Return a word without accents."""
+        return word if word.isascii() else self._rules.folded(word)
+
     cdef dict all_begun(self, bytes word, int distance, bytes besides):
         cdef list sources
         if self.is_too_long(word):
@@ -385,13 +423,50 @@ cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules)
         distance: errors that a beginning may have.
         besides: words with this beginning are left out.
     """
+    cdef bint is_ascii = word.isascii()
+    cdef Rules known = known_rules(rules)
     cdef dict found = walk_all(
-        sources, [rules.folded(word)], rules.plain_folding(), distance, True, True, False, False, besides, BEGUN,
-        EDGES_MAX, None, b"",
+        sources, [word if is_ascii else rules.folded(word)], known.plain, distance, True, True, False, False, besides,
+        BEGUN, EDGES_MAX, None, b"",
     )
-    other = rules.other_spelling(word)
+    other = None if is_ascii and not known.has_pair(word) else rules.other_spelling(word)
     if other is not None:
         found.update(
             walk_all(sources, other[0], other[1], 0, True, True, False, False, besides, BEGUN, EDGES_MAX, None, b"")
         )
     return nearest_parts(found)
+
+
+cdef class Rules:
+    """What words of ASCII letters alone need of the rules of languages, see `_Rules` in the stub."""
+    cdef object rules
+    cdef Folding plain
+    cdef uint32_t[26] seconds  # by the first letter of a pair that may stand for one letter: the second ones, a bit each
+
+    cdef bint has_pair(self, bytes word):
+        """Return whether a word of ASCII letters may have another spelling."""
+        cdef const uint8_t *letters = <const uint8_t *> PyBytes_AS_STRING(word)
+        cdef Py_ssize_t number
+        for number in range(len(word) - 1):
+            if c"a" <= letters[number] <= c"z" and c"a" <= letters[number + 1] <= c"z":
+                if self.seconds[letters[number] - c"a"] >> (letters[number + 1] - c"a") & 1:
+                    return True
+        return False
+
+
+cdef Rules last_rules = Rules()
+
+
+cdef Rules known_rules(rules):
+    """Return what is needed of some rules, which are the same for all buckets."""
+    global last_rules
+    cdef Rules known = last_rules
+    cdef bytes pair
+    if known.rules is rules:
+        return known
+    known = Rules()
+    known.rules, known.plain = rules, rules.plain_folding()
+    for pair in rules.pairs:
+        known.seconds[pair[0] - c"a"] |= <uint32_t> 1 << (pair[1] - c"a")
+    last_rules = known
+    return known

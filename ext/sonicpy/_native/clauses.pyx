@@ -10,8 +10,9 @@ from libc.stdint cimport uint8_t, uint64_t
 from sonicpy._native.bm25 cimport idf
 from sonicpy._native.characters cimport UNSPACED, properties_at
 from sonicpy._native.plan cimport R_BRINGS, R_REQUIRED, Clause, Plan, Slot, new_slot
+from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
-from sonicpy._native.top_k cimport COMPLETED, EXACT
+from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT
 from sonicpy._native.word_break cimport letter_end
 
 from sonicpy._native.plan import by_length
@@ -145,6 +146,47 @@ def bringing_clause(list clauses not None, Py_ssize_t term):
         if clause.term == term and clause.role & R_BRINGS:
             return clause
     return None
+
+
+def add_misspelt(
+    Clause clause not None, list likeliest not None, double weight, uint64_t objects, tuple ends not None,
+    tuple shares not None,
+) -> None:
+    """Add words that begin as the typed one but for errors to its clause, as some slots for each number of errors.
+
+    Args:
+        likeliest: (word, row, errors) of each, by rising number of errors, the likeliest first of each number.
+        weight: of the typed word, at most.
+        objects: how many there are.
+        ends: how many of the likeliest words are in the slots before the last one.
+        shares: of the weight that the words of the slots have with one error; with two, half.
+    """
+    cdef Py_ssize_t start = 0, end, first, last, number, count = len(likeliest)
+    cdef uint64_t holders
+    cdef int edits, its
+    cdef double most
+    cdef list words
+    cdef bytes word
+    cdef TermInfo row
+    while start < count:
+        edits = likeliest[start][2]
+        words, holders, end = [], 0, start
+        while end < count:
+            word, row, its = likeliest[end]
+            if its != edits:
+                break
+            words.append(word)
+            holders += row._word.df
+            end += 1
+        most, first = min(weight, idf(objects, min(holders, objects))), 0
+        for number in range(len(shares)):
+            last = ends[number] if number < len(ends) else len(words)
+            if words[first:last]:
+                clause.slots.append(
+                    new_slot(tuple(words[first:last]), <double> shares[number] / edits * most, 0.0, CORRECTED, edits)
+                )
+            first = last
+        start = end
 
 
 def require_held(list clauses not None) -> None:

@@ -12,6 +12,7 @@ from sonicpy._native.utf8 cimport decode, is_utf8
 
 cdef enum:
     PATTERN_MAX = 60  # characters of the typed word: a bit each, in 64
+    ERRORS_MAX = 3  # of a beginning
 
 
 cdef struct Likely:
@@ -143,6 +144,12 @@ def likeliest_first(
 cdef int order_likeliest(
     Likely *found, Py_ssize_t count, bytes typed, Py_ssize_t compared, double letter_worth
 ) except -1:
+    qsort(found, count, sizeof(Likely), compare_holders)
+    return order_first(found, count, typed, compared, letter_worth)
+
+
+cdef int order_first(Likely *found, Py_ssize_t count, bytes typed, Py_ssize_t compared, double letter_worth) except -1:
+    """Compare the first words with the typed one, and order them by that."""
     cdef uint32_t letters[PATTERN_MAX]
     cdef Py_ssize_t number
     cdef int size
@@ -152,7 +159,6 @@ cdef int order_likeliest(
     for number in range(count):
         if not found[number].size or not is_utf8(found[number].word, found[number].size):
             raise ValueError(f"a word is UTF-8 and not empty, not {found[number].word[: found[number].size]!r}")
-    qsort(found, count, sizeof(Likely), compare_holders)
     compared = min(compared, count)
     for number in range(compared):
         compare_with(&found[number], typed, letters, size, letter_worth)
@@ -281,6 +287,43 @@ cdef int compare_frequent(const void *left, const void *right) noexcept nogil:
         return -1 if one.holders > other.holders else 1
     order = memcmp(one.word, other.word, min(one.size, other.size))
     return order if order else (one.size > other.size) - (one.size < other.size)
+
+
+def likeliest_misspelt(
+    bytes typed not None, list found not None, taken, Py_ssize_t compared, double letter_worth
+) -> list:
+    """Return the beginnings that have errors, by rising number of these; those of one number as by `likeliest_first`.
+
+    Args:
+        found: (word, row, errors) of each, in any order; none has more than three errors.
+        taken: words to leave out.
+        compared, letter_worth: see `likeliest_first`.
+    """
+    cdef Py_ssize_t all_found = len(found), number, count
+    cdef Likely *ordered
+    cdef list likeliest = []
+    cdef TermInfo row
+    cdef bytes word
+    cdef int errors, its
+    if not all_found:
+        return likeliest
+    ordered = <Likely *> zeroed(all_found, sizeof(Likely))
+    try:
+        for errors in range(1, ERRORS_MAX + 1):
+            count = 0
+            for number in range(all_found):
+                word, row, its = found[number]
+                if row is None:
+                    raise TypeError("a beginning has no row")
+                if its == errors and word not in taken:
+                    ordered[count] = Likely(number, row._word.df, 0.0, 0, <const uint8_t *> word, len(word))
+                    count += 1
+            qsort(ordered, count, sizeof(Likely), compare_frequent)
+            order_first(ordered, count, typed, compared, letter_worth)
+            likeliest += [found[ordered[number].place] for number in range(count)]
+        return likeliest
+    finally:
+        free(ordered)
 
 
 def held_beginnings(list words not None, list rows not None, dict errors, bint live) -> list:

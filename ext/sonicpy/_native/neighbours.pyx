@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 
 from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS, UNSPACED, properties_at
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
@@ -126,9 +127,18 @@ cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
     elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
         found[with_points(text, len(word))] = (number,)
         if len(word) > INITIALS_MIN:  # Ph.D., M.Sc.
-            found[word[:1] + b"." + word[1:]] = (number,)
-            found[word[: len(word) - 1] + b"." + word[len(word) - 1 :]] = (number,)
+            found[with_point(text, len(word), 1)] = (number,)
+            found[with_point(text, len(word), len(word) - 1)] = (number,)
     return 0
+
+
+cdef bytes with_point(const uint8_t *letters, Py_ssize_t count, Py_ssize_t place):
+    """Return at most INITIALS_MAX letters with a point before the one at a place."""
+    cdef uint8_t[INITIALS_MAX + 1] text
+    memcpy(text, letters, place)
+    text[place] = c"."
+    memcpy(text + place + 1, letters + place, count - place)
+    return PyBytes_FromStringAndSize(<const char *> text, count + 1)
 
 
 cdef bytes with_points(const uint8_t *letters, Py_ssize_t count):

@@ -133,6 +133,8 @@ cdef inline bint find_child(const Children *self, uint8_t label, Child *child) n
 cdef inline void skip_to(Children *self, uint8_t label) noexcept nogil:
     """Pass over the letters before a label."""
     if self.words.nodes != NULL:
+        if self.node.count == 0 or self.node.labels[self.node.count - 1] < label:  # as in most nodes
+            self.step = self.node.count
         while self.step < self.node.count and self.node.labels[self.step] < label:
             self.step += 1
     else:

@@ -45,13 +45,13 @@ _PLAIN = {
 """Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
 languages."""
 
-_TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "đ": "dj"}
+PAIRS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "đ": "dj"}
 """letter -> the two letters that are typed for it on keyboards without it."""
 
 _LOOSE = {"ى": "ي", "ں": "ن", "ئ": "ي", "ؤ": "و", "ة": "ه", "ۃ": "ه"}
 """Letters of Arabic that are often, but not always, written for others."""
 
-_HAS_TWO_LETTERS = re.compile("|".join(dict.fromkeys(_TWO_LETTERS.values())))
+_HAS_PAIR = re.compile("|".join(dict.fromkeys(PAIRS.values())))
 
 _SEEN = str.maketrans(
     dict.fromkeys(_OTHER_APOSTROPHES, "'") | {_HEBREW_QUOTE: QUOTE} | dict.fromkeys(_SOFT_HYPHEN + _JOINERS)
@@ -121,16 +121,16 @@ def respelled(word: str) -> str | None:
 
     None: the word has no such letter, and no pair of letters that may replace one.
     """
-    if word.isascii() and not _HAS_TWO_LETTERS.search(word):
+    if word.isascii() and not _HAS_PAIR.search(word):
         return None
-    two = "".join(_TWO_LETTERS.get(letter, letter) for letter in word)
+    two = "".join(PAIRS.get(letter, letter) for letter in word)
     return None if two == word and not word.isascii() else fold(two, "")
 
 
 @lru_cache(1)
 def respelling() -> Folding:
     """Return `respelled` as a table of letters, for walks over words."""
-    return folding("", but=tuple(_TWO_LETTERS.items()))
+    return folding("", but=tuple(PAIRS.items()))
 
 
 @lru_cache(1)

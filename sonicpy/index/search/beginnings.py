@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from sonicpy._native.nearest import likeliest_first
+from sonicpy._native.nearest import likeliest_misspelt
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.statistics import CORRECTIONS_COMPARED, LETTER_WORTH, Statistics
 
@@ -22,14 +22,5 @@ def likeliest_beginnings(statistics: Statistics, typed: bytes, edits: int, taken
         edits: the most errors that a beginning may have.
         taken: words to leave out.
     """
-    by_distance: dict[int, list[Beginning]] = {}
-    for each in statistics.beginnings(typed, edits) if edits else ():
-        if each[2] and each[0] not in taken:
-            by_distance.setdefault(each[2], []).append(each)
-    ordered: list[Beginning] = []
-    for _, near in sorted(by_distance.items()):
-        near.sort(key=lambda each: each[0])
-        words, holders = [word for word, _, _ in near], [row.df for _, row, _ in near]
-        places = likeliest_first(typed, words, holders, CORRECTIONS_COMPARED, LETTER_WORTH)
-        ordered += [near[place] for place in places]
-    return ordered
+    found = statistics.beginnings(typed, edits) if edits > 0 else []
+    return likeliest_misspelt(typed, found, taken, CORRECTIONS_COMPARED, LETTER_WORTH)

@@ -55,6 +55,8 @@ WORD_CHARACTERS_MAX = 40
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
 ENGLISH = "english"
+KINS_CACHED = 64
+"""A word of a query leads to its family and to words that it is a part of, by the same Kin."""
 
 
 class Family(NamedTuple):
@@ -80,7 +82,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
-        words = _drawn(among, _kin_of(text, sure, own))
+        words = _drawn(among, _sure_kin(text, matching))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
     if ENGLISH in sure or ENGLISH in doubtful:
         doubtful_words.update(map(str.encode, irregular_forms(text)))
@@ -108,6 +110,8 @@ def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with
     letters that are often confused, or with another particle before them."""
+    if text.isascii() and len(text) >= BEHIND_MIN and "'" not in text and respelled(text) is None:
+        return set()  # as most words
     script = script_of(text)
     if script in variants.SCRIPTS:
         return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
@@ -164,7 +168,7 @@ def joined_with(
     among, text = list(sources), word.decode()
     kin = None
     if matching is not None and is_spelled(text):
-        kin = _kin_of(text, matching.stemming(text)[0], matching.own_letters(text))
+        kin = _sure_kin(text, matching)
     if kin is None:
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
@@ -231,6 +235,12 @@ class _Languages:
 
 _makers = KinMaker(_Languages, _Rules)
 _kin_of = _makers.of
+
+
+@lru_cache(KINS_CACHED)
+def _sure_kin(text: str, matching: Matching) -> Kin | None:
+    """Return how a word leads to the words that it surely finds; None: it leads to none."""
+    return _kin_of(text, matching.stemming(text).sure, matching.own_letters(text))
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:

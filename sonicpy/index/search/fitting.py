@@ -46,7 +46,8 @@ class Typed(NamedTuple):
 
     def shown(self, words: Iterable[bytes]) -> list[str]:
         """Return the suggestions, each as a replacement of the text behind the last blank."""
-        return [self.joined + word.decode() for word in words]
+        found = list(map(bytes.decode, words))
+        return [self.joined + word for word in found] if self.joined else found
 
 
 Fitting = Generator[tuple[list[list[bytes]], list[bytes]], list[int], list[bytes]]

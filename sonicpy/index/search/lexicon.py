@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sonicpy._native.bucket_words import BEGUN_MAX, BucketWords
+from sonicpy._native.bucket_words import BucketWords
 from sonicpy._native.leading_words import leading_words
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords
 from sonicpy._native.word_text import words_holding
-from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
-from sonicpy.index.search.accents import folding
+from sonicpy.index.search.accents import PAIRS, folding
 from sonicpy.index.search.begun_words import folded, other_spelling
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import Family, family_of, joined_with, nearest_words
@@ -140,6 +138,7 @@ class Rules:
     is_too_long = staticmethod(is_too_long)
     folded = staticmethod(folded)
     other_spelling = staticmethod(other_spelling)
+    pairs = tuple(map(str.encode, dict.fromkeys(PAIRS.values())))
 
     @staticmethod
     def plain_folding() -> Folding:
@@ -191,11 +190,9 @@ class Lexicon(BucketWords, Statistics):
             return []
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
-    def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return at most `limit` of the first `examined` completions: `word` itself, then the others by frequency."""
-        if not self.live:
-            return most_likely(word, self.completed(word, examined), limit)
-        return [] if self.is_too_long(word) else self.reader.likely_words(word, limit, examined)
+    def likely_of_graph(self, word: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return the likely completions where words are found after a consolidation; see `Statistics.likely`."""
+        return most_likely(word, self.completed(word, examined), limit)
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
@@ -214,19 +211,6 @@ class Lexicon(BucketWords, Statistics):
         if found is None:
             found = self._resolved[matching] = matching._replace(languages=self.languages_for(matching))
         return found
-
-    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
-        return self.held(list(self.begun(word, 0, besides=word)))
-
-    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words with a part that begins as a word does; see `Statistics`."""
-        sources = self.part_sources(self.graph)
-        if not sources:
-            return []
-        beginning = folded(word)
-        found = find_words(sources, [beginning], folding(""), begins=True, most=BEGUN_MAX)
-        return self.held([each for each in nearest_parts(found) if not folded(each).startswith(beginning)])
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that some letters begin with; see `Statistics`."""

@@ -46,8 +46,13 @@ def _corrected(statistics: Statistics, word: bytes, wanted: int, taken: set[byte
     length = len(word.decode())
     matches = matches_of(statistics, word)
     whole = statistics.nearest(word, matches, wanted, besides=taken)[:wanted]
+    edits = edits_of_beginning(length)
+    if len(whole) == wanted:  # only beginnings with fewer errors come before the last of these
+        edits = min(edits, DISTANCE(whole[-1]) - 1)
+    if edits <= 0:
+        return list(map(WORD, whole))
     taken.update(map(WORD, whole))
-    begun = likeliest_beginnings(statistics, word, edits_of_beginning(length), taken)
+    begun = likeliest_beginnings(statistics, word, edits, taken)
     near = sorted([*whole, *begun], key=DISTANCE)  # stable: whole words are the first ones
     return list(map(WORD, near[:wanted]))
 

@@ -291,7 +291,8 @@ class BucketReader:
         Args:
             examined: maximum of words to compare, the first ones in byte order.
         """
-        words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
+        letters = counts_letters(self.rules)
+        words = self._view.word_range(word_key(self.state.bucket, prefix), examined, letters=letters)
         return words.likely(prefix, limit, examined) or []
 
     def pending_between(self, before: int, until: int) -> list[bytes] | None:

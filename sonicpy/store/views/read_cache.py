@@ -396,7 +396,8 @@ class SnapshotSource(BucketReader):
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words that begin with `prefix`."""
-        found = self._view.word_range(word_key(self.state.bucket, prefix), most)
+        letters = counts_letters(self.rules)
+        found = self._view.word_range(word_key(self.state.bucket, prefix), most, letters=letters)
         size_bytes = CACHED_RANGE_BYTES + CACHED_COMPLETION_BYTES * len(found)
         self._snapshot_cache.note_rows(size_bytes, self._bucket_cache)
         return found

@@ -32,7 +32,6 @@ from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, di
 from sonicpy.store.rows.keys import (
     STAGING,
     after_collection,
-    bucket_of,
     collection_prefix,
     fact_key,
     fact_kind,
@@ -229,9 +228,13 @@ class View:
         """
         return stored_words_from(self.transaction, start, limit, prefix)
 
-    def word_range(self, prefix: bytes, most: int) -> WordRange:
-        """Return the first `most` words whose keys begin with `prefix`."""
-        return stored_word_range(self.transaction, prefix, most, letters=self.counts_letters(bucket_of(prefix)))
+    def word_range(self, prefix: bytes, most: int, *, letters: bool) -> WordRange:
+        """Return the first `most` words whose keys begin with `prefix`.
+
+        Args:
+            letters: whether the bucket shows words of up to 50 letters, not 40 bytes.
+        """
+        return stored_word_range(self.transaction, prefix, most, letters=letters)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows of `word_rows_from`, in less time."""

@@ -31,7 +31,7 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
+from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
@@ -369,9 +369,8 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
         return open_words.rows_from(self.terms, super().word_rows_from, start, limit, prefix)
 
-    def word_range(self, prefix: bytes, most: int) -> WordRange:
-        """Return the first `most` words whose keys begin with `prefix`."""
-        letters = self.counts_letters(bucket_of(prefix))
+    def word_range(self, prefix: bytes, most: int, *, letters: bool) -> WordRange:
+        """Return the first `most` words whose keys begin with `prefix`; see `View`."""
         return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most, letters)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:

@@ -4,17 +4,17 @@ They are few lists, not one for each word: an object gains the same from any of 
 can be many. Where all of them find few objects, those join them that begin so but for typing errors.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bm25 import idf
+from sonicpy._native.clauses import add_misspelt
 from sonicpy._native.expansions import corrections
 from sonicpy._native.plan import Clause, Plan, Slot, add_expansions
 from sonicpy._native.planner import COMPLETION_SHARES
-from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
-from sonicpy.index.search.accents import fold
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
+from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
-HeldWords = Sequence[tuple[bytes, TermInfo]]
 
 ADDRESSES_MAX = 2_000
 """Addresses that begin with the typed numbers, at most."""
@@ -72,29 +71,10 @@ def add_corrections(
     weight = min([clause.weight, *[idf(statistics.objects, row.df) for _, row, _, _, _ in whole]])
     taken.update(each for slot in clause.slots for each in slot.words)
     likeliest = likeliest_beginnings(statistics, word, most, taken)
-    almost = fold(word.decode(), "")[:-1]
+    almost = folded(word).decode()[:-1]
     if len(almost) < WHOLE_LETTERS_MAX and statistics.held([word]):  # `tests` is no beginning of testament
-        likeliest = [each for each in likeliest if not fold(each[0].decode(), "").startswith(almost)]
-    for edits in sorted({its for _, _, its in likeliest}):
-        held = [(each, row) for each, row, its in likeliest if its == edits]
-        clause.slots.extend(_misspelt(held, edits, weight, statistics.objects))
-
-
-def _misspelt(held: HeldWords, edits: int, weight: float, objects: int) -> Iterator[Slot]:
-    """Yield words that begin as the typed one but for some errors, as lists: the likeliest ones are the first.
-
-    Args:
-        held: the likeliest first.
-    """
-    weight = min(weight, _idf_of(held, objects))
-    start = 0
-    for share, end in zip(LIKELIEST_SHARES, (*LIKELIEST, len(held)), strict=True):
-        if held[start:end]:
-            listed = tuple(each for each, _ in held[start:end])
-            yield Slot(listed, share / edits * weight, how="correction", edits=edits)
-        start = end
-
-
-def _idf_of(held: HeldWords, objects: int) -> float:
-    """Return the weight of some words as if they were one."""
-    return idf(objects, min(sum([row.df for _, row in held]), objects))
+        begun = almost.encode()
+        likeliest = [
+            each for each in likeliest if not (each[0] if each[0].isascii() else folded(each[0])).startswith(begun)
+        ]
+    add_misspelt(clause, likeliest, weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
