@@ -25,7 +25,7 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """The shares of a word that are typed."""
 ACCENTED = "fr es pt cs hu sv tr vi de pl ro sk hr el ru".split()
 ACCENTED_LETTERS = 5
-"""Minimum of letters of a word with accents: without them, shorter words are like ten others."""
+"""The fewest letters of a word with accents: without them, shorter words are like ten others."""
 SEED = 9
 C, B = "typed", "words"
 

@@ -29,7 +29,7 @@ cdef enum:
 BEGUN_MAX = BEGUN
 """Words with a beginning, of a graph or of the pending words, whose frequencies are compared, at most."""
 FAMILY_MAX = FAMILY
-"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
+"""The most words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 JOINED_WORDS_MAX = JOINED

@@ -37,7 +37,7 @@ cdef enum:
     MATCH_COST = 50  # edges: sorting and returning a match takes as long as visiting 50 edges
 
 EDGE_BUDGET = 100_000
-"""Maximum of edges that a correction visits by default: half a millisecond, five times the need of a word among
+"""The most edges that a correction visits by default: half a millisecond, five times the need of a word among
 250,000."""
 
 

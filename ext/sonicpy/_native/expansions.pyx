@@ -14,7 +14,7 @@ cdef enum:
     OF_TEN = 10  # and three
 
 EXAMINED = AMONG
-"""Maximum of completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
+"""The most completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
 seldom has more."""
 EDITED_LETTERS_MIN = LETTERS_MIN
 """Shorter words have no corrections, but for the next ones."""

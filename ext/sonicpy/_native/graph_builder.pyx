@@ -63,7 +63,7 @@ cdef enum:
 WORD_BYTES_MAX = WORD_MAX
 
 AUTOMATON_MAX_BYTES = 1 << (32 - TARGET_SHIFT)
-"""Maximum of bytes that targets can address: enough for some 30 million words."""
+"""The most bytes that targets can address: enough for some 30 million words."""
 
 
 class GraphTooLarge(ValueError):

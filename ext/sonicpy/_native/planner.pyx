@@ -36,7 +36,7 @@ cdef enum:
     FULL_FIRST = 4  # in queries of at most this many content terms, objects that hold all of them come first
 
 EXPANDED_WORDS = EXPANDED
-"""Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
+"""The most words of a query that are expanded: each is compared with all pending words, and a line holds
 thousands."""
 SHARE_STRENGTH = 2.5
 SHARE_EXPONENT_MAX = 3.0

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 
 BUCKETS_KEPT = 4096
-"""Maximum of buckets whose partition a node caches."""
+"""The most buckets whose partition a node caches."""
 
 
 @lru_cache(BUCKETS_KEPT)

@@ -8,7 +8,7 @@ from sonicpy._native.expansions import edits_allowed
 from sonicpy.index.search.statistics import Statistics
 
 STATES_MAX = 10_000
-"""Maximum of states of Sonic's automaton; without this limit, it would find more corrections of long words."""
+"""The most states of Sonic's automaton; without this limit, it would find more corrections of long words."""
 
 
 @lru_cache(maxsize=1024)

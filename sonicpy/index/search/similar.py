@@ -21,7 +21,7 @@ BRINGING_MAX = 12
 READ_MAX = 400
 """Terms of an object whose frequencies are compared, at most: those that it holds most often."""
 SHARED_MIN = 2
-"""Minimum of objects that hold a term: a term of one object leads to no other object."""
+"""The fewest objects that hold a term worth asking for: a term of one object leads to no other object."""
 
 
 def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) -> Hits:

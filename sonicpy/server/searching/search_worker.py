@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 REPORT_S = 0.5
 IDLE_SHARE = 0.01
 ASKED_MAX = 2
-"""Maximum of commands that the main process is asked to answer at a time."""
+"""The most commands that this process sends to the main process at a time."""
 
 
 def serve_searches(link: socket.socket) -> None:

@@ -25,11 +25,11 @@ KEEP_ALIVE_S = 75.0
 STUCK_S = 30.0
 """Time limit of an answer that the client does not read."""
 HEAD_BYTES_MAX = 64 << 10
-"""Maximum of bytes for the line and the headers of a request; some bytes are counted twice."""
+"""The most bytes for the line and the headers of a request; some bytes are counted twice."""
 HEADER_BYTES = 32
 """Bytes that are counted for each header in addition to its text: a short one takes more memory than its text."""
 DROPPED_BYTES_MAX = 256 << 10
-"""Maximum of bytes of a body that is ignored because the request was answered before its end."""
+"""The most bytes of a body that are ignored because the request was answered before its end."""
 PIPELINE_MAX = 16
 """Requests of one connection that wait for the answer of the one before."""
 CONNECTIONS_MAX = 512
@@ -44,7 +44,7 @@ COLLECTIONS = 10
 PASS_S = 0.001
 """A pass of the loop that takes longer halves the number of acts in the next pass."""
 ALLOWED_MAX = 2
-"""Maximum of acts in one pass: an answer of 1,000 hits takes 3 ms."""
+"""The most acts in one pass: an answer of 1,000 hits takes 3 ms."""
 NEW_EVERY = 4
 
 

@@ -31,7 +31,7 @@ HOLDER_MAX_BYTES = 4096
 TRIES = 100
 """Attempts to lock a file that another process may replace meanwhile."""
 LOOKED_AT = 100
-"""Maximum of files in a folder whose modes are compared at a start."""
+"""The most files in a folder whose modes are compared at a start."""
 LOOK_S = 0.2
 """Interval of checks that the names still refer to the open files."""
 LOCKS = Path("/proc/locks")

@@ -9,7 +9,7 @@ from sonicpy.store.views.view import View
 FIRST_COLLECTION = b"\1"
 """A key behind those of staged buckets, whose collection has no name."""
 ROWS_MIN = 2
-"""Minimum of rows to read: the row in which the last page ended, which may have new objects, and the next row."""
+"""The fewest rows to read: the row in which the last page ended, which may have new objects, and the next row."""
 LAST_BUCKET = b"\xff"
 """Bytes behind every name of a bucket, because names are ASCII."""
 
