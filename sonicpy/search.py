@@ -129,7 +129,7 @@ _PLAIN = Search("", "", "", 0, 0, None)
 _UNREFINED, _UNDEMANDING = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN)
 
 FACET_TAGS = 100
-"""The number of tags of a facet in the answer of a query with facets, at most."""
+"""The most tags of a facet in the answer of a query with facets."""
 
 
 class FacetSearch(NamedTuple):

@@ -24,7 +24,7 @@ from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 
 TORN_MAX = 200
-"""Characters without a word border in which terms are searched, at most: they are read once for each term."""
+"""The most characters without a word border in which terms are searched: they are read once for each term."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CHUNKS = re.compile(r"\S+")

@@ -25,7 +25,7 @@ GROUP_BYTES_MAX = 1 << 16
 BATCH_ROWS = 512
 """A batch sends its pushes when it has collected this many, as a batch of Index does."""
 NAMES_SHOWN = 5
-"""Objects that a note about a batch names, at most."""
+"""The most objects that a note about a batch names."""
 
 
 class Pushes:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 QUERIES_SHOWN = 20
-"""Queries that found nothing, in the metrics, at most: each is a series of its own."""
+"""The most queries that found nothing in the metrics: each is a series of its own."""
 
 
 class BaseService(Serving):

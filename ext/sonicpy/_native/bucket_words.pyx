@@ -27,15 +27,15 @@ cdef enum:
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
-"""Words with a beginning, of a graph or of the pending words, whose frequencies are compared, at most."""
+"""The most words with a typed beginning, of a graph or of the pending words, whose frequencies are compared."""
 FAMILY_MAX = FAMILY
 """The most words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
-"""Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
+"""The most families in the cache, about 300 bytes each, and the most lists of joined words."""
 JOINED_WORDS_MAX = JOINED
-"""Words in these lists, at most; about 80 bytes each."""
+"""The most words in the cached lists of joined words, about 80 bytes each."""
 BEGINNINGS_MAX = BEGINNINGS
-"""Words that complete a typed one, at most, the most frequent ones."""
+"""The most words that complete a typed one; the frequent ones come first."""
 
 
 cdef class BucketWords:

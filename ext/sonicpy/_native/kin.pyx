@@ -22,7 +22,7 @@ cdef enum:
     ALL = 100_000  # words of a walk without such a limit
 
 CANDIDATES_MAX = CANDIDATES
-"""Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
+"""The most words that begin as a stem does and are compared with it: this bounds the time for short words."""
 
 
 @cython.final

@@ -20,9 +20,9 @@ cdef enum:
 TERMS_MAX = WORDS_MAX
 """A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
 TOGETHER_MAX = PLAIN_MAX
-"""Words that one word is made of, at most."""
+"""The most words that one joined word is made of."""
 DIGITS_TOGETHER_MAX = DIGITS_MAX
-"""Groups of digits of one number, at most."""
+"""The most groups of digits that one joined number is made of."""
 
 cdef bytes NOTHING = b""
 cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of at most SIGNED_MAX

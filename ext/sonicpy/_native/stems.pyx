@@ -15,7 +15,7 @@ cdef enum:
     DOUBLED = 3
 
 KIN_CACHED = CACHED
-"""Typed words whose stems are remembered, at most; about 1 KB each."""
+"""The most typed words whose stems are remembered, about 1 KB each."""
 FAMILY_LETTERS_MIN = LETTERS_MIN
 """Shorter words have no family: stems of one letter draw unrelated words together (o, oe, oing)."""
 DOUBLED_LETTERS = DOUBLED

@@ -48,7 +48,7 @@ cdef enum:
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
 EDGE_BUDGET = EDGES_MAX
-"""Letters that one walk looks at by default, at most: about a millisecond."""
+"""The most letters that one walk looks at by default: about a millisecond."""
 
 
 cdef struct Ends:  # see `StemEnds`

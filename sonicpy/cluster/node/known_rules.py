@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KEPT_S = 2.0
 """The time for which older rules are remembered, in seconds."""
 BUCKETS_MAX = 10_000
-"""Buckets whose rules are remembered, at most."""
+"""The most buckets whose rules are remembered."""
 
 
 def rules_of(agreed: Agreement) -> int:

@@ -16,11 +16,11 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.suggest import completed, suggest_likely
 
 COMPLETIONS_COUNTED = 256
-"""Completions that are counted together with the words before, at most, the most frequent ones."""
+"""The most completions that are counted together with the words before; the frequent ones come first."""
 OTHERS_COUNTED = 20
-"""Corrections, and words with a part that the word completes to, that are counted, at most."""
+"""The most corrections, and words with a part that the word completes to, that are counted."""
 BEFORE_MAX = 4
-"""Words before that count, at most, the last ones."""
+"""The most words before the typed one that count: the last ones."""
 
 
 class Typed(NamedTuple):

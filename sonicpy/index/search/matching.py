@@ -78,7 +78,7 @@ BEHIND_MIN = 3
 """Letters behind an elided word or an article, at least: l'on is a word of its own."""
 
 STEMMINGS_CACHED = 1_024
-"""Languages of queries and buckets, with the script of a word, whose stemmers are remembered, at most."""
+"""The most languages of queries and buckets, with the script of a word, whose stemmers are remembered."""
 
 
 class WordStemmers(NamedTuple):

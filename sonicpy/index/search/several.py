@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 CACHED_MAX = 2_000
-"""Words whose rows, and whose families, are cached with some buckets, at most."""
+"""The most words whose rows, and whose families, are cached with some buckets."""
 
 ObjectPlace = tuple[int, int]
 """An object: the place of its bucket among several, and its IID there."""

@@ -15,11 +15,11 @@ from sonicpy.index.search.parts import bind, find, merge
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 
 TERMS_MAX = 40
-"""Terms of an object that are looked for, at most."""
+"""The most terms of an object that are looked for."""
 BRINGING_MAX = 12
 """Terms of which a similar object holds one: more of them take half as long again, and find nothing better."""
 READ_MAX = 400
-"""Terms of an object whose frequencies are compared, at most: those that it holds most often."""
+"""The most terms of an object whose frequencies are compared: those that the object holds most often."""
 SHARED_MIN = 2
 """The fewest objects that hold a term worth asking for: a term of one object leads to no other object."""
 

@@ -10,7 +10,7 @@ from itertools import islice
 STEP = 256
 """Words between two that are noted: at most this many are passed on the way to a page."""
 LISTS_MAX = 64
-"""Lists whose words are noted, at most: a list of a million words notes 4,000."""
+"""The most lists whose words are noted: a list of a million words notes 4,000."""
 
 WordsFrom = Callable[[bytes, bytes], Iterator[bytes]]
 """Yields the words that begin with one word and follow another, in byte order; see `Lexicon.completions`."""

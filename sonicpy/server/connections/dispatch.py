@@ -45,7 +45,7 @@ carry it out."""
 
 
 SYNONYMS_PAGE = 500
-"""Rules of synonyms that one answer has, at most."""
+"""The most rules of synonyms in one answer."""
 
 
 class Postponed(Exception):

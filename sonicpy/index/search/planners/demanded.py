@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CORRECTIONS_MAX = 16
 """Corrections of a word, at least, where FUZZY names a number of edits."""
 MANY_WORDS = 2_000
-"""Words that the items of a query with * represent together, at most: those that most objects hold."""
+"""The most words that the items of a query with * represent together: those that most objects hold."""
 INNER_SHARE = 0.8
 """The share of the weight of letters that a word has which holds them."""
 
