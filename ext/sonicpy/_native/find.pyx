@@ -91,7 +91,7 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
 
     Args:
         reader: of the bucket.
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
         mask: the objects that pass a filter; None: all.
     """

@@ -85,7 +85,7 @@ def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list
     """Return the suggestions of `suggest_fitting`, by the objects of some buckets.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     return counted_by(steps, [partial(count_in, each, window=window) for each in lexicons])
 
@@ -110,7 +110,7 @@ def count_in(lexicon: Lexicon, groups: list[list[bytes]], words: list[bytes], wi
     """Return how many objects of a bucket hold each of some words together with one word of each group.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     rows = lexicon.rows(words)
     before = [[row for row in lexicon.rows(group) if row is not None] for group in groups]

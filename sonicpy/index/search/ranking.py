@@ -142,7 +142,7 @@ def find_by(
     """Return the best `wanted` objects by a plan in a bucket or in several, with the number of all if `total`.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
         masks: as of `carry_out`.
     """
     if isinstance(lexicon, UnitedLexicon):

@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 
     Attributes:
         plan: of the text; None: it is empty, and all objects answer.
-        window: how many of its newest objects each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
 
     reader: BucketReader

@@ -360,7 +360,7 @@ def find_in_several(
     """Return the best `wanted` objects of several buckets, with the number of all if `total`.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
         masks: the objects of each bucket that pass a filter; None: all.
     """
     parts: dict[int, Part] = {}

@@ -29,7 +29,7 @@ def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) ->
 
     Args:
         limit, offset: the page: at most `limit` objects behind the first `offset`.
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     reader = lexicon.reader
     found = reader.numbered(oid)

@@ -157,8 +157,8 @@ class BucketReader:
         return PostingList.of(blocks), skipped
 
     def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
-        """Return the blocks with the newest `window` postings (0: all), and the number of first postings outside it.
-        Raises StoreDamaged if blocks are missing."""
+        """Return the blocks with the newest `window` postings (0: all), and the number of leading postings outside the
+        window. Raises StoreDamaged if blocks are missing."""
         blocks = [word.tail] if word.tail else []
         count = posting_count(word.tail) if word.tail else 0
         if word.position and (not window or count < window):
