@@ -71,7 +71,7 @@ def count_together(reader, list before not None, list words not None, uint64_t w
         reader: of the bucket.
         before: for each word before, the rows of the words that stand for it.
         words: rows.
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     cdef QueryState holders = state_of(reader, before, window)
     cdef QueryState query
