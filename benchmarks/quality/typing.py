@@ -79,7 +79,8 @@ def errors_table(data: Path) -> str:
 
 
 def accents_table(data: Path) -> str:
-    """Return how often a word with accents is among the first ten while three quarters of it are typed without."""
+    """Return the table of how often a word with accents is among the first ten answers when three quarters of its
+    letters are typed without accents."""
     words: dict[str, list[str]] = {lang: [] for lang in ACCENTED}
     for line in (data / "words" / "freq_top2500_by_language.tsv").read_text(encoding="utf-8").splitlines():
         lang, word, *_ = line.split("\t")

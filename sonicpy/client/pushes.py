@@ -183,7 +183,7 @@ class ReportBuilder:
 class WaitingPushes:
     """The pushes of a batch that the server has not answered yet: collected, or sent.
 
-    An interrupt at any moment leaves a push in here or answered.
+    An interrupt at any moment leaves each push either among these or answered.
     """
 
     def __init__(self) -> None:

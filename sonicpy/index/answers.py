@@ -78,8 +78,9 @@ class Answers(TextReader):
             facets: counts that are wanted with it, in `Hits.facets`: beginnings of tags such as ["size:*"], or a dict
                 of these, and of names of values with bounds: {"size:*": None, "price": [0, 1000]}.
             bucket: its name, or a list of names, which are searched as one bucket with all objects: `forum:*` in a list
-                means all that begin so, and `'"a,b"'` a name with a comma, a star, a bracket or a quote. At most
-                search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the list.
+                means all names that begin with `forum:`, and `'"a,b"'` a name with a comma, a star, a bracket or a
+                quote. At most search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the
+                list.
             options: see [the options of a query](#options).
 
         Raises:

@@ -323,7 +323,9 @@ class Changing:
         )
 
     def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
-        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
+        """Erase a collection, a bucket or an object.
+
+        Return 1 if the collection or the bucket existed, else 0; for an object, return the number of its words.
 
         Raises like `push`, also for an object without its bucket.
         """

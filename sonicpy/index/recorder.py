@@ -53,7 +53,7 @@ class RecorderEngine(TextEngine):
         self._keep(pack_mutation(push))
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return False: the replicas find out."""
+        """Return False: the replicas compare the digests."""
         return False
 
     def apply(self, mutation: Mutation) -> int:

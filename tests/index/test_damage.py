@@ -235,7 +235,7 @@ def test_every_page_that_is_not_what_it_should_be_is_found(
 
 
 def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """LMDB would overwrite such a page."""
+    """LMDB would overwrite a page that is in use and listed as free."""
     taken = Taken(monkeypatch, whole)
     free, used = max(taken.free), max(taken.used)
     content = (whole / DATA_FILE).read_bytes()

@@ -195,5 +195,6 @@ def tails_of(word: str) -> list[str]:
 
 
 def random_word(chance: random.Random, letters: str) -> str:
-    """Return a word that begins with a letter, as marks cannot."""
+    """Return a random word that begins with the first of `letters`: the others may be marks, with which no word
+    begins."""
     return letters[0] + "".join(chance.choice(letters) for _ in range(chance.randrange(9)))

@@ -327,7 +327,8 @@ def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
 
 
 def test_a_posting_that_came_late_goes_into_the_block_it_belongs_to() -> None:
-    """The block named is the last one not behind the object; where there is none, a new one begins at 0."""
+    """The posting goes into the last block that begins at or before its object; without such a block, a new block
+    begins at 0."""
     row = pack_varints([5, 300, 0, 900]) + pack_block([(900, 1)])
     full = [(iid, 1) for iid in range(200, 456, 2)]
     cases = {

@@ -524,7 +524,7 @@ DAMAGED = {tables.WORDS: b"\xff" * 11, tables.COMMON: b"\xff" * 11, tables.IMPAC
     "table", [tables.WORDS, tables.COMMON, tables.POSTINGS, tables.IMPACTS, tables.OBJECTS, tables.SCOPES]
 )
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
-    """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
+    """Whatever layer reads damaged rows first, callers get StoreDamaged, and the store goes on."""
     if table == tables.IMPACTS and by_association(store):
         pytest.skip("only lists in the order of objects have impacts")
     store.apply(push("o1", "alpha beta"))

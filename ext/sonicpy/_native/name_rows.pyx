@@ -446,7 +446,8 @@ cdef class NameMerge:
         return changed
 
     cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
-        """Merge names into the slice that begins with a hash, and split it if `after` requires that."""
+        """Merge names into the slice that begins with the hash `start`; split the slice if the new slices are
+        smaller."""
         cdef uint64_t end = end_of(start, self._before), next_start = start, until
         cdef Py_ssize_t count, first = 0, last = 0
         count = self.merge_entries(row, end)

@@ -95,7 +95,8 @@ cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) 
     """Look at the continuations of a spot that whole letters lead to.
 
     Args:
-        best: with how few errors the letters read begin as the pattern does; NOT_FOUND: it does not.
+        best: the fewest errors with which the letters read so far match a beginning of the pattern; NOT_FOUND: they
+            match none.
     """
     cdef Children children
     cdef Child child

@@ -41,8 +41,9 @@ class ExportedObject:
         hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. The term
             with the parts of a word in camelCase has the frequency 0.
         rules: by which the texts of the bucket are cut; see `sonicpy.rules`.
-        languages: how many texts of the bucket are in which language, as "eng 120,deu 3"; of the bucket's first object.
-        fields: its other values, by the name of the field.
+        languages: the number of texts of the bucket in each language, as "eng 120,deu 3"; only the first object of a
+            bucket has it.
+        fields: the other values of the object, by the name of the field.
     """
 
     collection: str

@@ -143,7 +143,7 @@ def find_by(
 
     Args:
         window: only this many objects of each word are read, the newest ones; 0: all.
-        masks: as of `carry_out`.
+        masks: see `carry_out`.
     """
     if isinstance(lexicon, UnitedLexicon):
         return find_in_several(lexicon, plan, wanted, window, total=total, masks=masks)

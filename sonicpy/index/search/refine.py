@@ -113,8 +113,8 @@ def condition_of(filter: str | None) -> Condition | None:
 def wanted_of(
     lexicon: AnyLexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
 ) -> list[Wanted]:
-    """Return the objects of each bucket that answer a search, without its filter; none: its text has no words, so none
-    do."""
+    """Return the objects of each bucket that answer a search, without its filter; an empty list if the text of the
+    search has no words."""
     check_ranking(config)
     check_together(lexicon, config)
     plan = None

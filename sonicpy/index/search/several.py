@@ -329,10 +329,10 @@ COUNTED_PARTS = (Part, SeveralParts)
 
 
 def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
-    """Return a value of each of some objects.
+    """Return the values of objects of several buckets, in the order of `places`.
 
     Args:
-        of_bucket: returns those of some objects of a bucket, by its place.
+        of_bucket: returns the values of objects of one bucket: it gets the number of the bucket and the IIDs.
     """
     by_bucket: dict[int, list[int]] = {}
     for number, iid in places:

@@ -25,7 +25,7 @@ KEEP_ALIVE_S = 75.0
 STUCK_S = 30.0
 """Time limit of an answer that the client does not read."""
 HEAD_BYTES_MAX = 64 << 10
-"""The most bytes for the line and the headers of a request; some bytes are counted twice."""
+"""The most bytes of the first line and the headers of a request; bytes that are parsed again may count twice."""
 HEADER_BYTES = 32
 """Bytes that are counted for each header in addition to its text: a short one takes more memory than its text."""
 DROPPED_BYTES_MAX = 256 << 10

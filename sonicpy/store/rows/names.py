@@ -63,7 +63,7 @@ def new_names(transaction: Transaction, state: BucketState) -> NewNames:
 
 
 def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tuple[int, ...]:
-    """Return the IIDs of the objects in `oids` whose OID has a hash.
+    """Return the IIDs of the objects in `oids` whose OID hashes to `hash`.
 
     Raises:
         DamagedBytes: the row is damaged.

@@ -26,7 +26,7 @@ class Beside(NamedTuple):
         counts: the kind of the fact with the counters.
         use: the name in `uses.KNOWN`.
         row: reads and changes a row of ids.
-        per_row: the objects of a row.
+        per_row: the number of objects per row.
         frequency_of: returns the frequency that the postings of a term have.
     """
 

@@ -235,7 +235,7 @@ class BucketReader:
         return self._view.lengths(self.state)
 
     def length_masks(self) -> LengthMasks:
-        """Return bits of the objects that are shorter than a limit."""
+        """Return the bits of short objects, for several limits of their lengths."""
         return LengthMasks(self.lengths())
 
     def wordless(self) -> list[int]:

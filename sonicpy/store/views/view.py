@@ -186,7 +186,7 @@ class View:
         return digest in [self.digest(state.bucket, iid) for iid in iids]
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
+        """Return the fact `kind` of the bucket with the number `bucket`; None: the bucket has no such fact."""
         return self.transaction.get(FACTS, fact_key(bucket, kind))
 
     def facts(self, bucket: int) -> dict[int, bytes]:
