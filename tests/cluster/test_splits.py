@@ -35,7 +35,8 @@ def log_of(cluster: SplitCluster, node: str) -> str:
 
 
 def test_nodes_leave_a_broker_that_is_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The broker answers them, but accepts no changes and receives no news."""
+    """The broker that is cut off answers the nodes, but accepts no changes and receives no messages of other
+    brokers."""
     broker = broker_of(cluster, "n1")
     with Load([cluster.node_ports["n1"]], writers=4) as load:
         load.wait_for(100)

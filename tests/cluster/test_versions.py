@@ -169,7 +169,7 @@ def test_an_entry_lists_what_its_records_use() -> None:
 
 
 def test_an_entry_that_uses_something_unknown_is_refused(tmp_path: Path) -> None:
-    """The replica stops, holds all before it, and its error has the name."""
+    """The replica stops, holds all entries before the unknown one, and its error names the unknown use."""
 
     async def test() -> None:
         broker = MemoryBroker()

@@ -138,7 +138,7 @@ def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
 
 @pytest.mark.full
 def test_a_target_far_away_takes_four_bytes() -> None:
-    """A node that two beginnings share, with more than a megabyte of other nodes between its parents."""
+    """The target is a node that two beginnings share, with more than a megabyte of other nodes between its parents."""
     dice = random.Random(5)
     middle = sorted({b"b" + bytes(dice.choices(b"abcdefghijklmnopqrstuvwxyz", k=12)) for _ in range(60_000)})
     words = [b"ashared", *middle, b"cshared"]

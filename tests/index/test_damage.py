@@ -133,7 +133,7 @@ def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Dam
 
 
 def test_a_page_that_refers_to_itself_ends_the_check(folder: Path) -> None:
-    """LMDB would descend from such a page for ever."""
+    """LMDB would descend for ever from a page that refers to itself."""
     content = bytearray((folder / DATA_FILE).read_bytes())
     branches = 0
     for begin in range(2 * PAGE_BYTES, len(content), PAGE_BYTES):

@@ -131,7 +131,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, count: int, auto
 
 
 def test_a_program_that_ends_without_close_leaves_all_behind(tmp_path: Path) -> None:
-    """The thread that commits waits at that moment."""
+    """The program ends while the thread that commits waits."""
     pushing = Process(PUSHING, tmp_path)
     for number in range(5):
         pushing.ask(f"o{number}")

@@ -140,7 +140,8 @@ def test_the_order_of_equal_scores_and_the_names_of_hits() -> None:
 
 
 def test_a_change_of_any_bucket_changes_the_answer() -> None:
-    """The cache of answers, with the names that the server sends."""
+    """The cache keeps an answer over several buckets until one of them changes; the buckets are named as the server
+    does."""
     with sonicpy.open(":memory:") as index:
         index.push(C, "x", "o", "same")
         search = sonicpy.search.asked("QUERY", C, ["x", "y*"], "same", {})

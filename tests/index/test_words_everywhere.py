@@ -98,7 +98,7 @@ def test_words_over_50_letters_are_only_found_exactly(tmp_path: Path, word: str,
 
 @pytest.mark.parametrize("order", ["likely", "alphabetical"])
 def test_corrections_that_are_gone_are_not_suggested(tmp_path: Path, order: str) -> None:
-    """The graph still holds them, until the next consolidation."""
+    """The graph holds corrections that are gone until the next consolidation."""
     with opened(tmp_path, search__suggest_order=order) as index:
         push(index, "o", "planet")
         push(index, "p", "planer")

@@ -126,7 +126,8 @@ def test_blocks_come_back(postings: list[tuple[int, int]]) -> None:
 
 
 def test_a_block_is_small() -> None:
-    """The promise behind 10 to 12 MB for 100,000 messages: two bytes for each object pushed in a row, one for tf 1."""
+    """A posting of objects that were pushed in a row takes two bytes, or one byte if tf is 1: so 100,000 messages take
+    10 to 12 MB."""
     assert len(pack_block([(number, 1) for number in range(128)])) == 1 + 128
     assert pack_block([(5, 1), (6, 3), (4, 1)]) == bytes((3, 20, 5, 3, 6))
 

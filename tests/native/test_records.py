@@ -182,7 +182,7 @@ def test_names_have_to_be_text_that_can_be_written() -> None:
 
 @pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
 def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
-    """Without the check, bytes after the arguments would be read."""
+    """Without the check of the lengths, bytes after the arguments would be read."""
     with pytest.raises(ValueError):  # noqa: PT011
         Terms([b"a", b"b"], counts, flags)
 
@@ -293,7 +293,7 @@ def test_frames_tell_size_and_checksum(records: list[bytes]) -> None:
 
 
 def test_the_checksum_is_that_of_zlib_whatever_the_length() -> None:
-    """Eight bytes are processed at a time, then the rest."""
+    """The checksum is computed over eight bytes at a time, then over the rest."""
     noise = random.Random(8).randbytes(300)
     for size in range(len(noise)):
         for start in range(min(8, len(noise) - size)):

@@ -264,7 +264,8 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(4), deadline=None)
 def test_questions_of_many_words_are_not_walked(seed: int) -> None:
-    """All terms are added up, window by window; several slots and families among them."""
+    """The scores of all terms are added up, window by window, those of slots with several words and of families,
+    too."""
     chance = random.Random(seed)
     objects = chance.choice((8_192, 17_001))
     lengths = bytes(chance.choices(range(1, 60), k=objects))

@@ -315,7 +315,7 @@ def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
 
 @pytest.mark.full
 def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row of impacts covers 128 blocks; the first one of a row may go, and its place be taken again."""
+    """A row of impacts covers 128 blocks; the first block of a row may be removed, and its place be taken again."""
     store, model = open_store(tmp_path), Model()
     count = 2 * BLOCKS_PER_ROW * POSTINGS_PER_BLOCK + 1000
 

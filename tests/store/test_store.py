@@ -413,7 +413,7 @@ def test_unknown_names_give_zero_and_make_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path) -> None:
-    """A name the lower layers cannot take: the mutation is refused, the changes before it remain."""
+    """A mutation with a name that the lower layers cannot take is refused; the changes before it remain."""
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
     for oid in ("", "x" * 256, "\ud800"):

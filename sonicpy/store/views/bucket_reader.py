@@ -235,7 +235,7 @@ class BucketReader:
         return self._view.lengths(self.state)
 
     def length_masks(self) -> LengthMasks:
-        """Return the bits of short objects, for several limits of their lengths."""
+        """Return the masks of the bucket by the lengths of objects."""
         return LengthMasks(self.lengths())
 
     def wordless(self) -> list[int]:
@@ -312,7 +312,7 @@ class TagReader(BucketReader):
         return self._owner.lengths()
 
     def length_masks(self) -> LengthMasks:
-        """Return bits of the objects that are shorter than a limit."""
+        """Return the masks of the bucket by the lengths of objects."""
         return self._owner.length_masks()
 
     def starting(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
