@@ -34,7 +34,7 @@ SHORT, LONG = 60, 160
 QUERIES = 20
 """Different queries: the shorter run repeats each of them three times."""
 PUSHED = 16
-"""Messages that are pushed in a round."""
+"""The number of messages that are pushed in a round."""
 CHANGES = 1_024
 """Changes per commit while a store is filled."""
 ASKED_AND_PUSHED = 5_000

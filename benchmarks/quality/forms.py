@@ -29,7 +29,7 @@ ALGORITHMS = {
 }  # fmt: skip
 """The name of Snowball's algorithm by language."""
 ASKED = 300
-"""Words of a language that are asked for."""
+"""The number of words of a language that are asked for."""
 ONLY_FORMS = {"search": {"alternates_below": 0, "query_alternates_try": 0}}
 """Words are neither completed nor corrected."""
 WORDS_MAX = 40_000

@@ -17,7 +17,7 @@ from tests.support.texts import messages
 MESSAGES = 330_000
 TYPED_WORDS = 300
 FIRST_LETTERS = 4
-"""Letters that are typed before the first answer is looked at."""
+"""The number of letters that are typed before the first answer is looked at."""
 VOCABULARY = 20_000
 ASKED = 400
 FIRST = 10

@@ -49,10 +49,11 @@ class Keys:
         self._sources.append(source)
 
     def admit(self, given: bytes) -> "Permit | None":
-        """Return the permit of a secret or a token; None: it is neither of a key that exists.
+        """Return the permit of a secret or a token; None: no key that exists has `given` as its secret, or signed it.
 
         Raises:
-            NotPermitted: it is, but it has expired, or is not allowed for another reason.
+            NotPermitted: such a key exists, but the secret or the token has expired, or is not allowed for another
+            reason.
         """
         if looks_like_token(given):
             return self._of_token(given.decode("ascii", "replace"))
@@ -95,7 +96,8 @@ class Permit:
 
     Attributes:
         grant: the rights.
-        held: for another process that goes on with the connection; None: none can. A rate is counted in one process.
+        held: for another process that goes on with the connection; None: no other process can. A rate is counted in one
+            process.
 
     Args:
         goes_on: the other processes of the server know the key.

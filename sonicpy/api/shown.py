@@ -22,7 +22,7 @@ from sonicpy.errors import ConfigError
 
 ID_COLUMNS = ("id", "object")
 TEXT_MAX = 500
-"""Characters of a text that are shown."""
+"""The most characters of a text that are shown."""
 SCHEMES = frozenset(("", "http", "https"))
 
 

@@ -195,7 +195,7 @@ def backend_of(source: Any) -> Backend:
     """Return the backend over an index or a client; a backend is returned as it is.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the source is no index, no client and no backend.
     """
     if isinstance(source, Index):
         return IndexBackend(source)

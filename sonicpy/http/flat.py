@@ -15,11 +15,11 @@ from typing import Any
 scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
 INNER_KEYS_MAX = 4
-"""Keys of an object inside one of several bodies, such as vectors by their columns."""
+"""The most keys of an object inside one of several bodies, such as vectors by their columns."""
 OBJECTS_MAX = 65
-"""Bodies in a long text of several: one more than any operation takes."""
+"""The most bodies in a long text of several: one more than any operation takes."""
 LIST_MAX = 256
-"""Values of a list inside a long body."""
+"""The most values of a list inside a long body."""
 PLAIN_BYTES = 2_000
 """A shorter text is read by the json module alone: its values are built quickly."""
 SPACE = re.compile(r"[ \t\n\r]*")

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
 
 NAMES_AT_ONCE = 1_000
-"""Names that one read of the store returns: less than a millisecond."""
+"""The most names that one read of the store returns: less than a millisecond."""
 ROWS_EXAMINED = 256
-"""Rows of sixteen objects that one read examines: about half a millisecond."""
+"""The most rows of sixteen objects that one read examines: about half a millisecond."""
 
 WORDS_OF_OBJECT = 200
-"""Words of an object that the page may show."""
+"""The most words of an object that the page may show."""
 
 
 class ObjectPage(NamedTuple):

@@ -27,7 +27,7 @@ from sonicpy.store.views.bucket_reader import BucketReader, find_object
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
 OWNER_MAX = 1_000
-"""Characters of the name of a source."""
+"""The most characters of the name of a source."""
 
 
 @dataclass(slots=True)

@@ -167,7 +167,7 @@ class BaseService(Serving):
 
 NAMES_A_TURN = 1_000
 OBJECTS_A_TURN = 8
-"""Objects that a FLUSH with a filter erases between two turns: about a millisecond."""
+"""The most objects that a FLUSH with a filter erases between two turns: about a millisecond."""
 
 
 class Service(BaseService):

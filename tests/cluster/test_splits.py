@@ -92,7 +92,7 @@ def test_a_node_in_silence(cluster: SplitCluster, tmp_path: Path, state: str, fo
 
 
 def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The machine has a broker and a node; an operator who believes them lost starts another node with the name."""
+    """The machine has a broker and a node; an operator starts another node with the name, as if both were lost."""
     cluster.to_broker["n1", "b2"].set(CUT)
     cluster.to_broker["n1", "b3"].set(CUT)
     until(lambda: cluster.to_broker["n1", "b1"].connections == 1)

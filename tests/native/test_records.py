@@ -117,7 +117,7 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
 
 
 class Like(PopTerms):
-    """A class that is none of a kind, although it has the same fields."""
+    """A class that is no kind of change, although it has the fields of one."""
 
 
 @pytest.mark.parametrize(

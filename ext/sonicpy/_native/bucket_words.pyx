@@ -264,7 +264,8 @@ cdef class BucketWords:
         return pending, pending.taken
 
     cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
-        """Return whether all that was known at a moment is right: nothing happened but that words became pending."""
+        """Return whether all that was known at the mark `before` is still right at `now`: since then, words only became
+        pending."""
         if graph is None and self._version:  # what stands in for it is made anew
             return False
         return before[0] == now[0] and before[3] == now[3]
@@ -333,7 +334,7 @@ cdef class BucketWords:
         return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
 
     cdef list known_begun(self, bytes word):
-        """Return the words with this beginning, perhaps some that are gone."""
+        """Return the words that begin with `word`; some of them may be in no object any more."""
         cdef dict known = self._lexicons.begun
         cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
         cdef list new = None, found
@@ -355,7 +356,7 @@ cdef class BucketWords:
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
-        """Return the words with this beginning, with their distances; perhaps some that are gone.
+        """Return the words with this beginning, with their distances; some of them may be in no object any more.
 
         Args:
             besides: words with this beginning are left out, and parts of words.

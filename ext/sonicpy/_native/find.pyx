@@ -198,7 +198,7 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False, tu
     `total`.
 
     Args:
-        floor: a kind and a score: objects that are not better may be left out; None: none may.
+        floor: a kind and a score: objects that are not better may be left out; None: all objects are considered.
     """
     return top_of(query, wanted, total, floor)
 

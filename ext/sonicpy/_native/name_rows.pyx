@@ -64,7 +64,7 @@ cdef int whole_bits(uint64_t slices) noexcept nogil:
 
 
 cdef int slice_bits(uint64_t hash, uint64_t slices) noexcept nogil:
-    """Return the number of leading bits that choose the slice of a hash."""
+    """Return the number of leading bits of `hash` that choose its slice."""
     cdef int bits = whole_bits(slices)
     return bits + (bits < HASH_BITS and hash >> (HASH_BITS - bits) < slices - (<uint64_t> 1 << bits))
 
@@ -85,7 +85,7 @@ cdef uint64_t next_split(uint64_t slices) noexcept nogil:
 
 
 def slice_start(uint64_t hash, uint64_t slices) -> int:
-    """Return the smallest hash of the slice of a hash; there is at least one slice."""
+    """Return the smallest hash of the slice to which `hash` belongs; there is at least one slice."""
     return start_of(hash, slices)
 
 
@@ -315,7 +315,7 @@ def without_name(bytes row not None, uint64_t hash, uint64_t iid):
 
 
 def named(bytes row not None, uint64_t hash) -> tuple:
-    """Return the IIDs of the objects that may have an OID with a hash: the first 32 bits are equal.
+    """Return the IIDs of the objects whose OID may hash to `hash`: the first 32 bits of the hashes are equal.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -465,7 +465,7 @@ cdef class NameMerge:
         return 0
 
     cdef Py_ssize_t merge_entries(self, bytes row, uint64_t end) except -1:
-        """Merge the entries of a row and the names before a hash into `_merged`; return their number."""
+        """Merge the entries of a row and the names with a hash below `end` into `_merged`; return their number."""
         cdef Py_ssize_t held = 0, at = 0, count = 0, until = self._name_at
         if row is not None:
             held = entries_at_most(row)

@@ -23,7 +23,7 @@ cdef enum:
 
 @cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class WordRange:
-    """The words of some rows, live or not.
+    """The words of `rows`, including those that no listing shows.
 
     Args:
         rows: (key, row) pairs of `words` in key order, an iterator or a list. No row is taken behind the first one

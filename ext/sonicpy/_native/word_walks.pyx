@@ -165,7 +165,7 @@ cdef void spell(
 
 
 cdef void spell_folded(Walk *self, const Child *lead, const State *state, int depth, int best) noexcept nogil:
-    """Read the characters that begin with a byte and are folded to others."""
+    """Read the characters that begin with the byte of `lead` and are folded to others."""
     cdef Children children
     cdef Child child
     cdef int width = character_bytes(lead.label)

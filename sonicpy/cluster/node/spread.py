@@ -71,7 +71,7 @@ CACHED_S = 1.0
 """The time after which the parts are asked again for the statistics of a query's words."""
 CACHED_MAX = 1_000
 WORDS_AT_ONCE = 2_000
-"""Words of a part that are read at once to count those of a bucket."""
+"""The most words of a part that are read at once to count those of a bucket."""
 PART_SHIFT = 40
 """A position of OBJECTS has the number of the part above these bits."""
 

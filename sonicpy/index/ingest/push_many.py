@@ -31,7 +31,7 @@ other writing threads wait longer."""
 SPREAD_BUCKETS, SPREAD_CHUNKS = 256, 3
 """A chunk with rows of more buckets than the first number has up to the second one times CHUNK_ROWS."""
 CHUNK_CHARACTERS = 1 << 20
-"""Characters of texts after which a chunk ends, because it is in memory."""
+"""The number of characters of texts after which a chunk ends, because it is in memory."""
 
 
 @dataclass(slots=True)

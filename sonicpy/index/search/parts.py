@@ -171,7 +171,7 @@ def find(query: QueryState, wanted: int, *, total: bool = False, floor: tuple[in
 
     Args:
         query: the result of `bind`.
-        floor: a kind and a score: objects that are not better may be left out; None: none may.
+        floor: a kind and a score: objects that are not better may be left out; None: all objects are considered.
     """
     return Part(query, *find_top(query, wanted, total=total, floor=floor))
 

@@ -17,7 +17,8 @@ from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 TERMS_MAX = 40
 """The most terms of an object that are looked for."""
 BRINGING_MAX = 12
-"""Terms of which a similar object holds one: more of them take half as long again, and find nothing better."""
+"""The most terms of which a similar object holds at least one: with more terms, a search takes half as long again and
+finds nothing better."""
 READ_MAX = 400
 """The most terms of an object whose frequencies are compared: those that the object holds most often."""
 SHARED_MIN = 2

@@ -43,7 +43,7 @@ READ_TOGETHER = 20
 BUCKETS_PER_TURN = 100
 """Graphs published by one commit: about 3 ms."""
 RANGES_PER_COMMIT = 16
-"""Ranges of half empty pages rewritten between two commits: about 1 MB."""
+"""The most ranges of half empty pages rewritten between two commits: about 1 MB."""
 PRUNED_PER_TURN = 20
 """Buckets whose pending words are deleted between two turns: about 1 ms for small ones."""
 

@@ -42,11 +42,11 @@ class ReaderWatch:
     """Checks the readers of the store once a second, on the loop's thread.
 
     Args:
-        limit_bytes: growth of the store at which a worker of ours is killed; 0: no limit.
+        limit_bytes: growth of the store at which a worker of this server is killed; 0: no limit.
         free_bytes: returns the free bytes of the disk of a folder.
 
     Attributes:
-        age_s: age of the oldest reader in seconds; 0.0: none is old enough to count.
+        age_s: age of the oldest reader in seconds; 0.0: no reader is old enough to count.
         pinned_bytes: growth of the store since then.
     """
 

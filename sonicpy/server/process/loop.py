@@ -16,7 +16,7 @@ GARBAGE_TIMES = 2
 """Collections before one that also examines their survivors: 500 requests over HTTP are 100,000 objects, which take 30
 ms."""
 GARBAGE_WHOLE_TIMES = 1_000
-"""Collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
+"""The number of collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
 (`http_protocol.py`)."""
 
 

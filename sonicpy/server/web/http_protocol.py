@@ -27,11 +27,12 @@ STUCK_S = 30.0
 HEAD_BYTES_MAX = 64 << 10
 """The most bytes of the first line and the headers of a request; bytes that are parsed again may count twice."""
 HEADER_BYTES = 32
-"""Bytes that are counted for each header in addition to its text: a short one takes more memory than its text."""
+"""The number of bytes that are counted for each header in addition to its text: a short one takes more memory than its
+text."""
 DROPPED_BYTES_MAX = 256 << 10
 """The most bytes of a body that are ignored because the request was answered before its end."""
 PIPELINE_MAX = 16
-"""Requests of one connection that wait for the answer of the one before."""
+"""The most requests of one connection that wait for the answer of the one before."""
 CONNECTIONS_MAX = 512
 LOOK_EVERY_S = 1.0
 TOO_MANY = (
@@ -39,7 +40,7 @@ TOO_MANY = (
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
 COLLECTIONS = 10
-"""Collections of young objects before one of all objects."""
+"""The number of collections of young objects before one of all objects."""
 
 PASS_S = 0.001
 """A pass of the loop that takes longer halves the number of acts in the next pass."""

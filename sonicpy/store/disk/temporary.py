@@ -18,7 +18,7 @@ def temporary_folder() -> Path:
     """Return a new empty folder, after deleting those of killed processes.
 
     Raises:
-        StoreError: none can be made.
+        StoreError: no folder can be made.
     """
     home = memory_home()
     _sweep(home)

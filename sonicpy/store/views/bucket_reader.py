@@ -45,7 +45,7 @@ class BucketReader:
         self._rules: int | None = None
 
     def fact(self, kind: int) -> bytes | None:
-        """Return the fact of the bucket of a kind, a number of 8 bits; None: there is none."""
+        """Return the fact `kind`, a number of 8 bits, of the bucket; None: the bucket has no such fact."""
         return self._view.fact(self.state.bucket, kind)
 
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
@@ -245,7 +245,8 @@ class BucketReader:
         return self.existing(without)
 
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words that begin with `prefix` in byte order, with their rows, live or not.
+        """Yield the words that begin with `prefix` in byte order, with their rows, including words that no listing
+        shows.
 
         Args:
             after: only words behind this one.
@@ -259,7 +260,8 @@ class BucketReader:
                 yield word, TermInfo(row, shown_bytes(word, letters=letters))
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
-        """Return the first words that begin with `prefix`, at most `most`, in byte order, live or not."""
+        """Return the first words that begin with `prefix`, at most `most`, in byte order, including words that no
+        listing shows."""
         key_prefix = word_key(self.state.bucket, prefix)
         words: list[bytes] = []
         start, size = key_prefix, min(16, most)

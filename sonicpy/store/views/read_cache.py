@@ -253,7 +253,7 @@ class Snapshot(View):
         return state
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
+        """Return the fact `kind` of the bucket with the number `bucket`; None: the bucket has no such fact."""
         facts, key = self.snapshot_cache.facts, (bucket, kind)
         try:
             return facts[key]

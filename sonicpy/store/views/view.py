@@ -117,12 +117,12 @@ class View:
         return None if row is None else BucketState.unpack(row)
 
     def scope(self, number: int) -> Scope | None:
-        """Return the scope of the bucket with a number, or None if it was flushed."""
+        """Return the scope of the bucket with the number `number`, or None if the bucket was flushed."""
         key = self.transaction.get(BUCKETS, bucket_key(number))
         return None if key is None else scope_of(key)
 
     def bucket_numbered(self, number: int) -> BucketState | None:
-        """Return the state of the bucket with a number, or None if it was flushed."""
+        """Return the state of the bucket with the number `number`, or None if the bucket was flushed."""
         scope = self.scope(number)
         return None if scope is None else self.bucket(*scope)
 
@@ -132,7 +132,7 @@ class View:
         return [BucketState.unpack(row) for _, row in self.transaction.rows(SCOPES, collection_prefix(collection))]
 
     def count_buckets(self, collection: str, field: str) -> int:
-        """Return how many buckets of a collection have a number other than 0 in a field of their state."""
+        """Return how many buckets of a collection have a number other than 0 in the field `field` of their state."""
         self._flush_states()
         prefix = collection_prefix(collection)
         rows = self.transaction.rows_onward(SCOPES, prefix)

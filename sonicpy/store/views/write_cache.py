@@ -139,7 +139,7 @@ class WriteCache:
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.
         flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
-        has_dropped: whether rows of flushed buckets may wait for `sweep`; the first sweep finds out.
+        has_dropped: whether rows of flushed buckets may wait for `sweep`; true until the first sweep.
         removals: the removals under way; None: not read yet.
         terms: rows of words.
         states: of buckets, by scope.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
 
 CORRECTIONS_MAX = 16
-"""Corrections of a word, at least, where FUZZY names a number of edits."""
+"""The least limit of the corrections of a word, where FUZZY names a number of edits."""
 MANY_WORDS = 2_000
 """The most words that the items of a query with * represent together: those that most objects hold."""
 INNER_SHARE = 0.8
