@@ -36,7 +36,7 @@ QUERIES = 20
 PUSHED = 16
 """The number of messages that are pushed in a round."""
 CHANGES = 1_024
-"""Changes per commit while a store is filled."""
+"""The number of changes per commit while a store is filled."""
 ASKED_AND_PUSHED = 5_000
 """The first messages: rounds read no more."""
 MAP_MB = 4_096
@@ -149,7 +149,7 @@ def push(index: Index, pushes: list[tuple[str, str]]) -> None:
 
 
 def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | None) -> None:
-    """Run the rounds of a kind of process; a reading process runs only their queries."""
+    """Run the rounds of process `kind`; a reading process runs only their queries."""
     asked = queries(messages(ASKED_AND_PUSHED), 3, QUERIES)
     if kind == "write":
         with opened(folder) as index:

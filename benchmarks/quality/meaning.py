@@ -29,7 +29,7 @@ from tests.support.paths import SHARED
 
 SETS = ("cacm", "npl", "squad_sentences_dev", "xquad_en")
 PLACES = 100
-"""Answers of each way: those that Recall@100 counts."""
+"""The number of answers of each way: those that Recall@100 counts."""
 RANKS = 60
 """The constant of reciprocal rank fusion in Cormack, Clarke and Buettcher, SIGIR 2009."""
 WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)

@@ -10,7 +10,8 @@ from sonicpy.access.rates import Rates
 from sonicpy.access.tokens import key_of_token, looks_like_token, narrowed, signing_secret
 
 FRESH_S = 0.5
-"""Seconds for which the result of looking up a key is used again: a change takes hold within this time."""
+"""The number of seconds for which the result of looking up a key is used again: a change takes hold within this
+time."""
 
 
 class KeySource(Protocol):

@@ -73,7 +73,7 @@ def merged(parts: Sequence[Facets], limit: int) -> Facets:
 
     Args:
         parts: each with all of its tags.
-        limit: the number of tags of a facet, at most.
+        limit: the most tags of a facet.
     """
     tags: dict[str, dict[str, int]] = {}
     ranges: dict[str, dict[tuple[int | None, int | None], int]] = {}

@@ -393,7 +393,7 @@ def _page(
     offset: int,
 ) -> CallPlan[list[Item]]:
     """Plan one search; repeat it without scores, or without the number of objects that hold whole words, if the server
-    refuses them, which is noted for each connection.
+    refuses either, as each connection notes.
     """
     while True:
         try:

@@ -103,7 +103,7 @@ class Answers(TextReader):
         """Return how many of the objects that answer a text hold each tag, or have a value in each range.
 
         Args:
-            options: of a query, and these. `limit` is the number of tags of each beginning, at most.
+            options: of a query, and these. `limit` is the most tags of each beginning.
             of: beginnings of tags, such as "size:*, color:*"; "*": all tags.
             ranges: values with bounds, such as "price: 0,1000,5000; time: 0".
             apart: each count leaves out the conditions of its own tags or values that `AND` joins.

@@ -166,7 +166,8 @@ cdef class BucketCache:
         return 0
 
     cdef list completions(self, bytes prefix, Py_ssize_t limit, Py_ssize_t examined):
-        """Return the likely words of a prefix, as `WordRange.likely` does; None: no cached range is enough."""
+        """Return the likely words that begin with `prefix`, as `WordRange.likely` does; None: no cached range is
+        enough."""
         cdef Py_ssize_t size = min(len(prefix), <Py_ssize_t> PREFIX_MAX)
         cdef PyObject *held
         cdef WordRange words

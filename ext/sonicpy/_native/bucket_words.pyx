@@ -1,5 +1,5 @@
-"""The words of a bucket inside one transaction: its graph, the words pushed since, and the ways from a typed word to
-others: families, words with it as a part, beginnings. All three are cached over transactions, by the typed word.
+"""The words of a bucket inside one transaction: its graph, the words pushed since, and the look-up of other words for a
+typed one: families, words with it as a part, beginnings. All three are cached over transactions, by the typed word.
 
 The rules of languages and the files of graphs belong to the layer above (`Rules` and `Lexicons` in the stub).
 """

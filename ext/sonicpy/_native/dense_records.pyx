@@ -126,7 +126,7 @@ cdef bytes plain_row(bytes row):
 
 
 cdef bytes dense_record(bytes row, int place):
-    """Return the record at a place of a dense row, or None. Raises DamagedBytes."""
+    """Return the record at `place` of a dense row, or None. Raises DamagedBytes."""
     cdef Names names
     cdef BitReader bits
     cdef Py_ssize_t most = open_row(row, &bits)

@@ -1,4 +1,4 @@
-"""Counts the stop words in a text for many languages at once: Sonic's way to guess a language."""
+"""Counts the stop words in a text for many languages at once: Sonic guesses a language so."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc

@@ -31,7 +31,7 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 
 FORMAT = 1
 TRIES = 5
-"""Attempts to take the name of a node while another node writes it."""
+"""The most attempts to take the name of a node while another node writes it."""
 
 
 class OtherLayout(StoreError):

@@ -75,7 +75,7 @@ PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
 VOICED = {"f": "v", "s": "z"}
 """Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
 BEHIND_MIN = 3
-"""Letters behind an elided word or an article, at least: l'on is a word of its own."""
+"""The fewest letters behind an elided word or an article: l'on is a word of its own."""
 
 STEMMINGS_CACHED = 1_024
 """The most languages of queries and buckets, with the script of a word, whose stemmers are remembered."""

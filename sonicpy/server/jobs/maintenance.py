@@ -45,7 +45,7 @@ BUCKETS_PER_TURN = 100
 RANGES_PER_COMMIT = 16
 """The most ranges of half empty pages rewritten between two commits: about 1 MB."""
 PRUNED_PER_TURN = 20
-"""Buckets whose pending words are deleted between two turns: about 1 ms for small ones."""
+"""The most buckets whose pending words are deleted between two turns: about 1 ms for small buckets."""
 
 Item = TypeVar("Item")
 

@@ -25,7 +25,8 @@ OLD_S = 10.0
 """The age in seconds from which on a reader counts as old: every short read has ended by then."""
 WARN_BYTES = 16 << 20
 RESERVE_BYTES = 64 << 20
-"""Bytes of the disk that an old reader must not use up: a commit, the log and a worker's graphs need some."""
+"""The number of bytes of the disk that an old reader must not use up: a commit, the log and a worker's graphs need
+some."""
 MIB = 1 << 20
 
 

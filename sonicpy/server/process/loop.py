@@ -13,8 +13,8 @@ __all__ = ["run_loop", "settle_garbage"]
 GARBAGE_OBJECTS = 10_000
 """New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
 GARBAGE_TIMES = 2
-"""Collections before one that also examines their survivors: 500 requests over HTTP are 100,000 objects, which take 30
-ms."""
+"""The number of collections before one that also examines their survivors: 500 requests over HTTP are 100,000 objects,
+which take 30 ms."""
 GARBAGE_WHOLE_TIMES = 1_000
 """The number of collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
 (`http_protocol.py`)."""

@@ -45,7 +45,8 @@ CHECKPOINT_BYTES: Final = 4 << 20
 """The number of bytes of replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger
 data file."""
 REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
-"""Bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the changes."""
+"""The number of bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the
+changes."""
 
 
 class Checkpoint(NamedTuple):

@@ -82,13 +82,13 @@ class RecentRow:
         self._plain: RecordRow | None = None  # of `packed`, if that is not dense
 
     def put(self, place: int, record: bytes) -> None:
-        """Put a record at a place, instead of an earlier one."""
+        """Put a record at `place`, instead of an earlier one."""
         self.is_changed = True
         row = changed_row(self.packed, place, record)
         self.packed = self._as_plain().put(place, record) if row is None else row
 
     def drop(self, place: int) -> None:
-        """Take the record at a place out of the row."""
+        """Take the record at `place` out of the row."""
         self.is_changed = True
         row = changed_row(self.packed, place, None)
         self.packed = self._as_plain().drop(place) if row is None else row
