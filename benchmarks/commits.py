@@ -149,7 +149,7 @@ def push(index: Index, pushes: list[tuple[str, str]]) -> None:
 
 
 def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | None) -> None:
-    """Run the rounds of process `kind`; a reading process runs only their queries."""
+    """Run the rounds of a process of the kind `kind`; a reading process runs only their queries."""
     asked = queries(messages(ASKED_AND_PUSHED), 3, QUERIES)
     if kind == "write":
         with opened(folder) as index:

@@ -206,7 +206,7 @@ class Broker:
 
 
 def test_who_was_cut_off_with_its_broker_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process received its own messages all the time, but not those of the process that took its name."""
+    """The process received its own messages all the time, but not the messages of the process that took its name."""
 
     async def test() -> None:
         names = Names()

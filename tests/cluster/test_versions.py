@@ -63,8 +63,8 @@ def test_an_unknown_version_is_named(packed: bytes, says: str) -> None:
 
 
 def test_a_node_goes_on_from_one_version_to_the_next(tmp_path: Path, next_version: pytest.MonkeyPatch) -> None:
-    """The log of an upgrade: the old version, both versions in any order while nodes are notified of it, the next
-    one.
+    """The log of an upgrade has entries of the old version, then of both versions in any order, then of the next
+    version.
     """
 
     async def test() -> None:

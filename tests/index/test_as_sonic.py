@@ -212,7 +212,7 @@ def test_expansions_are_read_beyond_the_window(
 
 
 def test_names_are_compared_whole(tmp_path: Path) -> None:
-    """Sonic treats these names as equal, because they share a hash of 32 bits."""
+    """Sonic treats the two names of this test as equal, because they share a hash of 32 bits."""
     with opened(tmp_path) as index:
         index.push(C, "user:41372", "secret", "confidential", lang="none")
         index.push("coll1693", B, "o", "classified", lang="none")

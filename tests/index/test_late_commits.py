@@ -195,7 +195,7 @@ def test_another_thread_sees_a_change_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("slow")
 def test_long_changes_of_a_thread_do_not_stop_the_reads_of_others(tmp_path: Path) -> None:
-    """A batch may wait for another thread that reads. Changes before it are there."""
+    """A batch may wait for another thread that reads. The changes before the batch can be found."""
     with sonicpy.open(tmp_path) as index:
         index.push(C, B, "before", "word")
         seen: list[list[str]] = []

@@ -64,7 +64,7 @@ def test_any_letters(index: sonicpy.Index, text: str, limit: int) -> None:
 
 
 def test_a_later_bucket_leaves_out_what_cannot_be_among_the_best(tmp_path: Path) -> None:
-    """Common words of many objects: the walk of later buckets begins with the best of the others."""
+    """For common words of many objects, the walk of later buckets begins with the best objects of the earlier ones."""
     chance = random.Random(5)
     words = [f"{first}{second}zx" for first in "abcdef" for second in "klmn"]
     with sonicpy.open(tmp_path / "index") as index:

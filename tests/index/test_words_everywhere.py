@@ -158,7 +158,7 @@ class Model:
 @pytest.mark.parametrize("letters", ["abc", "пря", "ạậớ", "강한글", "नमि"])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_changes(tmp_path: Path, seed: int, letters: str) -> None:
-    """After every step all words that some object holds are there, and no others."""
+    """After every step, the listed words are exactly the words that some object holds."""
     chance = random.Random(seed)
     texts = [" ".join(random_word(chance, letters) for _ in range(3)) for _ in range(25)]
     model = Model()

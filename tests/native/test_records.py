@@ -210,7 +210,7 @@ def test_terms_that_were_never_filled_are_refused() -> None:
 
 
 def test_a_window_that_changes_the_words_changes_no_more() -> None:
-    """Turning it into a number runs code of Python: that has to be over before the words are measured."""
+    """Turning the window into a number runs code of Python: that code has to be over before the words are measured."""
     terms = terms_of([(b"a", 1, 0)])
 
     class Window:

@@ -95,7 +95,7 @@ def test_rows_of_impacts_lead_to_blocks(postings: Postings, size: int, per_row: 
 
 
 def test_two_queries_read_the_same_list_side_by_side() -> None:
-    """Threads share cached lists; one that has asked for a block may never get it."""
+    """Threads share cached lists; a query that has requested a block may never get that block."""
     blocks = {0: pack_block([(1, 1), (5, 2)]), 10: pack_block([(10, 1)])}
     found = stored([impacts_of(0, 10)], [(20, 1)], 20)
 

@@ -39,7 +39,7 @@ thread holds the GIL for about half of the time."""
 BUILT_HERE = 200
 """The loop builds at most this many small graphs, one between two turns; a worker process builds more."""
 READ_TOGETHER = 20
-"""Small buckets that a worker reads from one snapshot: about 1 ms."""
+"""The most small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
 """Graphs published by one commit: about 3 ms."""
 RANGES_PER_COMMIT = 16

@@ -59,7 +59,8 @@ def test_elixir_compares_started_as_a_whole(locked_server: Server) -> None:
 
 
 def test_go_starts_before_the_greeting_and_cuts_by_blanks(locked_server: Server) -> None:
-    """Writes START at once, takes the last word of STARTED as a number, and drops three words of an EVENT."""
+    """The client in Go writes START at once, takes the last word of STARTED as a number, and drops three words of an
+    EVENT."""
     pushers = [Peer(locked_server) for _ in range(8)]
     for number, peer in enumerate(pushers):  # a bulk of pushes goes over as many connections
         peer.send(b"START ingest SecretPassword\r\n")
