@@ -20,7 +20,7 @@ def plan(modules: int, seconds_each: float) -> str:
     """Return a sentence about the work of a build.
 
     Args:
-        modules: their number.
+        modules: the number of modules.
         seconds_each: how long one core translates and compiles a module.
     """
     cores = os.cpu_count() or 1

@@ -215,7 +215,7 @@ class Bucket:
         """Take the vectors of a column from every object; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
         """
         return self._index.drop_vectors(self.collection, self.bucket, column)
 

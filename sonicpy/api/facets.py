@@ -10,7 +10,7 @@ class RangeCount(NamedTuple):
 
     Attributes:
         low, high: None: no bound.
-        objects: their number.
+        objects: the number of objects.
     """
 
     low: int | None

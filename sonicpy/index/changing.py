@@ -197,7 +197,7 @@ class Changing:
         """Take the vectors of a column from every object of a bucket; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
 
         Raises like `push`.
         """

@@ -216,7 +216,7 @@ def test_a_header_that_is_not_csv_is_a_sentence(run: Run, header: str, error: st
 
 
 def test_a_column_that_is_read_has_its_name_alone(run: Run) -> None:
-    """Of several columns with one name, only the last would be read, and the texts of the others would be missing."""
+    """If several columns had one name, only the last would be read, and the texts of the others would be missing."""
     flags = ["--collection", "c", "--data", "d"]
     for name, mark in (("rows.csv", ","), ("rows.tsv", "\t")):
         Path(name).write_text("id,text,text,note,note\n1,amber,birch,x,x\n".replace(",", mark))

@@ -25,7 +25,7 @@ cdef class Filling:
         wanted: how many objects the page ends behind.
         window: only this many objects of each word are read, the newest ones; 0: all.
         mask: the objects that pass a filter; None: all.
-        objects: how many there are.
+        objects: the number of all objects.
         share: returns about the share of the objects that pass a filter; None: it is not known.
 
     Attributes:

@@ -218,7 +218,7 @@ class AsyncBucket:
         """Take the vectors of a column from every object; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
         """
         return await self._client.drop_vectors(self.collection, self.bucket, column)
 

@@ -21,7 +21,7 @@ class LanguageCount(NamedTuple):
     """The texts in a language.
 
     Attributes:
-        texts: how many were counted.
+        texts: the number of texts that were counted.
         is_own: the language is one of the bucket's.
     """
 

@@ -36,7 +36,7 @@ class Edited:
     Args:
         statistics: the same without the limit.
         edits: the most edits.
-        most: words that begin so, at most.
+        most: the most words that begin so.
     """
 
     def __init__(self, statistics: Statistics, edits: int, most: int) -> None:

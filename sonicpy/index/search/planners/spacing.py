@@ -77,7 +77,7 @@ def write_together(
     Args:
         places: of `words_together` in _native/planner.pyx.
         held: those of its words that objects hold, each with its row.
-        objects: how many there are.
+        objects: the number of all objects.
     """
     by_term = {clause.term: clause for clause in clauses} if held else {}
     for word, row in held:
