@@ -45,7 +45,7 @@ class Keys:
         self._rates = Rates()
 
     def add_source(self, source: KeySource) -> None:
-        """Add a place of keys that only this process knows, looked into last."""
+        """Add a source of keys for this process only, which is looked into last."""
         self._is_known_to_all = False
         self._sources.append(source)
 
@@ -101,7 +101,7 @@ class Permit:
             process.
 
     Args:
-        goes_on: the other processes of the server know the key.
+        goes_on: whether the other processes of the server can look up the key.
     """
 
     __slots__ = ("_fresh_until", "_get", "_is_counted", "_key", "_rates", "grant", "held")

@@ -1,7 +1,6 @@
 """Keys in a folder of LMDB beside the tables of an index: `sonicpy keys` writes it while a server reads.
 
-Backups, exports and restores do not know the folder. Each look-up begins a read transaction, so it sees the last
-change.
+Backups, exports and restores leave the folder out. Each look-up begins a read transaction, so it finds the last change.
 """
 
 import contextlib

@@ -268,7 +268,7 @@ class Bucket:
         return self._index.count_objects(self.collection, self.bucket)
 
     def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
-        """Erase the bucket, one object, or those that pass a filter; see `Index.flush`."""
+        """Erase the bucket, one object, or the objects that pass a filter; see `Index.flush`."""
         return self._index.flush(self.collection, self.bucket, object, filter=filter)
 
     def stats(self) -> dict[str, Any]:

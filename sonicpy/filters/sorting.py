@@ -151,7 +151,7 @@ def parse_of(text: str) -> tuple[Facet, ...]:
     """Return the facets that a text names: beginnings of tags with a star, such as `size:*, color:*`; `*`: all tags.
 
     Raises:
-        InvalidArgument: it names none.
+        InvalidArgument: the text names no facets.
     """
     names = [name.strip() for name in text.split(",")]
     if not all(name.endswith("*") and "*" not in name[:-1] for name in names):

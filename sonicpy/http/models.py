@@ -104,7 +104,7 @@ def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, A
 
 
 def takes_options(verb: str) -> Callable[[Decorated], Decorated]:
-    """Return a decorator for a handler with `**options`: FastAPI sees the options of a command as its parameters."""
+    """Return a decorator for a handler with `**options`: FastAPI takes the options of a command as its parameters."""
 
     def decorate(handler: Decorated) -> Decorated:
         shown = inspect.signature(handler)

@@ -42,7 +42,7 @@ class RecorderEngine(TextEngine):
         """Keep the record of a PUSH.
 
         Raises:
-            StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
+            StoreError: as `apply`; or nodes that are not upgraded would not have the rules of the text.
         """
         self._check_rules(oid, rules)
         self._keep(pack_push(collection, bucket, oid, terms, rules))
@@ -118,10 +118,10 @@ class Recorder(TextReader, Changing):
         return self._engine.lexer
 
     def take_rules(self, rules: int, *, notes_order: bool = False) -> None:
-        """Cut texts of new buckets by these rules from now on, which every node has to know.
+        """Cut texts of new buckets by these rules from now on, which every node must have.
 
         Args:
-            notes_order: whether every node knows the order of words.
+            notes_order: whether every node can store the order of words.
         """
         self._engine.take_rules(rules)
         self._engine.notes_order = notes_order

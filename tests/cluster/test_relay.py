@@ -251,7 +251,7 @@ def test_a_strong_read_takes_one_entry_of_the_log(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_question_may_be_put_once() -> None:
-    """The node has only one other node to ask, which does not know the question."""
+    """The only other node answers that the question is unknown to its version."""
     peers = FakePeers(b"-a node does not know the question")
     desk = desk_with(answered(peers))
     with pytest.raises(StoreError, match="no node answers for partition 0: a node does not know the question"):

@@ -1,4 +1,4 @@
-"""The rules of texts: those of version 1.0, and the newer ones, which prepare a text and know more words."""
+"""The rules of texts: those of version 1.0, and the newer ones, which prepare a text and find more words."""
 
 import sys
 import unicodedata

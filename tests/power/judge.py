@@ -124,7 +124,7 @@ def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) 
 
 
 def _check(index: Index) -> None:
-    """Check the tables and graphs here; the child process of Index.verify would know the machine's real boot."""
+    """Check the tables and graphs here; the child process of Index.verify would read the real boot of the machine."""
     engine = index.engine
     with engine.store.snapshot() as view:
         faults = [*table_faults(view.transaction), *graph_faults(view, engine.graphs)]

@@ -271,7 +271,8 @@ cdef class BucketWords:
         return before[0] == now[0] and before[3] == now[3]
 
     cdef list new_sources(self, tuple before, tuple now):
-        """Return the words that became pending between two marks, and their aliases; []: none; None: look at all."""
+        """Return the words that became pending between two marks, and their aliases; an empty list if there are none,
+        None if all sources have to be looked at."""
         if before == now:
             return []
         if now[0] is None or before[0] is not now[0]:

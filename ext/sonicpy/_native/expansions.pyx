@@ -59,7 +59,8 @@ cdef list matches(statistics, bytes word, Py_ssize_t letters):
 
 
 def swapped_words(bytes word not None) -> list:
-    """Return the words that differ from a short one in two neighbours that are swapped; none for other words."""
+    """Return the words that differ from a short one in two neighbours that are swapped; an empty list for words that
+    are not short."""
     return swaps_of(word) if letters_in(word, len(word)) == SWAPPED else []
 
 

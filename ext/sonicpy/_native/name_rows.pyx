@@ -412,7 +412,7 @@ cdef class NameMerge:
             self._count = kept
 
     def next_keys(self) -> list:
-        """Return the keys of the rows to read next, in order; empty: every name is in its row."""
+        """Return the keys of the rows to read next, in order; an empty list if every name is in its row."""
         cdef Py_ssize_t number
         self._given = self._next
         self._next = min(self._count, self._given + ROWS_AT_ONCE)

@@ -36,7 +36,7 @@ cdef struct Shape:  # of a word
 
 def words_together(Terms terms not None) -> dict:
     """Return the words that neighbours make together, and words with joints without them, each with the numbers of its
-    terms; none in a sentence."""
+    terms; an empty dict for a sentence."""
     cdef Shape shapes[WORDS_MAX]
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef Py_ssize_t number, count = 0

@@ -56,7 +56,8 @@ cdef object NOTHING_LEFT_OUT = MappingProxyType({})
 
 
 def words_together(Terms terms not None, bint folds, rarely) -> dict:
-    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence.
+    """Return the words that neighbours make together, each with the numbers of their terms; an empty dict for a
+    sentence.
 
     Args:
         folds: without accents, too, and with the sign between parts of Persian words.
@@ -144,7 +145,7 @@ def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects
 
 
 def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely) -> dict:
-    """Return the pieces of the terms that objects hold apart, by the number of the term; none in a sentence.
+    """Return the pieces of the terms that objects hold apart, by the number of the term; an empty dict for a sentence.
 
     Args:
         folds: words of objects that have accents are such words, too.

@@ -25,7 +25,7 @@ cdef object MISSING = object()
 
 
 cdef class KinMaker:
-    """Makes the common properties of the families of typed words, and remembers them.
+    """Makes the common properties of the families of typed words, and caches them.
 
     Args:
         languages: their rules and tables, see `_Languages` in the stub.
@@ -117,7 +117,7 @@ cdef class KinMaker:
     def core(self, str word not None, tuple before not None) -> str:
         """Return a word as input of a stemmer: with straight apostrophes, without points and without an elision.
 
-        It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
+        The result keeps the sign that separates the parts of Persian words: the stemmer needs this sign.
         """
         return self.core_of(word, before)
 

@@ -45,7 +45,8 @@ cdef class StopVotes:
         free(self._languages)
 
     def most(self, str text not None) -> int:
-        """Return the language with most stop words among the pieces between blanks, the first of equals; -1: none.
+        """Return the language with most stop words among the pieces between blanks, the first of equals; -1: the text
+        has no stop words.
 
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.

@@ -262,7 +262,7 @@ def _checked(others: Mapping[str, Any]) -> RowExtras:
 
 
 def split_tags(value: object, separator: str | None) -> object:
-    """Return the tags of a field: a text is one tag, or several with a separator; empty ones are none."""
+    """Return the tags of a field: a text is one tag, or several with a separator; empty tags are left out."""
     if isinstance(value, int | float | Decimal) and not _is_missing(value):
         value = str(value)
     if not isinstance(value, str):

@@ -1,6 +1,6 @@
 """The lag of a node's replicas behind their logs, and the silence of the brokers.
 
-A replica knows its own position, but only the brokers have the end of a log. So the end is requested every few seconds,
+A replica has its own position, but only the brokers have the end of a log. So the end is requested every few seconds,
 log by log. Each answer is a sample: the end of the log at a time. A replica lags until it has applied the end of its
 oldest sample.
 """

@@ -30,7 +30,7 @@ BUCKETS_MAX = 10_000
 
 
 def rules_of(agreed: Agreement) -> int:
-    """Return the rules of new buckets: the newest ones once all nodes know them."""
+    """Return the rules of new buckets: the newest ones once all nodes have them."""
     return NEWEST if agreed.version >= LISTED and {RULES_8, FACTS} <= agreed.names else FIRST
 
 

@@ -89,7 +89,7 @@ def synonym_line(collection: str, rules: list[str]) -> dict[str, Any]:
 
 
 def line_of(exported: ExportedObject) -> dict[str, Any]:
-    """Return the line of an object. Older versions, which cannot know of more fields, find no terms where there are
+    """Return the line of an object. Older versions, which read no further fields, find no terms where there are
     some, and refuse the line."""
     line: dict[str, Any] = {"collection": exported.collection, "bucket": exported.bucket, "object": exported.object}
     held: dict[str, Any] = {"terms": exported.terms}

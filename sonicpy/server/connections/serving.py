@@ -44,7 +44,7 @@ def limits_of(config: Config) -> Limits:
 
 
 class ServedConnection(Protocol):
-    """A connection, as the service sees it."""
+    """The methods of a connection that the service calls."""
 
     session: Session
 

@@ -1,4 +1,4 @@
-"""One search process, as the main process sees it."""
+"""One search process, on the side of the main process."""
 
 import asyncio
 import contextlib

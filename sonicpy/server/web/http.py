@@ -57,7 +57,7 @@ RECEIVE_BUFFER_BYTES = 1 << 16
 
 
 class ServerBackend:
-    """The index of a server, on the loop's thread: it sees uncommitted changes, as connections do.
+    """The index of a server, on the loop's thread: reads include uncommitted changes, as those of connections do.
 
     Args:
         pace: gives turns to requests that have waited.

@@ -65,7 +65,7 @@ def test_its_own_tests(crate: Path, server: str, tmp_path: Path) -> None:
 
 
 def give_address(crate: Path, address: Address) -> None:
-    """Write the address of a server into the crate's tests, which know one address only."""
+    """Write the address of a server into the crate's tests, which have only one address."""
     common = crate / "tests" / "common.rs"
     original = crate / "tests" / "common.original"
     if not original.exists():
