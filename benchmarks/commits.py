@@ -142,7 +142,7 @@ def rounds_of(count: int, rounds: int) -> list[list[tuple[str, str]]]:
 
 
 def push(index: Index, pushes: list[tuple[str, str]]) -> None:
-    """Push and commit."""
+    """Push some objects, and commit."""
     for oid, text in pushes:
         index.push(COLLECTION, BUCKET, oid, text)
     index.engine.commit()

@@ -34,7 +34,7 @@ class KeyStore:
         self._environment: SharedEnvironment | None = None
 
     def get(self, name: str) -> Key | None:
-        """Return the key of a name; None: there is none. Raises ConfigError if it cannot be read."""
+        """Return the key of a name; None: there is none. Raises ConfigError if the key cannot be read."""
         packed = None
         with self._reading() as transaction:
             if transaction is not None:

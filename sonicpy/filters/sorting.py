@@ -193,7 +193,7 @@ def facets_texts(facets: Any) -> tuple[str | None, str | None]:
     or a dict of these, and of names of values with their bounds: {"size:*": None, "price": [0, 1000]}.
 
     Raises:
-        InvalidArgument: they are no facets.
+        InvalidArgument: the argument names no facets.
     """
     given = dict.fromkeys([facets] if isinstance(facets, str) else facets) if _is_listed(facets) else facets
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):

@@ -136,7 +136,7 @@ class Answers(TextReader):
         """Return the names of the objects of a bucket that pass a filter, the newest first.
 
         Args:
-            limit: maximum of names; None: all.
+            limit: the most names; None: all.
             after: only objects behind this one; None: from the newest on.
         """
         from sonicpy.index.search.masks import everybody  # noqa: PLC0415  loaded when it is needed
@@ -229,7 +229,7 @@ class Answers(TextReader):
         Args:
             word: a word, or the beginning of one. Words may come before it, with blanks between: then suggestions
                 that most objects hold together with these come first; others are left out, unless all are such.
-            limit: maximum of words.
+            limit: the most words.
             filter: only words that some object holds whose tags and values meet these conditions: those of most such
                 objects first.
 
@@ -283,7 +283,7 @@ class Answers(TextReader):
         """Return words of the bucket in byte order.
 
         Args:
-            limit: maximum of words.
+            limit: the most words.
             offset: number of words to skip. A large offset costs time; `after` does not.
             prefix: only words that begin with it, in capital or small letters.
             after: only words behind this one, such as the last word of the page before.

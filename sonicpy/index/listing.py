@@ -74,7 +74,7 @@ class Listing:
         Args:
             prefix: only names that begin with it; all names are examined, a million in about a second.
             after: only objects behind this one, such as the last one of the page before.
-            limit: maximum of names; None: all.
+            limit: the most names; None: all.
 
         Raises:
             InvalidArgument: like `push`; there is no object `after`.

@@ -146,7 +146,7 @@ class Mirror:
 
     @property
     def watermark(self) -> Any:
-        """The greatest value of the watermark column so far; None: no pass has ended."""
+        """The greatest value of the watermark column so far; None: no pass has ended yet."""
         return self._held.get(self._prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:

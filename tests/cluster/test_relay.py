@@ -87,7 +87,7 @@ def desk_with(
 
 
 def node_with(peers: FakePeers, held: dict[int, Any] | None = None, **given: Any) -> Any:
-    """Return a node, as calls within a turn see it."""
+    """Return a node with the methods that calls within a turn use."""
     desk = desk_with(peers, held, **given)
     return SimpleNamespace(
         desk=desk,

@@ -51,8 +51,8 @@ cdef class BucketCache:
     `age_words`, which drops ranges of words.
 
     Args:
-        words_max: maximum of rows in a generation, and of ranges.
-        name_rows_max: maximum of rows of OIDs; if there are more, all are dropped.
+        words_max: the most rows in a generation, and of ranges.
+        name_rows_max: the most rows of OIDs; if there are more, all are dropped.
         names: cached OIDs of older commits, packed, by the number of their row of `objects`; they never become invalid.
     """
     cdef Py_ssize_t _words_max, _name_rows_max
@@ -275,7 +275,7 @@ cdef class CachingReader:
         """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.
 
         Args:
-            examined: maximum of words to compare, the first ones in byte order.
+            examined: the most words to compare, the first ones in byte order.
         """
         cdef list found = self._cache.completions(prefix, limit, examined)
         cdef WordRange words

@@ -28,7 +28,7 @@ cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]
 
 
 def edits_allowed(Py_ssize_t length) -> int:
-    """Return the maximum of edits for a correction of a word with `length` characters."""
+    """Return the greatest number of edits for a correction of a word with `length` characters."""
     return edits_of(length)
 
 

@@ -411,7 +411,7 @@ def parts(QueryState query not None, list iids not None, Py_ssize_t listed_max) 
 
     Args:
         query: that `bind` returned, `apart`, or whose postings were read as far as these objects need them.
-        listed_max: maximum of parts of each object that are listed one by one, the largest ones.
+        listed_max: the most parts of each object that are listed one by one, the largest ones.
 
     Returns:
         ([(number of the word, in the order in which they were added, tf, part of the score)], number of other

@@ -316,7 +316,7 @@ cdef class PackedGraphBuilder:
     """Takes the words of a graph, then returns the content of the graph file.
 
     Args:
-        automaton_max_bytes: maximum of bytes of each of the three automata.
+        automaton_max_bytes: the most bytes of each of the three automata.
     """
     cdef uint8_t *_words  # length and bytes of each, in order
     cdef Run _humped  # hidden terms

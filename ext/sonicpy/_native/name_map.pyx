@@ -95,7 +95,7 @@ cdef class NameMap:
         """Remove the next names, by rising hash; several calls make a round through all hashes.
 
         Args:
-            limit: maximum of names.
+            limit: the most names.
             until: only objects with a smaller IID.
 
         Returns:

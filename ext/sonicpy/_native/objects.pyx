@@ -140,7 +140,7 @@ def names_in(
     Args:
         rows: (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.
         start: the first IID.
-        limit: maximum of OIDs.
+        limit: the most OIDs.
         ends: no row follows in the table.
 
     Raises:

@@ -267,7 +267,7 @@ def plan_terms(
         objects: number of objects.
         wanted: a term held by this many objects is not expandable. In a family, the most frequent word counts, because
             one object may hold several of its words.
-        expandable_max: maximum of expandable terms.
+        expandable_max: the most expandable terms.
         families: number of a term -> (word, row) of the other words of its family.
 
     Raises:

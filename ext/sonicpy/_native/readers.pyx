@@ -34,7 +34,7 @@ cdef class OpenTransactions:
         worker: the OneThread that begins, commits and aborts a write transaction that threads share; else None.
 
     Args:
-        idle_max: maximum of idle read transactions kept for the next readers.
+        idle_max: the most idle read transactions kept for the next readers.
         begin: begins a transaction of LMDB; the argument: whether it is for writing.
         wrap: makes a Transaction of a transaction of LMDB; further arguments: whether it is for writing, and `commits`.
         resized: the error of `begin` after another process has enlarged the map.

@@ -119,7 +119,7 @@ class Matching(NamedTuple):
         return _stemming(self.code, self.is_given, self.languages, script_of(word))
 
     def own_letters(self, word: str) -> str | None:
-        """Return the letters that keep their marks; None: all do."""
+        """Return the letters that keep their marks; None: all letters keep them."""
         if self.code in MARKS_MATTER and not word.isascii():
             return None
         return OWN_LETTERS.get(self.code or "", "")

@@ -95,7 +95,7 @@ class Part(BestObjects):
         """Return the parts of the scores of found objects.
 
         Args:
-            listed_max: maximum of parts of an object that are listed one by one, the largest ones.
+            listed_max: the most parts of an object that are listed one by one, the largest ones.
         """
         words = self._words_held()
         apart = bind(self.query.plan, self.reader, self.query.newest, apart=True)

@@ -55,7 +55,7 @@ def open_several(
     Args:
         first: a bucket that comes before the others.
         elements: see `sonicpy.bucket_names`.
-        most: maximum of buckets.
+        most: the most buckets.
 
     Raises:
         InvalidArgument: there are more, or their texts are cut by different rules.

@@ -67,7 +67,7 @@ class SearchProcess:
 
     Attributes:
         connections: number of connections that it serves.
-        most: maximum of connections: each takes a descriptor.
+        most: the most connections: each takes a descriptor.
         fresh: number of connections received since its last report.
         heard_s: time of its last message, by the monotonic clock.
         owes_since_s: time since which a report is due, by the monotonic clock; None: no report is due.

@@ -178,7 +178,7 @@ class SearchService(Serving):
         )
 
     def most_connections(self) -> int:
-        """Return the maximum of connections, by the limit of descriptors."""
+        """Return the greatest number of connections, by the limit of descriptors."""
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:

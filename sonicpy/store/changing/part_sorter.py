@@ -43,7 +43,7 @@ class PartSorter:
 
     Args:
         bucket, iid: the object.
-        terms: maximum of terms in a sorted part.
+        terms: the most terms in a sorted part.
     """
 
     def __init__(self, bucket: int, iid: int, terms: int) -> None:

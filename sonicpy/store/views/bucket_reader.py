@@ -276,7 +276,7 @@ class BucketReader:
         """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.
 
         Args:
-            examined: maximum of words to compare, the first ones in byte order.
+            examined: the most words to compare, the first ones in byte order.
         """
         words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
         return words.likely(prefix, limit, examined) or []

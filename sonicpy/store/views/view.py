@@ -87,7 +87,7 @@ class View:
 
     Args:
         transaction: the source of the rows.
-        cached: maximum of buckets in `cache`.
+        cached: the most buckets in `cache`.
 
     Attributes:
         transaction: for reading the other tables.
