@@ -10,7 +10,7 @@ class Profile:
     name: str
     rounds: int
     messages: int
-    """S1: texts pushed."""
+    """S1: the number of texts pushed."""
     queries: int
     """The number of queries of each kind in S1, and of operations of a case of R1 to R6."""
     articles: int

@@ -9,7 +9,8 @@ CUT_EVERY_S = 0.05
 async def close_listener(server: asyncio.Server) -> None:
     """Accept no more connections.
 
-    `close` alone leaves connections open that this pass of the loop accepted: asyncio of Python 3.11 refuses to serve them.
+    `close` alone leaves connections open that this pass of the loop accepted: asyncio of Python 3.11 refuses to serve
+    them.
     """
     loop = asyncio.get_running_loop()
     for bound in server.sockets:

@@ -51,7 +51,7 @@ cdef class BucketCache:
     `age_words`, which drops ranges of words.
 
     Args:
-        words_max: the most rows in a generation, and of ranges.
+        words_max: the most rows in a generation, and the most ranges.
         name_rows_max: the most rows of OIDs; if there are more, all are dropped.
         names: cached OIDs of older commits, packed, by the number of their row of `objects`; they never become invalid.
     """

@@ -18,7 +18,7 @@ def states_of(word: bytes, edits: int) -> int:
 
 
 def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
-    """Return the greatest number of edits in Sonic, which counts bytes, and limits its automaton to STATES_MAX states."""
+    """Return the most edits in Sonic, which counts bytes and limits its automaton to STATES_MAX states."""
     allowed = edits_allowed(typed_bytes)
     while allowed > 0 and states_of(word, allowed) > STATES_MAX:
         allowed -= 1
