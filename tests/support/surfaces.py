@@ -49,7 +49,7 @@ class Surfaces(NamedTuple):
 
 
 class PartsDesk:
-    """A substitute for the connections of `Spread`: the parts of this process answer packed questions."""
+    """A substitute for the desk of `Spread`: the parts of this process answer packed questions."""
 
     is_strong = False
 

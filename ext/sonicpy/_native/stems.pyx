@@ -50,7 +50,7 @@ cdef class KinMaker:
         self._made = {}
 
     def of(self, str word not None, tuple names not None, str own):
-        """Return the common properties of the family of a word; None: it has none.
+        """Return the common properties of the family of a word; None: the word has no family.
 
         Args:
             names: of the stemmers.

@@ -11,10 +11,11 @@ with an earlier driver have been examined already. So the bound of further score
 it is below the worst of the best objects, the walk is over. A driver with expansions drives slot by slot.
 
 The objects of a driver are chosen 64 at a time, window by window (windows.pxd), newest first. Most objects hold a word
-once, and then their length decides: from some length on, none can be among the best. So the walk intersects the bits of
-the driver's holders, of objects that are short enough, and of the holders of each term that objects of that length
-need. Objects that hold a word more often are few, and have limits of their own. The remaining objects are scored.
-Because objects come newest first, and newer ones win ties, objects that can only equal the worst are skipped, too.
+once, and then their length decides: from some length on, no object can be among the best. So the walk intersects the
+bits of the driver's holders, of objects that are short enough, and of the holders of each term that objects of that
+length need. Objects that hold a word more often are few, and have limits of their own. The remaining objects are
+scored. Because objects come newest first, and newer ones win ties, objects that can only equal the worst are skipped,
+too.
 
 The objects of a rarer driver are examined one by one. If a dozen neighbours or more hold it, the bits of the other
 words first exclude most of them: objects that lack a word and are too long for that.

@@ -291,7 +291,7 @@ class AsyncClient(AsyncCare):
         prefix: str = "",
         after: str | None = None,
     ) -> list[str]:
-        """Return words of the bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
+        """Return words of a bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
         return await self._run(plans.words(collection, bucket, limit, offset, prefix, after))
 
     async def count(

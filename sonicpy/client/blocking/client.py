@@ -285,7 +285,7 @@ class Client(Care):
         prefix: str = "",
         after: str | None = None,
     ) -> list[str]:
-        """Return words of the bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
+        """Return words of a bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
         return self._run(plans.words(collection, bucket, limit, offset, prefix, after))
 
     def count(

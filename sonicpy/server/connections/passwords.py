@@ -23,7 +23,7 @@ WAITING_IN_ALL_MAX = 512
 
 
 class Attempts:
-    """The wrong passwords of one network."""
+    """The count of wrong passwords from one network."""
 
     __slots__ = ("last_s", "waiting", "wrong")
 
