@@ -31,6 +31,15 @@ def test_rows_of_a_file(tmp_path: Path, name: str) -> None:
     assert shows(str(path))("c", "b", ["2", "1", "3"]) == [Shown(text="A text"), Shown("One", link="/one"), Shown()]
 
 
+def test_rows_with_other_columns_show_those_that_an_import_would_take(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("Price,Product Name,SKU,Description\n9,Lamp,a1,Brass,too many\n8,Desk,b2,\n")
+    assert shows(str(path))("c", "b", ["a1", "b2"]) == [Shown("Lamp", "Brass"), Shown("Desk")]
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 1, "title": "One"}\n{"id": 2, "name": "not for display"}\n')
+    assert shows(str(path))("c", "b", ["1", "2"]) == [Shown("One"), Shown()], "the first row has columns of its own"
+
+
 def test_rows_of_one_collection_or_bucket(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,title,collection,bucket\n1,Any,,\n1,Goods,goods,\n1,Red,goods,red\n2,Blue,,blue\n")
@@ -67,7 +76,7 @@ def test_a_setting_that_names_nothing_gets_a_sentence(setting: str, said: str) -
 
 
 def test_rows_without_an_id_get_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text("sku,title\n1,One\n")
+    (tmp_path / "rows.csv").write_text("colour,title\n1,One\n")
     with pytest.raises(ConfigError, match="a row has no column id or object"):
         shows(str(tmp_path / "rows.csv"))
 

@@ -1,5 +1,28 @@
-"""The columns of rows to push, where no others are named."""
+"""The columns of rows, where no others are named."""
+
+from collections.abc import Sequence
+from itertools import chain
 
 OBJECT_COLUMNS = ("id", "object")
 """Columns for the name of the object, if no column is given; the first that exists is used."""
 TEXT_COLUMN = "text"
+ID_NAMES = (
+    "id", "object", "sku", "key", "uuid", "guid", "isbn", "asin", "ean", "code", "number", "no", "nr", "slug", "url",
+)  # fmt: skip
+"""Names of columns that hold the name of a row, the likeliest first."""
+TEXT_NAMES = (
+    "text", "title", "name", "headline", "subject", "body", "description", "summary", "content", "message", "comment",
+)  # fmt: skip
+"""Names of columns that hold texts, in the order in which they are joined."""
+
+
+def columns_like(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns that have one of some names, or end in it (product_id), in the order of the names."""
+    found = dict.fromkeys(column for name in names for column in columns if column.casefold() == name)
+    more = (column for name in names for column in columns if column.casefold().endswith((f"_{name}", f" {name}")))
+    return list(found) or list(dict.fromkeys(more))
+
+
+def columns_of_texts(columns: Sequence[str]) -> list[str]:
+    """Return the columns that hold texts by their names, in the order of TEXT_NAMES."""
+    return list(dict.fromkeys(chain.from_iterable(columns_like(columns, [name]) for name in TEXT_NAMES)))

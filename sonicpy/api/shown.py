@@ -1,8 +1,8 @@
 """Titles, texts and links of objects, which `http.hits`, or --show of a query, gives.
 
     a URL template       https://shop.example/{object}, with {collection} and {bucket}
-    a file of rows       JSONL or CSV with the columns id (or object), title, text, link; rows with a collection, and
-                         with a bucket, are for its objects alone
+    a file of rows       JSONL or CSV with the columns id (or object), title, text, link, or with others whose names
+                         `sonicpy import` proposes; rows with a collection, and with a bucket, are for its objects alone
     a function           package.module:function or /path/to/file.py:function; it gets a collection, a bucket and a list
                          of names of objects, and returns a mapping from names to mappings with these keys
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from sonicpy.api.columns import ID_NAMES, OBJECT_COLUMNS, columns_like, columns_of_texts
 from sonicpy.errors import ConfigError
 
-ID_COLUMNS = ("id", "object")
 TEXT_MAX = 500
 """The most characters of a text that are shown."""
 SCHEMES = frozenset(("", "http", "https"))
@@ -98,7 +98,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _rows(path: Path) -> Show:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            held = {(*_scope_of(row), _id_of(row, path)): shown_of(row) for row in READERS[path.suffix](file)}
+            held = dict(_held(READERS[path.suffix](file)))
     except (OSError, ValueError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{path} cannot be read as rows that show objects: {reason}.") from error
@@ -117,12 +117,24 @@ def _scope_of(row: Any) -> tuple[str | None, str | None]:
     return row.get("collection") or None, row.get("bucket") or None
 
 
-def _id_of(row: Any, path: Path) -> str:
-    name = next((row[column] for column in ID_COLUMNS if column in row), None) if isinstance(row, dict) else None
-    if name is None:
-        has = f"; it has {', '.join(map(str, row))}" if isinstance(row, dict) else ""
-        raise ValueError(f"a row has no column {' or '.join(ID_COLUMNS)}{has}")
-    return str(name)
+def _held(rows: Iterator[Any]) -> Iterator[tuple[tuple[str | None, str | None, str], Shown]]:
+    """Yield collection, bucket and object of each row, with its display. Raises ValueError for a row without an id.
+
+    If the first row has none of the keys of `Shown`, the columns that are like a title and a text show the objects.
+    """
+    likely: list[str] | None = None
+    for row in rows:
+        columns = [column for column in row if isinstance(column, str)] if isinstance(row, dict) else []
+        exact = [column for column in OBJECT_COLUMNS if column in columns]
+        identifier = next(iter(exact or columns_like(columns, ID_NAMES)), None)
+        if identifier is None or row[identifier] is None:
+            has = f"; it has {', '.join(columns)}" if columns else ""
+            raise ValueError(f"a row has no column {' or '.join(OBJECT_COLUMNS)}{has}")
+        if likely is None:
+            is_named = any(key in row for key in Shown._fields)
+            likely = [] if is_named else [column for column in columns_of_texts(columns) if column != identifier]
+        named = dict(zip(("title", "text"), map(row.get, likely), strict=False)) if likely else row
+        yield (*_scope_of(row), str(row[identifier])), shown_of(named)
 
 
 def _json_rows(file: Any) -> Iterator[Any]:

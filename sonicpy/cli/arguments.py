@@ -94,7 +94,9 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
     kind = option.kind
     match kind:
         case Switch() if option.default:
-            parser.add_argument(f"--no-{option.name}", dest=option.name, action="store_false", help=f"not: {said}")
+            parser.add_argument(
+                f"--no-{option.name}", dest=option.name, action="store_false", help=f"switch off: {said}"
+            )
         case Switch():
             parser.add_argument(f"--{option.name}", action="store_true", help=said)
         case Number():

@@ -1,9 +1,17 @@
 """Colours and units, where people read: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
 
 import os
+import re
 import sys
 
 CODES = {"dim": "2", "bold": "1", "good": "32", "near": "33"}
+EXPLAINED = {
+    r"  \d+\. .*  found (with every word|exactly|by the filter)": "good",
+    r"  \d+\. ": "near",
+    r" {5}": "dim",
+    r"words:$|\d+ .* answer": "bold",
+}
+"""The colours of lines of an explanation, by their beginnings: objects by how well they were found, and the parts."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 STEP = 1024
 
@@ -16,6 +24,16 @@ def are_shown() -> bool:
 def coloured(text: str, name: str) -> str:
     """Return a text in one of CODES, if colours are shown."""
     return f"\x1b[{CODES[name]}m{text}\x1b[0m" if are_shown() else text
+
+
+def painted(explanation: str) -> str:
+    """Return an explanation with the colours of EXPLAINED, if colours are shown."""
+    return "\n".join(map(_painted, explanation.split("\n"))) if are_shown() else explanation
+
+
+def _painted(line: str) -> str:
+    name = next((name for beginning, name in EXPLAINED.items() if re.match(beginning, line)), None)
+    return line if name is None else coloured(line, name)
 
 
 def sized(number: float) -> str:

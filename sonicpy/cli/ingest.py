@@ -8,7 +8,7 @@ from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_gi
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, ConfigError
 from sonicpy.tags import tag_of
 from sonicpy.text_names import name_of_text
 from sonicpy.values import plain_values
@@ -153,6 +153,10 @@ def push(arguments: argparse.Namespace) -> int:
 
 def tag(arguments: argparse.Namespace) -> int:
     """Change the tags or values of an object, and print whether there is one. Raises SonicError if that fails."""
+    if arguments.tags is None and arguments.values is None:
+        raise ConfigError(
+            "tag changes nothing without --tags TAG or --value NAME=VALUE; allowed are one of them, or both."
+        )
     with open_target(arguments, Purpose.WRITE) as index:
         found = index.tag(arguments.collection, arguments.bucket, arguments.object, **_tagging(arguments))
         if not found:

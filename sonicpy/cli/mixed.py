@@ -34,7 +34,7 @@ class MixedParser(argparse.ArgumentParser):
         if self.format_usage().count("\n") > USAGE_LINES_MAX:
             needed = [action for action in self._get_optional_actions() if action.required]
             flags = [f"{action.option_strings[-1]} {action.metavar}" for action in needed]
-            names = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
+            names = [_shown(action) for action in self._get_positional_actions()]
             self.usage = " ".join(("%(prog)s [-h] [options]", *flags, *names))
         super().error(message)
 
@@ -42,3 +42,9 @@ class MixedParser(argparse.ArgumentParser):
         """Return whether some words belong to positional arguments, and none to a verb below this one."""
         found = self._get_positional_actions()
         return bool(found) and not any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in found)
+
+
+def _shown(action: argparse.Action) -> str:
+    """Return the name of a positional argument, in brackets if it may be left out."""
+    name = str(action.metavar or action.dest)
+    return f"[{name}]" if action.nargs in (argparse.OPTIONAL, argparse.ZERO_OR_MORE) else name

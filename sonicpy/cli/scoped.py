@@ -16,8 +16,7 @@ def add_scoped(parser: argparse.ArgumentParser, *behind: str) -> None:
     """Add COLLECTION, BUCKET, which may be left out, and the arguments `behind` them, all of which must be there."""
     shown = " ".join(("COLLECTION", "[BUCKET]", *map(str.upper, behind)))
     parser.add_argument(
-        "scope", metavar="NAME", nargs="+", action=_Scoped, behind=behind,
-        help=f"{shown}; without BUCKET: {DEFAULT_BUCKET}",
+        "scope", metavar=shown, nargs="+", action=_Scoped, behind=behind, help=f"without BUCKET: {DEFAULT_BUCKET}",
     )  # fmt: skip
     parser.usage = f"%(prog)s [-h] [options] {shown}"
 

@@ -25,7 +25,7 @@ from sonicpy.cli.arguments import (
     read_lines,
     text_given,
 )
-from sonicpy.cli.colours import coloured, sized
+from sonicpy.cli.colours import coloured, painted, sized
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
@@ -319,7 +319,7 @@ def explain(arguments: argparse.Namespace) -> int:
     text = text_given(arguments.text)
     with open_target(arguments) as index:
         explained = index.explain(arguments.collection, _where(arguments), text, **options_given(arguments, "EXPLAIN"))
-    print(explained.to_json() if arguments.json else explained)
+    print(explained.to_json() if arguments.json else painted(str(explained)))
     return 0
 
 

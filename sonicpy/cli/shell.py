@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +12,11 @@ from typing import Any
 
 from sonicpy.cli import main as command
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.nearest import nearest
 from sonicpy.cli.output import remark
 from sonicpy.cli.scoped import DEFAULT_BUCKET
-from sonicpy.cli.target import Target, expect_index, open_server
+from sonicpy.cli.settings import load_settings
+from sonicpy.cli.target import SERVER_VARIABLE, Target, expect_index, open_server
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.read_only_index import ReadOnlyIndex
 
@@ -38,8 +41,11 @@ WORDS = frozenset(("query", "suggest", "explain", "facets"))
 def add_verbs(verbs: Verbs) -> None:
     """Add `shell` and its arguments to the command line."""
     parser = verbs.add_parser("shell", description=DESCRIPTION, epilog="example: sonicpy shell sonic://localhost:1491")
-    parser.add_argument("where", metavar="WHERE", help="a folder, or sonic://host:1491")
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "where", metavar="WHERE", nargs="?",
+        help=f"a folder, or sonic://host:1491 (default: {SERVER_VARIABLE}, else the folder of the settings)",
+    )  # fmt: skip
+    parser.set_defaults(run=run, config=None, data=None, inet=None, log_level=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,12 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
         ConfigError: the extra is not installed.
         SonicError: there is no such index, or the server does not answer.
     """
-    is_server = "://" in arguments.where
+    where = str(arguments.where or os.environ.get(SERVER_VARIABLE) or load_settings(arguments).config.store.kv.path)
+    is_server = "://" in where
     if not is_server:
-        expect_index(Path(arguments.where))
+        expect_index(Path(where))
     else:
-        open_server(arguments.where).close()
-    shell = Shell(["--server" if is_server else "--data", arguments.where], _opener(arguments.where))
+        open_server(where).close()
+    shell = Shell(["--server" if is_server else "--data", where], _opener(where))
     ask = _prompt(shell) if sys.stdin is not None and sys.stdin.isatty() else _piped
     while True:
         try:
@@ -107,7 +114,9 @@ class Shell:
             case [verb, *_] if verb in VERBS:
                 self._run([verb, *self._filled(words), *self._target])
             case _:
-                remark(f"there is no verb {words[0]!r} here; allowed are {', '.join((*VERBS, *OWN))}")
+                best = nearest(words[0], (*VERBS, *OWN))
+                ways = f"allowed are {', '.join((*VERBS, *OWN))}" if best is None else f"did you mean {best}?"
+                remark(f"there is no verb {words[0]!r} here; {ways}")
         return True
 
     def completions(self, before: str) -> Iterator[tuple[str, int]]:

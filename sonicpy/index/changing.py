@@ -13,7 +13,8 @@ from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str
-from sonicpy.index.ingest.exported import OTHER_KEYS
+from sonicpy.index.ingest.exported import DIGEST_KEY, OTHER_KEYS
+from sonicpy.index.ingest.given_digests import digest_of_export
 from sonicpy.index.ingest.given_orders import order_of, order_of_export, order_of_texts
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
@@ -228,7 +229,8 @@ class Changing:
             rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
                 and mean 1. None: those of the bucket.
             languages: texts of the bucket by language, as `holdings` returned them with its first object.
-            fields: tags, values and vectors of the object, as `holdings` returned them.
+            fields: tags, values, vectors and so on of the object, as `holdings` returned them. A digest counts if the
+                object is new, and texts are analysed by the same settings.
 
         Raises:
             CommandError: a name, a term, a frequency, a field or the rules are not valid.
@@ -370,7 +372,8 @@ class Changing:
         vectors = vectors_of_export(given)
         if vectors is not None and compat:
             raise InvalidArgument(IN_COMPAT)
-        return fields_of_export(given, compat=compat) + (() if vectors is None else vector_fields(vectors))
+        digest = digest_of_export(given.get(DIGEST_KEY), self._engine.packed_analyzer)  # before named texts
+        return digest + fields_of_export(given, compat=compat) + (() if vectors is None else vector_fields(vectors))
 
     def _check_upsert(self) -> None:
         if self._engine.is_compat:

@@ -1,6 +1,7 @@
 """TextEngine: the part of an engine that needs no folder: settings, the lexer, names."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sonicpy._native.ids import are_names
@@ -9,7 +10,7 @@ from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer, UpsertTerms
 from sonicpy.store.fields.all_fields import ORDER as WORD_ORDER
-from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
+from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, BY_OBJECT, ORDER
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -38,6 +39,11 @@ class TextEngine(ABC):
     def analyzer(self) -> dict[str, str]:
         """Return the settings that decide the stored terms of a text and the order of postings lists, by key."""
         return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
+
+    @cached_property
+    def packed_analyzer(self) -> bytes:
+        """The same settings as a store holds them."""
+        return ANALYZER.pack(self.analyzer())
 
     def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:
         """Return the name of an object that is to be read or removed. Raises InvalidArgument if a name is not valid."""

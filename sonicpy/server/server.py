@@ -193,7 +193,7 @@ class Server:
 
     async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
         """Stop accepting connections, answer received commands, close the connections, and end the maintenance."""
-        listeners.close()
+        await listeners.close()
         tasks.cancel()
         await asyncio.wait([tasks])  # an error was noted when it came
         await asyncio.sleep(DRAIN_S)

@@ -1,10 +1,12 @@
 """`sonicpy explain` as a person types it."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from sonicpy import Explanation, Index
+from sonicpy.cli import colours
 from sonicpy.cli.main import main
 from tests.cli.conftest import Run
 from tests.processes import Server
@@ -29,6 +31,22 @@ def test_for_people_and_for_programs(data: str, capsys: pytest.CaptureFixture[st
     assert ([hit.object for hit in explained.hits], explained.total) == (["o1"], 2)
     with Index(data) as index:
         assert index.explain("c", "b", "ambr birch", limit=1, lang="eng") == explained
+
+
+def test_a_terminal_shows_colours_of_the_same_text(
+    data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["explain", "c", "b", "amber birk", "--data", data]
+    assert main(asked) == 0
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(colours, "are_shown", lambda: True)
+    assert main(asked) == 0
+    shown = capsys.readouterr().out
+    assert re.sub(r"\x1b\[\d*m", "", shown) == plain
+    assert {"\x1b[1mwords:\x1b[0m", "\x1b[2m         correction birch: 1 object"} <= {
+        line.split(",")[0] for line in shown.splitlines()
+    }
+    assert re.search(r"^\x1b\[32m  1\. o1  found exactly", shown, re.MULTILINE)
 
 
 def test_a_server_is_asked(run: Run, shared_server: Server) -> None:

@@ -154,11 +154,20 @@ COLUMNS: list[tuple[str, list[str], str]] = [
         "rows.csv has no column 'body', which --text names; it has 'number', 'subject', 'text'.",
     ),
     ("rows.csv", ["--id", "nr"], "rows.csv has no column 'nr', which --id names; it has 'number', 'subject', 'text'."),
-    ("rows.csv", ["--text", "text"], "rows.csv has no column 'id' or 'object', which --id names; it has 'number'"),
+    ("rows.csv", ["--text", "text"], "rows.csv has no column 'id' or 'object' (--id names another); it has 'number'"),
     ("rows.csv", ["--id", "number", "--lang-field", "tongue"], "no column 'tongue', which --lang-field names; it has"),
     ("rows.csv", ["--id", "number", "--bucket-field", "room"], "no column 'room', which --bucket-field names; it has"),
     ("rows.jsonl", ["--text", "bdy"], "rows.jsonl has no column 'bdy', which --text names; it has 'id', 'text'."),
-    ("semi.csv", [], "semi.csv has no column 'id' or 'object', which --id names; it has 'id;text'; --delimiter ';' "),
+    (
+        "semi.csv",
+        [],
+        "semi.csv has no column 'id' or 'object' (--id names another); it has 'id;text'; --delimiter ';' ",
+    ),
+    (
+        "rows.csv",
+        ["--id", "number", "--text", "subject,text"],
+        "it has 'number', 'subject', 'text'; each column has its own flag: --text subject --text text\n",
+    ),
 ]
 
 
@@ -173,9 +182,7 @@ def test_a_column_that_no_row_has_stops_the_import(run: Run, name: str, flags: l
 
 def test_a_collection_is_needed(run: Run) -> None:
     Path("rows.jsonl").write_text('{"id": 1, "text": "x"}\n')
-    said = (
-        "no column 'collection', which --collection-field names, or --collection gives it for all rows; it has 'id', "
-    )
+    said = "no column 'collection' (--collection gives it for all rows); it has 'id', "
     run("import", "rows.jsonl", "--data", "d", status=2, said=said)
 
 

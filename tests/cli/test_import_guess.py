@@ -14,6 +14,10 @@ GUESSES = [
     (["sku", "name", "price"], "--id sku --text name --collection goods"),
     (["price", "name", "product_id"], "--id product_id --text name --collection goods"),
     (["ID", "Title", "Description", "year"], "--id ID --text Title --text Description --collection goods"),
+    (
+        ["Product ID", "Product Name", "Description"],
+        "--id 'Product ID' --text 'Product Name' --text Description --collection goods",
+    ),
     (["number", "words of it"], "--id number --text 'words of it' --collection goods"),
     (["one", "two"], "--id one --text two --collection goods"),
     (["alone"], None),
@@ -33,6 +37,15 @@ def test_the_proposed_command_imports_the_file(run: Run) -> None:
     said = "1 row was added to objects that were there, beside their earlier words\n"
     run(*shlex.split(proposed)[1:], "--data", "d", "-q", said=said)
     assert run("query", "goods", "apple", "--data", "d") == "A1\n"
+
+
+def test_the_proposed_command_reads_the_file_as_this_one(run: Run) -> None:
+    Path("goods.txt").write_text("sku;name\nA1;grün\n", encoding="latin-1")
+    flags = ["--format", "csv", "--delimiter", ";", "--encoding", "iso8859-1"]
+    proposed = f"sonicpy import goods.txt {shlex.join(flags)} --id sku --text name --collection goods"
+    run("import", "goods.txt", *flags, "--data", "d", status=2, said=f"; perhaps: {proposed}\n")
+    run(*shlex.split(proposed)[1:], "--data", "d", "-q")
+    assert run("query", "goods", "grün", "--data", "d") == "A1\n"
 
 
 def test_rows_that_met_an_object_are_counted(run: Run, shared_server: Server) -> None:

@@ -41,6 +41,7 @@ REFUSED = [
     ("--json query fruit apple", "--json stands before the verb; allowed is it behind the verb\n"),
     ("push fruit 1", "2 arguments; allowed are COLLECTION [BUCKET] OBJECT TEXT\n"),
     ("list fruit b c", "3 arguments; allowed are COLLECTION [BUCKET]\n"),
+    ("query", "the following arguments are required: COLLECTION [BUCKET] TEXT\n"),
     ("query \u00e9 apple", "argument COLLECTION: collection"),
 ]
 

@@ -46,6 +46,7 @@ def test_wrong_lines_get_a_sentence_and_the_session_goes_on(
 ) -> None:
     for line, said in (
         ("dance", "there is no verb 'dance' here; allowed are query"),
+        ("qery fruit", "there is no verb 'qery' here; did you mean query?"),
         ('query "open', "the line cannot be read: No closing quotation"),
         ("query", "the following arguments are required"),
         ("use a b c", "use takes COLLECTION and BUCKET"),
@@ -81,6 +82,9 @@ def test_without_the_extra_or_the_index_it_says_so(
 ) -> None:
     assert main(["shell", str(tmp_path / "none")]) == 1
     assert "there is no index in" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    assert main(["shell"]) == 1
+    assert "there is no index in data/store" in capsys.readouterr().err
     sonicpy.open(tmp_path / "store").close()
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
     monkeypatch.setattr(sys, "stdin", Terminal())

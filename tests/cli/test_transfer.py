@@ -467,8 +467,8 @@ def test_facts_are_exported_and_imported(run: Run) -> None:
     lines = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
     assert lines == [
         {"uses": ["facts", "rules 8"]},
-        {"collection": "c", "bucket": "b", "facts": {"3": "0066616374", "255": ""}},
         {"collection": "c", "bucket": "b", "object": "o1", "terms": {"amber": 1}},
+        {"collection": "c", "bucket": "b", "facts": {"3": "0066616374", "255": ""}},
         {"collection": "c", "bucket": "plain", "object": "o2", "rules": 8, "terms": {"birch": 1}},
     ]
     assert run("import", "all.jsonl", "--data", "other").endswith("; 2 indexed, 0 refused in all\n")

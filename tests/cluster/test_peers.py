@@ -19,6 +19,7 @@ from sonicpy.cluster.peers.certificates import make_certificate  # noqa: E402
 from sonicpy.cluster.peers.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers.peers import Peers  # noqa: E402
 from sonicpy.cluster.registry.registry import PeerAddress  # noqa: E402
+from tests.support.other_tasks import close_listener
 from tests.support.patience import WAIT_S, until_in_loop
 
 
@@ -257,7 +258,7 @@ class Tap:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
+        await close_listener(self._server)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -121,3 +121,42 @@ def test_a_request_that_left_takes_no_turn() -> None:
         await left.wait()
 
     assert acts_per_pass(play).total() == 1
+
+
+@pytest.mark.parametrize("error", [None, OSError("the disk")])
+def test_requests_that_wait_for_one_event_are_resumed_in_turns(error: OSError | None) -> None:
+    async def play(pace: Pace, act: Callable[[], None]) -> None:
+        event: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def request() -> None:
+            try:
+                await pace.after(event)
+            finally:
+                act()
+
+        tasks = [asyncio.create_task(request()) for _ in range(CROWD)]
+        await asyncio.sleep(0)
+        if error is None:
+            event.set_result(None)
+        else:
+            event.set_exception(error)
+        assert set(await asyncio.gather(*tasks, return_exceptions=True)) == {error}
+
+    acts = acts_per_pass(play)
+    assert acts.total() == CROWD
+    assert max(acts.values()) <= ALLOWED_MAX
+
+
+def test_a_request_that_left_leaves_the_event_to_the_others() -> None:
+    async def play(pace: Pace, act: Callable[[], None]) -> None:
+        event: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        left, stays = (asyncio.create_task(pace.after(event)) for _ in range(2))
+        await asyncio.sleep(0)
+        left.cancel()
+        await asyncio.sleep(0)
+        assert not event.cancelled()
+        event.set_result(None)
+        await stays
+        act()
+
+    assert acts_per_pass(play).total() == 1

@@ -194,3 +194,17 @@ def test_what_begins_so_is_in_the_answer(index: Index, words: list[str], typed: 
         near = [number for number in near if len(typed) > 6 or not words[number].startswith(typed[:-1])]
     assert len(begun) >= 10 or set(near) <= found
     assert set(index.suggest(C, bucket, typed, limit=1000)) >= {words[number] for number in near}
+
+
+@pytest.mark.parametrize(("query", "first"), [("avery b", "whole"), ("avery 1", "number"), ("b avery", "whole")])
+def test_one_last_character_is_a_beginning_before_it_is_a_word(query: str, first: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        shop = index.bucket("shop", "default")
+        shop.push_many([("whole", "avery lamp b"), ("number", "avery lamp 1")])
+        shop.push_many([(f"avery:{i}", f"avery {word} lamp desk") for i in range(20) for word in [f"binder 19{i}"]])
+        shop.push_many([(f"alone:{i}", "b 1") for i in range(3)] + [(f"other:{i}", f"bands {i} x") for i in range(60)])
+        names = [hit.object for hit in shop.query(query, limit=100)]
+    assert names[0] == first
+    places = {name: place for place, name in enumerate(names)}
+    if query != "b avery":  # there the letter is not the last word: it is whole
+        assert max(places[f"avery:{i}"] for i in range(20)) < min(places.get(f"alone:{i}", 100) for i in range(3))

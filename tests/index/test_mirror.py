@@ -125,6 +125,14 @@ class Table:
         self.database.execute("REPLACE INTO p VALUES (?, ?, 'body', ?, ?)", (number, title, at, gone))
         self.database.commit()
 
+    def move(self, name: str) -> None:
+        """Use a copy of the index, by an export and an import."""
+        copy = self.folder.with_name(name)
+        assert main(["export", "-o", f"{copy}.jsonl", "--data", str(self.folder)]) == 0
+        assert main(["import", f"{copy}.jsonl", "--data", str(copy)]) == 0
+        self._capsys.readouterr()
+        self.folder = copy
+
     def mirror(self, *flags: str, status: int = 0) -> dict[str, Any]:
         at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(self.folder), "--json"]
         assert main(["mirror", self.url, *at, *flags]) == status
@@ -152,6 +160,9 @@ def test_the_verb_follows_a_database(table: Table) -> None:
     assert table.mirror("--check") == {"rows": 4, "samples": {"missing": [], "changed": [], "extra": []}}
     with sonicpy.open(table.folder) as index:
         assert held(index)["2"] == {"body"}, "a title that is gone"
+    table.move("copy")
+    assert table.mirror("--check")["rows"] == 4
+    assert table.mirror() == {"rows": 4, "unchanged": 4}
 
 
 def test_a_watermark_reads_new_rows_alone(table: Table) -> None:
@@ -346,3 +357,37 @@ def test_a_source_that_fails_is_asked_again(
         "1 changed, 0 unchanged, 0 gone, 0 refused", "0 changed, 1 unchanged, 0 gone, 0 refused",
     ]  # fmt: skip
     assert "no such table: p; the next pass begins in 60 s" in said.err
+
+
+def test_rows_of_an_outbox_are_upserted_in_their_order(index: sonicpy.Index) -> None:
+    """Triggers note each change in its transaction; a worker that dies before it deletes rows takes them again."""
+    database, chance = sqlite3.connect(":memory:"), random.Random(3)
+    database.executescript("""
+        CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT);
+        CREATE TABLE outbox (number INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER, text TEXT);
+        CREATE TRIGGER new AFTER INSERT ON p BEGIN INSERT INTO outbox (id, text) VALUES (new.id, new.text); END;
+        CREATE TRIGGER other AFTER UPDATE ON p BEGIN INSERT INTO outbox (id, text) VALUES (new.id, new.text); END;
+        CREATE TRIGGER gone AFTER DELETE ON p BEGIN INSERT INTO outbox (id) VALUES (old.id); END;
+    """)
+    for _ in range(40):
+        for _ in range(chance.randrange(8)):
+            number, text = chance.randrange(20), " ".join(chance.sample(WORDS, 3))
+            if chance.random() < 0.3:
+                database.execute("DELETE FROM p WHERE id = ?", (number,))
+            else:
+                database.execute("INSERT INTO p VALUES (?, ?) ON CONFLICT DO UPDATE SET text = ?", (number, text, text))
+        if chance.random() < 0.1:
+            database.rollback()
+        database.commit()
+        waiting = database.execute("SELECT number, id, text FROM outbox ORDER BY number").fetchall()
+        for _, number, text in waiting:
+            if text is None:
+                index.flush_object(C, B, str(number))
+            else:
+                index.upsert(C, B, str(number), text, "none")
+        if chance.random() < 0.7:  # else it dies here
+            database.executemany("DELETE FROM outbox WHERE number = ?", [row[:1] for row in waiting])
+            database.commit()
+    rows = database.execute("SELECT id, text FROM p").fetchall()
+    assert len(rows) > 5 and held(index) == wanted({str(number): text for number, text in rows})
+    assert not index.check_mirror(rows, **PLACE, lang="none")

@@ -37,8 +37,9 @@ def rarest(texts: dict[str, list[str]], name: str) -> list[str]:
     def weight(word: str) -> float:
         return log(1 + (len(texts) - held[word] + 0.5) / (held[word] + 0.5)) * sqrt(counts[word])
 
-    shared = sorted((word for word in counts if held[word] > 1), key=lambda word: (-weight(word), word))[:TERMS_MAX]
-    return [word for word in shared for _ in range(counts[word])]
+    shared = sorted((word for word in counts if held[word] > 1), key=lambda word: (-weight(word), word))
+    rare = shared[:3] + [word for word in shared[3:] if held[word] <= max(64, len(texts) // 5)]
+    return [word for word in rare[:TERMS_MAX] for _ in range(counts[word])]
 
 
 def test_against_queries(bucket: sonicpy.Bucket, texts: dict[str, list[str]]) -> None:
@@ -77,6 +78,18 @@ def test_words_behind_the_first_only_add_to_the_score() -> None:
             assert (score or 0.0) % 1 == pytest.approx(wanted, rel=1e-9)
             checked += 1
     assert checked > 300
+
+
+def test_a_word_of_many_objects_leads_to_none() -> None:
+    texts = {
+        f"o{number}": ["shared", f"pair{number // 2}", f"four{number // 4}", f"eight{number // 8}"]
+        for number in range(80)
+    }
+    found = sonicpy.open(":memory:").bucket("c", "b")
+    found.push_many((name, " ".join(words), "none") for name, words in texts.items())
+    assert [*found.similar("o9", limit=80)] == ["o8", "o11", "o10", "o15", "o14", "o13", "o12"]
+    found.push("all", "shared", "none")
+    assert len(found.similar("all", limit=90)) == 80, "it has no other word"
 
 
 def test_pages(bucket: sonicpy.Bucket) -> None:

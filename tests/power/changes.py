@@ -15,7 +15,7 @@ Holds = dict[str, dict[str, frozenset[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change: push, pop, object (flush it), bucket (flush it), backup, restore.
+    """A change: push, upsert (the first word is a named text), pop, object (flush it), bucket (flush it), backup, restore.
 
     Attributes:
         back_to: for a restore, the number of changes before its backup.
@@ -32,6 +32,9 @@ class Change:
         match self.kind:
             case "push":
                 index.push(COLLECTION, self.bucket, self.oid, " ".join(self.words), lang="none")
+            case "upsert":
+                texts = {"title": self.words[0], "body": " ".join(self.words[1:])}
+                index.upsert(COLLECTION, self.bucket, self.oid, texts, lang="none")
             case "pop":
                 index.pop(COLLECTION, self.bucket, self.oid, " ".join(self.words))
             case "object":
@@ -51,6 +54,8 @@ class Change:
         match self.kind:
             case "push":
                 objects[self.oid] = objects.get(self.oid, frozenset()) | {*self.words}
+            case "upsert":
+                objects[self.oid] = frozenset(self.words)
             case "pop":
                 objects[self.oid] = objects.get(self.oid, frozenset()) - {*self.words}
             case "object":
@@ -67,7 +72,7 @@ def changes(seed: int, count: int) -> list[Change]:
     made: list[Change] = []
     for number in range(count):
         bucket = dice.choices(BUCKETS, (8, 1))[0]
-        kind = dice.choices(("push", "pop", "object", "bucket"), (90, 5, 4, 1))[0]
+        kind = dice.choices(("push", "upsert", "pop", "object", "bucket"), (80, 10, 5, 4, 1))[0]
         oid = f"o{number}" if kind == "push" and dice.random() < 0.8 else f"o{dice.randint(0, number)}"
         words = tuple(dice.sample(WORDS, dice.randint(1, 6)))
         if kind == "push":

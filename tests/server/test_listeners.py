@@ -8,7 +8,7 @@ import signal
 import socket
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -172,10 +172,44 @@ def test_accepted_sockets_are_kept_alive(run) -> None:  # type: ignore[no-untype
         kept_alive = await accepted
         writer.close()
         await writer.wait_closed()
-        listeners.close()
+        await listeners.close()
         return kept_alive
 
     assert run(connect()) == 1
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_connection_accepted_as_the_server_closes_is_served(
+    run: Callable[[Coroutine[None, None, None]], None],
+) -> None:
+    async def close_after(passes: int) -> tuple[bool, bool]:
+        """Return whether a connection was accepted, and whether it got its protocol."""
+        made = asyncio.Event()
+
+        class Noted(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                made.set()
+                transport.close()
+
+        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:0",)), None, Room())
+        await listeners.start(Noted)
+        with socket.create_connection((HOST, int(listeners.names[0].rpartition(":")[2])), WAIT_S) as peer:
+            for _ in range(passes):
+                await asyncio.sleep(0)
+            await listeners.close()
+            await asyncio.sleep(0.01)
+            try:
+                accepted = peer.recv(1) == b""
+            except ConnectionResetError:  # it still waited to be accepted
+                accepted = False
+        return accepted, made.is_set()
+
+    async def close_at_each_pass() -> None:
+        ends = [await close_after(passes) for passes in range(4)]
+        assert set(ends) <= {(True, True), (False, False)}
+        assert (True, True) in ends
+
+    run(close_at_each_pass())
 
 
 @pytest.mark.skipif(not Path("/proc/sys/net/core/somaxconn").exists(), reason="needs Linux")

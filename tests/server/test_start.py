@@ -179,7 +179,7 @@ class TestWithoutIpv6:
         async def listen() -> None:
             opened = listeners.Listeners(config.channel, None, Room())
             await opened.start(asyncio.Protocol)
-            opened.close()
+            await opened.close()
 
         monkeypatch.setattr(listeners, "bind_tcp", bind)
         asyncio.run(listen())

@@ -232,7 +232,7 @@ def test_a_field_more_is_a_row_of_the_table(tmp_path: Path, with_colours: pytest
         assert view.uses() == {"colours", "facts"}
         assert list(table_faults(view.transaction)) == ["c/b: rod is no colour"]
         line = {"collection": "c", "bucket": "b", "object": "o4", "fields": {"terms": {"alpha": 1}, "colours": "rod"}}
-        assert list(lines(view, None, None))[2:] == [line]
+        assert [one for one in lines(view, None, None) if "object" in one] == [line]
     store.close()
     again = open_store(copy)
     assert colours_of(again) == {"o1": "blue", "o2": "blue", "o3": "red"}

@@ -9,8 +9,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from sonicpy._native.expansions cimport put_expanded
-from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, put_joined, size_of
+from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, new_slot, put_joined, size_of
 from sonicpy._native.terms cimport F_PART, Terms
+from sonicpy._native.top_k cimport COMPLETED, EXACT
 
 from sonicpy._native.clauses import (
     add_completions,
@@ -224,6 +225,27 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     complete(statistics, last, clauses, search, rarely)
 
 
+cdef int weigh_as_beginning(Clause last, list clauses) except -1:
+    """Weigh a last word of one character no more than the words that begin so, beside another word: `xerox 1` is
+    seldom about the number 1, and an object with Xerox 1905 comes before one that holds the 1 alone."""
+    cdef Slot slot
+    cdef double best = 0.0, share
+    cdef Py_ssize_t place
+    if last is None or len(clauses) < 2 or PyBytes_GET_SIZE(<bytes?> (<Slot?> last.slots[0]).words[0]) != 1:
+        return 0
+    for slot in last.slots:
+        if slot.kind == COMPLETED and not slot.is_form:
+            best = max(best, slot.weight)
+    if not 0.0 < best < last.weight * <double> shares[0]:
+        return 0
+    share = best / (last.weight * <double> shares[0])
+    last.weight *= share
+    for place, slot in enumerate(last.slots):
+        if slot.kind == EXACT and not slot.is_synonym:
+            last.slots[place] = new_slot(slot.words, share * slot.weight, share * slot.exact_weight, EXACT, slot.edits)
+    return 0
+
+
 cdef inline bint is_number(Terms terms, Py_ssize_t place):
     return (<bytes?> terms.words[place]).isdigit()
 
@@ -285,6 +307,8 @@ def plan_words(
             return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
+    if full_first:
+        weigh_as_beginning(last, clauses)
     if pieces or others:
         clauses = rarely.apart(statistics, clauses, pieces, last, others)
     clauses = clauses + begun

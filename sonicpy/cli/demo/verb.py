@@ -31,7 +31,7 @@ it; the index is deleted then, except with --data."""
 TRIALS = (
     ("a typing error", "tempfiel"),
     ("an unfinished word", "threadpo"),
-    ("a part of a name", "getsize"),
+    ("a part of a name", "splitext"),
 )
 """Things to try, each with a query."""
 

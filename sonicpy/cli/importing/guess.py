@@ -4,33 +4,23 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-ID_NAMES = (
-    "id", "object", "sku", "key", "uuid", "guid", "isbn", "asin", "ean", "code", "number", "no", "nr", "slug", "url",
-)  # fmt: skip
-"""Names of columns that hold the name of a row, the likeliest first."""
-TEXT_NAMES = (
-    "text", "title", "name", "headline", "subject", "body", "description", "summary", "content", "message", "comment",
-)  # fmt: skip
-"""Names of columns that hold texts, in the order in which they are joined."""
+from sonicpy.api.columns import ID_NAMES, columns_like, columns_of_texts
 
 
-def guessed_command(path: Path, columns: Sequence[str]) -> str | None:
-    """Return the command that imports a file with these columns; None: they suggest none."""
-    ids = _like(columns, ID_NAMES) or list(columns[:1])
-    texts = [name for name in _like(columns, TEXT_NAMES) if name != ids[0]] or list(columns[1:2])
+def guessed_command(path: Path, columns: Sequence[str], *flags: str) -> str | None:
+    """Return the command that imports a file with these columns; None: they suggest none.
+
+    Args:
+        flags: with which the file was read, such as --delimiter and its value.
+    """
+    ids = columns_like(columns, ID_NAMES) or list(columns[:1])
+    texts = [name for name in columns_of_texts(columns) if name != ids[0]] or list(columns[1:2])
     if not texts or any(not name for name in (*ids[:1], *texts)):
         return None
-    words = ["sonicpy", "import", str(path), "--id", ids[0]]
+    words = ["sonicpy", "import", str(path), *flags, "--id", ids[0]]
     for name in texts:
         words += ["--text", name]
     return shlex.join([*words, "--collection", _collection(path)])
-
-
-def _like(columns: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns that have one of some names, or end in it (product_id), in the order of the names."""
-    found = dict.fromkeys(column for name in names for column in columns if column.casefold() == name)
-    more = (column for name in names for column in columns if column.casefold().endswith((f"_{name}", f" {name}")))
-    return list(found) or list(dict.fromkeys(more))
 
 
 def _collection(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import threading
 import time
@@ -117,14 +118,23 @@ class ImportJob:
             if repeated is not None:
                 raise ConfigError(f"{self._source.path} has several columns {repeated!r}; rename all but one.")
             return
-        delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
-        hint = "."
-        if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
-            hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."
-        elif self._fields.is_default and (command := guessed_command(Path(self._source.path), columns)) is not None:
-            hint = f"; perhaps: {command}"
+        hint = self._hint(columns)
         found = ", ".join(map(repr, columns))
-        raise ConfigError(f"{self._source.path} has {missing}; it has {found}{hint}")
+        raise ConfigError(f"{self._source.path} has {missing}; it has {found}{hint or '.'}")
+
+    def _hint(self, columns: Sequence[str]) -> str:
+        """Return the end of a sentence that leads to flags with which the file can be read."""
+        delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
+        if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
+            return f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."
+        if self._fields.is_default:
+            command = guessed_command(Path(self._source.path), columns, *self._source.flags)
+            return "" if command is None else f"; perhaps: {command}"
+        joined = next((names for text in self._fields.texts if set(names := text.split(",")) <= set(columns)), [])
+        if len(joined) > 1:
+            flags = shlex.join(chain.from_iterable(("--text", name) for name in joined))
+            return f"; each column has its own flag: {flags}"
+        return ""
 
     def _take(self, chunk: list[tuple[int, ReadRow]], progress: ProgressBar) -> None:
         numbered, refused = self._map(chunk)

@@ -24,6 +24,12 @@ COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
 """The default columns of collection, bucket and language."""
 TERMS_FIELD = "terms"
 """The column with the terms of an exported object, instead of a text."""
+UNNAMED = {
+    ("--id", *OBJECT_COLUMNS): " (--id names another)",
+    ("--text", TEXT_COLUMN): " (--text names another)",
+    ("--collection-field", COLLECTION_FIELD): " (--collection gives it for all rows)",
+}
+"""The remark about a missing column that no flag need have named, by flag and columns."""
 
 
 class InvalidRow(SonicError):
@@ -106,8 +112,8 @@ class FieldMapping:
         needed += [("--value", (name,)) for name, _ in self.values.values()]
         for flag, names in needed:
             if not any(name in columns for name in names):
-                alone = ", or --collection gives it for all rows" if flag == "--collection-field" else ""
-                return f"no column {' or '.join(map(repr, names))}, which {flag} names{alone}"
+                reason = UNNAMED.get((flag, *names), f", which {flag} names")
+                return f"no column {' or '.join(map(repr, names))}{reason}"
         return None
 
     def first_read(self, row: SourceRow, columns: Collection[str]) -> str | None:

@@ -126,6 +126,13 @@ class Source:
         except UnicodeError as error:
             raise SonicError(f"{self.path} is not {self.encoding}: {error}; --encoding names another") from error
 
+    @property
+    def flags(self) -> list[str]:
+        """The flags of the command line with which it is read so: those whose value is not the default."""
+        given = (("--delimiter", self.delimiter, COMMA), ("--encoding", self.encoding, UTF8))
+        named = [word for flag, value, default in given if value != default for word in (flag, value)]
+        return named if self.kind == _format(self.path) else ["--format", self.kind, *named]
+
     def close(self) -> None:
         """Close the file."""
         if self._text is not None:
@@ -221,12 +228,15 @@ class Source:
                 left -= min(left, batch.num_rows)
 
 
+def _format(path: str) -> str | None:
+    return FORMATS.get(Path(path.lower().removesuffix(GZIP)).suffix)
+
+
 def kind_of(path: str) -> str:
     """Return the format of a file by its extension, or by the one before .gz. Raises ConfigError if unknown."""
     if path == STDIN:
         return "jsonl"
-    name = path.lower().removesuffix(GZIP)
-    kind = FORMATS.get(Path(name).suffix)
+    kind = _format(path)
     if kind is None:
         raise ConfigError(
             f"{path} does not end in {', '.join(FORMATS)}, or one of these and {GZIP}; --format names the format."

@@ -24,6 +24,7 @@ from sonicpy.cluster.peers.frames import Frames
 from sonicpy.cluster.peers.hedging import AnswerTaker, Askable, Hedging, TakeAnswer
 from sonicpy.cluster.registry.registry import PeerAddress, Registry
 from sonicpy.errors import SonicError
+from sonicpy.server.connections.accepting import stop_accepting
 
 logger = logging.getLogger(__name__)
 
@@ -279,6 +280,7 @@ class Peers:
     async def close(self) -> None:
         """End all connections."""
         if self._server is not None:
+            await stop_accepting(self._server.sockets)
             self._server.close()
         self.hedging.close()
         await end([*self._opening.values(), *self._tasks])

@@ -1,5 +1,4 @@
-"""The lines of an export that are no objects: its head, the facts of a bucket, which come before objects, and the
-synonyms of a collection."""
+"""The lines of an export that are no objects: its head, the facts of a bucket, and the synonyms of a collection."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +11,8 @@ from sonicpy.store.rows.uses import check_known
 
 USES, FACTS_KEY, FIELDS_KEY, SYNONYMS_KEY = "uses", "facts", "fields", "synonyms"
 TERMS_KEYS = frozenset({"terms", "hidden"})
-OTHER_KEYS = frozenset({"tags", "values", VECTORS.name, TEXTS.name, ORDER.name})
+DIGEST_KEY = "digest"
+OTHER_KEYS = frozenset({"tags", "values", VECTORS.name, TEXTS.name, ORDER.name, DIGEST_KEY})
 """Keys of an object beside those of its terms."""
 
 
@@ -55,7 +55,7 @@ def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def others_of(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tags and values of an object from the part of its row that `terms_of` returns."""
+    """Return the fields of an object beside its terms from the part of its row that `terms_of` returns."""
     return {name: held[name] for name in OTHER_KEYS & held.keys()}
 
 

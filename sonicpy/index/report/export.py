@@ -10,6 +10,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from sonicpy._native.postings import unpack_block
@@ -58,8 +59,8 @@ class ExportedObject:
 
 def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export: the names in use, if the store uses more than format 5 has; then of each bucket its
-    facts, if it has any, and its objects. The synonyms of a collection come before its first bucket. An export of no
-    bucket is empty, but for synonyms."""
+    objects, and behind the first one, which gives an imported bucket its rules, its facts, if it has any. The synonyms
+    of a collection come before its first bucket. An export of no bucket is empty, but for synonyms."""
     scopes = scopes_of(view, collection, bucket)
     synonyms = synonyms_of(view, collection) if bucket is None else {}
     if (scopes or synonyms) and (names := view.uses()):
@@ -68,9 +69,11 @@ def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[di
         if bucket is None and scope.collection in synonyms:
             yield synonym_line(scope.collection, synonyms.pop(scope.collection))
         facts = {str(kind): fact.hex() for kind, fact in view.facts(state.bucket).items() if kind not in ON_OBJECTS}
+        objects = map(line_of, holdings(view, scope, state))
+        yield from islice(objects, 1)
         if facts:
             yield {**scope._asdict(), "facts": facts}
-        yield from map(line_of, holdings(view, scope, state))
+        yield from objects
     for name, rules in synonyms.items():  # collections without buckets
         yield synonym_line(name, rules)
 

@@ -16,11 +16,14 @@ from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 
 TERMS_MAX = 40
 """The most terms of an object that are looked for."""
-BRINGING_MAX = 12
-"""The most terms of which a similar object holds at least one: with more terms, a search takes half as long again and
-finds nothing better."""
+BRINGING_MAX = 16
+"""The most terms of which a similar object holds at least one: more of them take longer, and find nothing better."""
 READ_MAX = 400
 """The most terms of an object whose frequencies are compared: those that the object holds most often."""
+COMMON_SHARE, COMMON_MIN = 5, 64
+"""A term that more than one of 5 objects holds, and more than 64, is left out: it takes long, and finds others less."""
+ALWAYS = 3
+"""The number of terms of an object that are never left out."""
 SHARED_MIN = 2
 """The fewest objects that hold a term worth asking for: a term of one object leads to no other object."""
 
@@ -40,8 +43,7 @@ def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) ->
     held = [(term_id, tf) for term_id, tf, is_hidden, _ in record.terms() if not is_hidden]
     if len(held) > READ_MAX:
         held = sorted(held, key=lambda one: (-one[1], one[0]))[:READ_MAX]
-    words = [word.encode() for word in reader.terms([term_id for term_id, _ in held])]
-    plan = _plan(lexicon, words, [tf for _, tf in held])
+    plan = _plan(lexicon, reader.term_bytes([term_id for term_id, _ in held]), [tf for _, tf in held])
     if plan is None:
         return Hits()
     part = find(bind(plan, reader, window), offset + limit + 1)
@@ -65,7 +67,9 @@ def _plan(lexicon: Lexicon, words: list[bytes], counts: list[int]) -> Plan | Non
     if not shared:
         return None
     shared.sort()
-    _, names, times, infos = map(list, zip(*shared[:TERMS_MAX], strict=True))
+    common = max(COMMON_MIN, objects // COMMON_SHARE)
+    rare = [one for one in shared[ALWAYS:] if one[3].df <= common]
+    _, names, times, infos = map(list, zip(*(shared[:ALWAYS] + rare)[:TERMS_MAX], strict=True))
     terms = Terms(names, bytes(times), bytes(len(names)))
     clauses = plan_terms(terms, infos, objects, 0, 0)
     exponent = min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / content_size(clauses, terms.flags))

@@ -9,7 +9,7 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sonicpy.server.connections.descriptors import Room
 
@@ -23,6 +23,19 @@ RETRY_S = 1.0
 """After an error, such as one for lack of memory, no connection is accepted for this time."""
 GONE = {errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO}
 """Errors of accept(2) for a connection that no longer exists."""
+
+
+async def stop_accepting(listening: Iterable[socket.socket]) -> None:
+    """Accept no more connections on some sockets, and begin to serve those that this pass of the loop has accepted.
+
+    asyncio's server serves a connection in the pass after its accept. If it closes in between, the connection is never
+    served.
+    """
+    loop = asyncio.get_running_loop()
+    for each in listening:
+        with contextlib.suppress(NotImplementedError):  # Windows waits for connections in another way
+            loop.remove_reader(each.fileno())
+    await asyncio.sleep(0)
 
 
 class TlsServer:
@@ -50,6 +63,11 @@ class TlsServer:
         self._bound.setblocking(False)
         self._bound.listen(backlog)
         self._go_on()
+
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """The socket."""
+        return (self._bound,)
 
     def close(self) -> None:
         """Accept no more connections, and end the handshakes under way."""

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from sonicpy.config import ChannelConfig
 from sonicpy.errors import ConfigError, SonicError
-from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE, TlsServer
+from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE, TlsServer, stop_accepting
 from sonicpy.server.connections.descriptors import Room
 
 logger = logging.getLogger(__name__)
@@ -105,13 +105,14 @@ class Listeners:
                 with explaining(self.names[-1], "channel.inet"):
                     self._servers.append(await self._serve(each, factory))
         except BaseException:
-            self.close()
+            await self.close()
             for each in bound:
                 each.close()
             raise
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop accepting connections; open ones stay open."""
+        await stop_accepting(each for server in self._servers for each in server.sockets)
         for server in self._servers:
             server.close()
         if self._unix_path is not None and self._unix_inode is not None:

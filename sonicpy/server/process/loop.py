@@ -10,12 +10,13 @@ else:
 
 __all__ = ["run_loop", "settle_garbage"]
 
-GARBAGE_OBJECTS = 10_000
-"""New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
-GARBAGE_TIMES = 2
-"""The number of collections before one that also examines their survivors: 500 requests over HTTP are 100,000 objects,
-which take 30 ms."""
-GARBAGE_WHOLE_TIMES = 1_000
+GARBAGE_OBJECTS = 2_000
+"""The number of new Python objects between two collections: 1,000 commands, or 10 requests over HTTP. A collection takes up to
+1 us for each object that is alive."""
+GARBAGE_TIMES = 1
+"""The number of collections before one that also examines their survivors, so at most 6,000 objects: 500 requests over
+HTTP keep 100,000 alive."""
+GARBAGE_WHOLE_TIMES = 5_000
 """The number of collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
 (`http_protocol.py`)."""
 

@@ -27,7 +27,7 @@ from sonicpy.http import app
 from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of, tagging_of
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
-from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
+from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE, stop_accepting
 from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explaining, name_of
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
 from sonicpy.server.connections.phrase_turns import METHODS
@@ -177,7 +177,7 @@ class ServerBackend:
         """Write changes to the log. Raises StoreError if it cannot be written: the changes are undone."""
         synced = self._service.committer.seal(self)
         if synced is not None:
-            await self._waited(asyncio.shield(synced))
+            await self._pace.after(synced)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows in turns, between which connections are served."""
@@ -333,6 +333,7 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Answer the requests under way, for at most STOP_S, and close the connections."""
+        await stop_accepting([self._socket])
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=STOP_S)

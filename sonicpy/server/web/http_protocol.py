@@ -39,8 +39,10 @@ TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 21\r\n"
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
-COLLECTIONS = 10
-"""The number of collections of young objects before one of all objects."""
+COLLECTIONS = 50
+"""The number of collections of survivors before one of all objects, which waits until few requests are under way."""
+FEW = 16
+"""The most requests under way whose objects a collection may examine: 3,000 objects."""
 
 PASS_S = 0.001
 """A pass of the loop that takes longer halves the number of acts in the next pass."""
@@ -64,6 +66,7 @@ class Pace:
         self._loop = asyncio.get_running_loop()
         self._new: deque[Callable[[], None]] = deque()
         self._going_on: deque[Callable[[], None]] = deque()
+        self._waiting: dict[asyncio.Future[Any], list[Callable[[], None]]] = {}  # for each event, what it resumes
         self._allowed = ALLOWED_MAX
         self._taken = 0
         self._acts = 0
@@ -94,6 +97,25 @@ class Pace:
             self._going_on.append(partial(_let_go_on, turn))
             self._watch()
             await turn
+
+    async def after(self, event: "asyncio.Future[Any]") -> None:
+        """Wait for an event that many requests may wait for, then for a pass with room. Raises what the event raises.
+
+        The end of the event resumes no request by itself, so it takes the same time for one and for 500.
+        """
+        if event not in self._waiting:
+            self._waiting[event] = []
+            event.add_done_callback(self._come)
+        turn = self._loop.create_future()
+        self._waiting[event].append(partial(_let_go_on, turn))
+        await turn
+        event.result()
+
+    def _come(self, event: "asyncio.Future[Any]") -> None:
+        if not event.cancelled():
+            event.exception()  # the requests may have been cancelled
+        self._going_on += self._waiting.pop(event)
+        self._watch()
 
     def _watch(self) -> None:
         if not self._began:
@@ -177,9 +199,13 @@ class Connections:
         for connection in list(self.open):
             if connection.is_overdue(now):
                 connection.end()
-        if self.pace.is_quiet and gc.get_count()[2] >= COLLECTIONS:
+        if gc.get_count()[2] >= COLLECTIONS and self._is_idle():
             gc.collect()
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
+
+    def _is_idle(self) -> bool:
+        """Return whether no request is handled in this pass, and few wait for anything, such as the disk."""
+        return self.pace.is_quiet and sum(not each.is_waiting for each in self.open) <= FEW
 
 
 class LimitedProtocol(HttpToolsProtocol):

@@ -179,6 +179,10 @@ class BucketWriter:
         found = find_object(self.view, self.state, oid)
         return None if found is None else found[0]
 
+    def is_new(self, oid: str) -> bool:
+        """Return whether the change under way has created an object, and added no named text to it so far."""
+        return self.begun is not None and self.begun[0] == oid
+
     def takes_first_texts(self) -> bool:
         """Return whether the object of the change under way is new, and no named text of it was added."""
         begun, self.begun = self.begun, None

@@ -29,9 +29,11 @@ class Digests:
     tables = (DIGESTS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Note the digest of an object that exists; see `Field`."""
+        """Note the digest of an object that exists; with ADD, only if the change creates it with all of its words."""
         if len(value) != DIGEST_BYTES:
             raise DamagedBytes(f"a digest has {len(value)} bytes, not {DIGEST_BYTES}")
+        if mode is FieldMode.ADD and not writer.is_new(oid):
+            return
         iid = writer.iid_of(oid)
         if iid is not None:
             writer.view.digests.set(writer.state.bucket, iid, value)
@@ -59,8 +61,9 @@ class Digests:
             yield "it has digests, and the row 'uses' of meta does not name the table"
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return {}: an import adds words to objects, so the digest would not be theirs."""
-        return {}
+        """Return the digest of an object, see `exported_digest`; an import gives it to new objects alone."""
+        digest = reader.exported_digest(iid)
+        return {} if digest is None else {"digest": digest}
 
 
 def _objects_in(transaction: Transaction, bucket: int, number: int) -> set[int]:

@@ -2,13 +2,17 @@
 
 A digest means that the object holds just the words of one text. Whatever else changes its words ends the digest. A row
 ends with its last digest; between them, eight zero bytes mean that there is none.
+
+An export has a digest with a hash of the settings that decided the words: under others the text gives other words.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from sonicpy._native.digest import DIGEST_BYTES
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
+from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.transaction import DIGESTS, Transaction
 
 __all__ = [
@@ -20,11 +24,15 @@ __all__ = [
     "digest_at",
     "digest_key",
     "digests_in",
+    "exported_digest",
+    "imported_digest",
 ]
 
 DIGESTS_PER_ROW = 64
 """Seven rows fill a page of LMDB; a row of 512 digests would be written whole for each of them."""
 NO_DIGEST = bytes(DIGEST_BYTES)
+HASH_BYTES = 4
+"""Bytes of the hash of settings in an export."""
 
 
 def digest_at(row: bytes | bytearray, place: int) -> bytes:
@@ -43,6 +51,33 @@ def count_digests(transaction: Transaction, bucket: int) -> int:
     """Return how many objects of a bucket have a digest, as the table holds it."""
     rows = (memoryview(row).cast("Q").tolist() for _, row in transaction.rows(DIGESTS, bucket_key(bucket)))
     return sum(len(row) - row.count(0) for row in rows)
+
+
+def exported_digest(digest: bytes, settings: bytes) -> str:
+    """Return a digest as an export has it: 16 hexadecimal digits, a blank, and 8 of the settings.
+
+    Args:
+        settings: of the analysis of texts, as `meta.ANALYZER` packs them.
+    """
+    return f"{digest.hex()} {_settings_hash(settings)}"
+
+
+def imported_digest(exported: str, settings: bytes) -> bytes:
+    """Return the digest that `exported_digest` wrote; NO_DIGEST: the settings there are not these.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    digest, _, of_settings = exported.partition(" ")
+    held = bytes.fromhex(digest)
+    if len(held) != DIGEST_BYTES or len(of_settings) != 2 * HASH_BYTES:
+        raise ValueError(f"{exported!r} is no digest")
+    return held if of_settings == _settings_hash(settings) else NO_DIGEST
+
+
+@lru_cache(maxsize=8)  # every object of an export asks
+def _settings_hash(settings: bytes) -> str:
+    return blake2b(settings, digest_size=HASH_BYTES).hexdigest()
 
 
 class DigestRows:

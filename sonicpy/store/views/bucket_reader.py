@@ -21,9 +21,11 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, TAGS, StoredRow
+from sonicpy.store.disk.transaction import IMPACTS, META, OBJECTS, POSTINGS, TAGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.digests import NO_DIGEST, exported_digest
 from sonicpy.store.rows.keys import bucket_key, owner_of, tag_key, term_key, word_key
+from sonicpy.store.rows.meta import ANALYZER
 from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 from sonicpy.store.views.bucket_rows import BucketRows
 from sonicpy.store.views.with_texts import WithTexts
@@ -55,6 +57,13 @@ class BucketReader:
     def order_rows(self, iids: list[int]) -> dict[int, bytes]:
         """Return the rows with the orders of some objects, by their numbers, without those that do not exist."""
         return self._view.order_rows(self.state.bucket, sorted({iid // ORDERS_PER_ROW for iid in iids}))
+
+    def exported_digest(self, iid: int) -> str | None:
+        """Return the digest of an object as an export has it; None: it has none."""
+        digest = self._view.digest(self.state.bucket, iid)
+        if digest == NO_DIGEST:
+            return None
+        return exported_digest(digest, self._transaction.get(META, ANALYZER.name) or b"")
 
     def records_of(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows with the records of some objects, by key."""
@@ -225,10 +234,16 @@ class BucketReader:
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        return [term.decode() for term in self.term_bytes(term_ids)]
+
+    def term_bytes(self, term_ids: list[int]) -> list[bytes]:
+        """Return the same terms as bytes."""
         found = self._view.terms_numbered(self.state.bucket, term_ids)
-        if missing := [term_id for term_id in term_ids if term_id not in found]:
-            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(missing)} missing terms")
-        return [found[term_id].decode() for term_id in term_ids]
+        try:
+            return [found[term_id] for term_id in term_ids]
+        except KeyError:
+            missing = len(set(term_ids) - found.keys())
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {missing} missing terms") from None
 
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""

@@ -20,7 +20,7 @@ from tests.support.patience import WAIT_S
 EXPECTED = {
     "tempfiel": "tempfile",
     "threadpo": "concurrent.futures.thread.ThreadPoolExecutor",
-    "getsize": "os.path.getsize",
+    "splitext": "os.path.splitext",
 }
 """A name that each query of TRIALS finds."""
 
