@@ -58,7 +58,7 @@ cdef enum:
     AHEAD_FIRST = 4  # blocks of a driver's list read with those that are needed, at first
     LOOKUPS_WORTH = 8  # postings of a list, at most, that are put together for each object that is looked up in it
     DENSE = 12  # objects of a window, on average, that hold the driver
-    WALKED_TERMS = 8  # of a query, at most: a walk of more skips too little
+    WALKED_TERMS = 8  # the most of a query: a walk of more skips too little
     LOOKED_AT = 8  # objects until limits are found anew: old ones are higher, and finding them takes two look-ups
     ROWS_FEW = 12  # windows that hold a term, over all terms, that are added up before a walk has begun
 
