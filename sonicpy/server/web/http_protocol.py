@@ -99,7 +99,7 @@ class Pace:
             await turn
 
     async def after(self, event: "asyncio.Future[Any]") -> None:
-        """Wait for an event that many requests may wait for, then for a pass with room. Raises what the event raises.
+        """Wait for an event that many requests may wait for, then for a pass with room. Raises the error of the event.
 
         The end of the event resumes no request by itself, so it takes the same time for one and for 500.
         """
