@@ -34,9 +34,9 @@ SHORT, LONG = 60, 160
 QUERIES = 20
 """Different queries: the shorter run repeats each of them three times."""
 PUSHED = 16
-"""Messages that are pushed in a round."""
+"""The number of messages that are pushed in a round."""
 CHANGES = 1_024
-"""Changes per commit while a store is filled."""
+"""The number of changes per commit while a store is filled."""
 ASKED_AND_PUSHED = 5_000
 """The first messages: rounds read no more."""
 MAP_MB = 4_096
@@ -142,14 +142,14 @@ def rounds_of(count: int, rounds: int) -> list[list[tuple[str, str]]]:
 
 
 def push(index: Index, pushes: list[tuple[str, str]]) -> None:
-    """Push and commit."""
+    """Push some objects, and commit."""
     for oid, text in pushes:
         index.push(COLLECTION, BUCKET, oid, text)
     index.engine.commit()
 
 
 def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | None) -> None:
-    """Run the rounds of a kind of process; a reading process runs only their queries."""
+    """Run the rounds of a process of the kind `kind`; a reading process runs only their queries."""
     asked = queries(messages(ASKED_AND_PUSHED), 3, QUERIES)
     if kind == "write":
         with opened(folder) as index:

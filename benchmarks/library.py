@@ -22,9 +22,9 @@ from tests.support.texts import messages, oid, queries
 
 TEXTS = 330_000
 FREQUENT = 50
-"""Texts per commit in the runs with frequent commits."""
+"""The number of texts per commit in the runs with frequent commits."""
 FREQUENT_TEXTS = 5_000
-"""Texts in the runs with frequent commits; with more, tantivy would take minutes."""
+"""The number of texts in the runs with frequent commits; with more, tantivy would take minutes."""
 QUERIES = 5_000
 C, B = "messages", "default"
 

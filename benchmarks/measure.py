@@ -167,7 +167,8 @@ def run(
 
     Args:
         seconds: the longest time.
-        rest_s: a pause, then a wait for a quiet server; the CPU time of the server in both counts for the lanes.
+        rest_s: the length of a pause after the lanes, before a wait for a quiet server; the CPU time of the server in
+            the pause and in the wait counts for the lanes.
         check: raises an error if the replies that a lane received are wrong.
     """
     before_s = server.cpu_s()

@@ -28,7 +28,7 @@ PASS = 50_000
 QUERIES = 300
 LIMITS = 50
 BATCH = 64
-"""Changes in a commit of the writer."""
+"""The number of changes in a commit of the writer."""
 OTHER = "other"
 KINDS = {"alone": None, "beside a writer of another bucket": OTHER, "beside a writer of the same bucket": BUCKET}
 

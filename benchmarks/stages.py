@@ -39,7 +39,7 @@ Stage = Callable[[list[str], Path], Work]
 
 COLLECTION, BUCKET = "messages", "default"
 COMMIT_EVERY = 1024
-"""Changes per commit; the operations that `benchmarks.instructions` counts include one commit."""
+"""The number of changes per commit; the operations that `benchmarks.instructions` counts include one commit."""
 MAP_BYTES = 1 << 30
 """Large enough for every stage, small enough for tools that instrument memory."""
 

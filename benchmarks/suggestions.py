@@ -26,7 +26,7 @@ from tests.support.texts import SEED, oid
 TEXTS = 100_000
 ROUNDS = 11
 COMMANDS = 500
-"""Commands of each kind in a round."""
+"""The number of commands of each kind in a round."""
 LETTERS_MIN, LETTERS_MAX = 3, 5
 WORD_MIN = 6
 """The smallest number of letters of a word whose prefixes are used."""

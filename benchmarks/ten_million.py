@@ -37,9 +37,9 @@ from tests.support.texts import messages
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 CHUNK = 50_000
-"""Pushes whose latencies are kept at a time; CPU of a PUSH is that of the last chunk before a mark."""
+"""The number of pushes whose latencies are kept at a time; CPU of a PUSH is that of the last chunk before a mark."""
 ASKED = 20_000
-"""The number of first messages whose words queries are made of."""
+"""The queries are made of words of the first messages, this many."""
 PATIENCE_S = 3_600
 """The time limit of VERIFY and other long commands."""
 PROBE_S = 0.002

@@ -20,7 +20,7 @@ def plan(modules: int, seconds_each: float) -> str:
     """Return a sentence about the work of a build.
 
     Args:
-        modules: their number.
+        modules: the number of modules.
         seconds_each: how long one core translates and compiles a module.
     """
     cores = os.cpu_count() or 1
@@ -53,7 +53,7 @@ def headers() -> Path:
 
 
 def refused(is_free_threaded: bool) -> str | None:
-    """Return a sentence that says why sonicpy does not run in this Python; None: it does."""
+    """Return a sentence that says why sonicpy does not run in this Python; None: sonicpy runs in this Python."""
     if not is_free_threaded:
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -64,7 +64,7 @@ def refused(is_free_threaded: bool) -> str | None:
 
 
 def missing(program: str, include: Path) -> str | None:
-    """Return a sentence about missing packages of this machine; None: none is missing.
+    """Return a sentence about missing packages of this machine; None: no package is missing.
 
     Args:
         program: the C compiler.

@@ -64,7 +64,7 @@ def nothing_to_tag() -> InvalidArgument:
 
 
 def text_of(argument: str, value: Any) -> str:
-    """Return a text."""
+    """Return `value` as a plain str. Raises InvalidArgument, with the name of the argument, if it is no str."""
     if isinstance(value, str):
         return plain_str(value)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a str", "invalid_format")

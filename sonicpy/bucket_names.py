@@ -110,7 +110,8 @@ def name_of(element: str) -> tuple[str, bool]:
 
 
 def with_others(bucket: str, others: str) -> AnyBucket:
-    """Return a bucket and a list of others, as on the wire, as an argument of a method; empty: there are none.
+    """Return a bucket and a list of others, as on the wire, as an argument of a method. An empty `others` names no
+    other bucket.
 
     Raises:
         InvalidArgument: the list is not allowed.

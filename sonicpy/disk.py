@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
-"""Errors of F_FULLFSYNC where the file system does not know it."""
+"""Errors of F_FULLFSYNC where the file system does not support it."""
 
 
 def sync_file(descriptor: int) -> None:
     """Wait until the disk has the content of a file. Raises OSError if the disk failed.
 
     On macOS only F_FULLFSYNC waits for the disk, fsync ends at the cache of the drive (fsync(2) there); file systems
-    that do not know it get a plain fsync.
+    without F_FULLFSYNC get a plain fsync.
     """
     full_sync: int | None = getattr(fcntl, "F_FULLFSYNC", None)
     if full_sync is None:

@@ -19,8 +19,8 @@ SonicError
   ClientError        the program that calls a server: no answer, or the server does not offer the call
     ConnectionLost   no connection, or it ended before the answer came
     TimedOut         no answer in time
-    WrongPassword    the server wants a password, or another one
-    NotOffered       this server does not know the command or option
+    WrongPassword    the server requires a password, or another one
+    NotOffered       this server does not have the command or option
     NotSonic         the program at that address does not speak Sonic Channel, or its certificate is not trusted
     TooLong          a query or a word is longer than the lines that the server accepts
 """
@@ -162,11 +162,11 @@ class TimedOut(ClientError, TimeoutError):
 
 
 class WrongPassword(ClientError):
-    """The server wants a password, or another one."""
+    """The server requires a password, or another one."""
 
 
 class NotOffered(ClientError):
-    """This server does not know the command or option; another kind or version of server may.
+    """This server does not have the command or option; another kind or version of server may.
 
     Args:
         what: the command, or the option with its command.

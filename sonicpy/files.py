@@ -152,7 +152,7 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
     """Make a folder and its missing parents; return the new folders, the outermost first.
 
     Raises:
-        OSError: one cannot be made, or is a file.
+        OSError: a folder cannot be made, or is a file.
     """
     missing = []
     above = folder

@@ -45,9 +45,9 @@ VALUES: Final = 1
 FORMAT_KEY: Final = b"format"
 FORMAT: Final = b"1"
 SIZE_MAX: Final = 64 << 30
-"""Bytes that the file may reach by default. They are address space: the disk holds only used pages."""
+"""The most bytes that the file may reach by default. They are address space: the disk holds only used pages."""
 RESTORE_ROWS: Final = 10_000
-"""Rows of a backup read at a time."""
+"""The most rows of a backup read at a time."""
 BYTES_MAX: Final = (1 << 63) - 1
 """The largest `size_max` that LMDB takes."""
 COUNTER_BYTES: Final = 8

@@ -39,7 +39,7 @@ OTHERS = {
 
 SUBTAG_MAX = 8
 TAG_MAX = 35
-"""Letters of a subtag, and of a tag, at most (RFC 5646, section 4.4.1)."""
+"""The most letters of a subtag, and the most characters of a tag (RFC 5646, section 4.4.1)."""
 
 
 @lru_cache(maxsize=256)

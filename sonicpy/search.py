@@ -129,7 +129,7 @@ _PLAIN = Search("", "", "", 0, 0, None)
 _UNREFINED, _UNDEMANDING = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN)
 
 FACET_TAGS = 100
-"""The number of tags of a facet in the answer of a query with facets, at most."""
+"""The most tags of a facet in the answer of a query with facets."""
 
 
 class FacetSearch(NamedTuple):
@@ -138,7 +138,7 @@ class FacetSearch(NamedTuple):
     Attributes:
         collection, bucket, text, lang, stem, complete, filter, buckets, syntax, match, fuzzy, fields, phrase: as in
             Search.
-        limit: the number of tags of a facet, at most.
+        limit: the most tags of a facet.
         of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
         ranges: the values that are counted, with the bounds of their ranges. None: no values.
         apart: each facet leaves out the conditions of its own tags or values.

@@ -13,7 +13,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import plain_str, shown, shown_part
 
 TAGS_MAX: Final = 64
-"""Tags of an object, at most."""
+"""The most tags of an object."""
 TAG_BYTES_MAX: Final = 128
 TAG: Final = f"1 to {TAG_BYTES_MAX} bytes of UTF-8 without control characters"
 

@@ -13,7 +13,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import index_of, shown
 
 VALUES_MAX: Final = 16
-"""Names of values in a bucket, at most."""
+"""The most names of values in a bucket."""
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}\Z")
 NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter or _"
 _PAIR: Final = r"[^\s\"(),=]+=[^\s\"(),=]*"

@@ -47,7 +47,7 @@ def filled(text: str) -> str:
 
 
 def command_lines() -> Iterator[list[str]]:
-    """Yield every command line of sonicpy in these files, comments and the runbook included."""
+    """Yield every command line of sonicpy in the files for three machines, in their comments and in the runbook."""
     for name in UNITS:
         yield from (shlex.split(filled(line)) for line in unit(name, "ExecStart"))
     yield [filled(word) for word in COMPOSE["services"]["node"]["command"]]

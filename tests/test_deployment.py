@@ -61,7 +61,7 @@ def compose() -> Any:
 
 
 def command_lines() -> list[list[str]]:
-    """Return every command line of ours in these files, comments included."""
+    """Return every command line of sonicpy in the files of a deployment, comments included."""
     lists = [json.loads(part) for part in re.findall(r'\["sonicpy".*\]', DOCKERFILE)]
     lines = [shlex.split(line.replace("${STATE_DIRECTORY}", "/var/lib/sonicpy")) for line in unit("ExecStart")]
     for name in ("container.cfg", "sonic-compat.cfg", "sonicpy.cfg"):

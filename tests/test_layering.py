@@ -1,4 +1,4 @@
-"""Layers know only the layers below them, and nothing imports in a circle."""
+"""Layers import only the layers below them, and nothing imports in a circle."""
 
 import ast
 import re

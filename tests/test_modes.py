@@ -1,4 +1,4 @@
-"""New files and folders are for their user alone, or a group, too, whatever the umask; every place that makes one."""
+"""The modes of new files and folders: only their user has access, or a group, too, whatever the umask."""
 
 import ast
 import os

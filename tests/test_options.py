@@ -133,7 +133,7 @@ def test_an_unknown_option_is_a_wrong_call() -> None:
 
 
 def test_a_new_option_needs_a_row_and_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A made-up option: with its row, the parser reads it, and lines and flags carry it."""
+    """A made-up option, once it has a row, is read by the parser and carried by lines and flags."""
     fold = Option("fold", Name(), "", "FOLD(<letters>)", "a made-up option", is_ours=True)
     monkeypatch.setitem(OPTIONS, "QUERY", (*OPTIONS["QUERY"], fold))
     line = meta("QUERY", {"limit": 3, "fold": "a b"})

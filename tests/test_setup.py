@@ -74,7 +74,7 @@ def test_the_plan_of_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_plan_reaches_the_terminal_past_pip() -> None:
-    """The output of the build goes nowhere here, as under pip; the terminal shows the sentence."""
+    """The standard output of the build is /dev/null, as under pip; the terminal shows the plan all the same."""
     code = "import os, sys; os.dup2(os.open(os.devnull, os.O_WRONLY), 1); import compiler; "
     code += "sys.exit(not compiler.write_to_terminal('translating'))"
     terminal = f"import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, '-c', {code!r}])))"

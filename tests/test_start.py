@@ -46,7 +46,7 @@ UNUSED = {
     *("sonicpy.index.search.sonic", "sonicpy.index.report.export", "sonicpy.index.report.stats"),
     *("sonicpy.store.care.check_rows", "sonicpy.store.care.packing", "sonicpy.store.care.verify_tables"),
 }
-"""Modules that an index does without until somebody calls for them: they would take longer than all it does here."""
+"""Modules that are imported only when a call needs them: importing them takes longer than all else in a test."""
 
 
 VERSION = HELP.replace("--help", "--version")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from benchmarks.accounting import allocated_bytes
 
 LIMIT = 10
-"""Objects in an answer, at most."""
+"""The most objects in an answer."""
 WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "prefix", "typo"
 """Kinds of questions."""
 NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"

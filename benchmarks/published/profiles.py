@@ -10,34 +10,34 @@ class Profile:
     name: str
     rounds: int
     messages: int
-    """S1: texts pushed."""
+    """S1: the number of texts pushed."""
     queries: int
-    """S1: queries of each kind, and operations of a case of R1 to R6."""
+    """The number of queries of each kind in S1, and of operations of a case of R1 to R6."""
     articles: int
-    """S2: articles pushed; L1: articles on each of three servers."""
+    """S2: the number of articles pushed; L1: the number of articles on each of three servers."""
     questions: int
-    """S3: short questions to find again."""
+    """S3: the number of short questions to find again."""
     items: int
-    """R1 to R6: documents."""
+    """R1 to R6: the number of documents."""
     seconds: float
     """Durations: a case of queries in S1 and S2; a function in S4 (at most 0.2); one try of R over 50 connections."""
     tries: int
     names: int
-    """Y: objects."""
+    """Y: the number of objects."""
     gate: int
-    """Y: objects that 8 connections push at once."""
+    """Y: the number of objects that 8 connections push at once."""
     keys: int
-    """K1: keys."""
+    """K1: the number of keys."""
     phase_s: float
-    """K2: seconds of a phase."""
+    """K2: the seconds of a phase."""
     requests: int
-    """K4: requests of a case."""
+    """K4: the number of requests of a case."""
     agents: tuple[int, ...]
-    """L2: agents at a time."""
+    """L2: the numbers of agents at a time."""
     iterations: int
-    """L2: queries of an agent."""
+    """L2: the number of queries of an agent."""
     benches: int
-    """S4: files of benches."""
+    """S4: the number of files of benches."""
     steps: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1)
     """S1: shares of the messages after which every operation is measured."""
     has_cluster: bool = True

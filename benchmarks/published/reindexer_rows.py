@@ -34,7 +34,7 @@ Query = tuple[str, list[str], list[str]]
 
 
 def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> list[Query]:
-    """Return `count` queries of a kind, made of words of random documents."""
+    """Return `count` queries of the kind `kind`, made of words of random documents."""
     chance = random.Random(f"{kind}")
     found = []
     while len(found) < count:

@@ -33,7 +33,7 @@ from tests.support.paths import ROOT
 
 PEERS: tuple[type[TextPeer], ...] = (OurTexts, Fts5Texts, TantivyTexts)
 EVERY = 1000
-"""Operations in one mean, as in the published table."""
+"""The number of operations in one mean, as in the published table."""
 REPORTED = 8
 CHECKED = 200
 PIECE = 18_000

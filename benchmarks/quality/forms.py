@@ -29,12 +29,12 @@ ALGORITHMS = {
 }  # fmt: skip
 """The name of Snowball's algorithm by language."""
 ASKED = 300
-"""Words of a language that are asked for."""
+"""The number of words of a language that are asked for."""
 ONLY_FORMS = {"search": {"alternates_below": 0, "query_alternates_try": 0}}
 """Words are neither completed nor corrected."""
 WORDS_MAX = 40_000
 COMMONEST = 2_743
-"""Words that are asked for in English buckets: 2,743 of the commonest have four letters or more."""
+"""The number of words that are asked for in English buckets: as many of the commonest have four letters or more."""
 LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0900-\u097f\u0610-\u065f\u200c])+"
 
 

@@ -10,7 +10,7 @@ from tests.support.texts import messages
 MESSAGES = 330_000
 ASKED = 1_730
 LETTERS_MIN = 3
-"""Minimum of letters of a part that is asked for."""
+"""The fewest letters of a part that is asked for."""
 JOINED = re.compile(r"[^\W_]+(?:[._:][^\W_]+)+")
 SIGNS = re.compile("[._:]")
 SEED = 9

@@ -29,7 +29,7 @@ from tests.support.paths import SHARED
 
 SETS = ("cacm", "npl", "squad_sentences_dev", "xquad_en")
 PLACES = 100
-"""Answers of each way: those that Recall@100 counts."""
+"""The number of answers of each way: those that Recall@100 counts."""
 RANKS = 60
 """The constant of reciprocal rank fusion in Cormack, Clarke and Buettcher, SIGIR 2009."""
 WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
@@ -84,7 +84,7 @@ def loaded(model: str) -> Any:
 
 
 class Words:
-    """A collection with vectors in an index of ours."""
+    """A collection with vectors in an index of sonicpy."""
 
     def __init__(self, given: Collection, vectors: Vectors) -> None:
         self._index = sonicpy.open(":memory:")
@@ -159,7 +159,7 @@ OWN_INDEXES = {
     "usearch": (("usearch",), usearch_scored),
     "sqlite-vec": (("sqlite_vec", "apsw"), sqlite_vec_scored),
 }
-"""Indexes of vectors beside ours: the modules, and the function that fills one."""
+"""The indexes of vectors beside that of sonicpy: the modules, and the function that fills one."""
 
 
 def fused_by_rank(text: str, vector: Any, *, ways: Sequence[Ask]) -> list[str]:

@@ -20,7 +20,7 @@ LETTERS_MIN = 5
 FIRST = 10
 QUERIES_MAX = 1_500
 ROUNDS = 6
-"""Errors that are made in each question of a small collection."""
+"""The number of errors that are made in each question of a small collection."""
 SMALL = 200
 SEED = 9
 C, B = "misspelt", "all"

@@ -17,7 +17,7 @@ from tests.support.texts import messages
 MESSAGES = 330_000
 TYPED_WORDS = 300
 FIRST_LETTERS = 4
-"""Letters that are typed before the first answer is looked at."""
+"""The number of letters that are typed before the first answer is looked at."""
 VOCABULARY = 20_000
 ASKED = 400
 FIRST = 10
@@ -25,7 +25,7 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """The shares of a word that are typed."""
 ACCENTED = "fr es pt cs hu sv tr vi de pl ro sk hr el ru".split()
 ACCENTED_LETTERS = 5
-"""Minimum of letters of a word with accents: without them, shorter words are like ten others."""
+"""The fewest letters of a word with accents: without them, shorter words are like ten others."""
 SEED = 9
 C, B = "typed", "words"
 
@@ -79,7 +79,8 @@ def errors_table(data: Path) -> str:
 
 
 def accents_table(data: Path) -> str:
-    """Return how often a word with accents is among the first ten while three quarters of it are typed without."""
+    """Return the table of how often a word with accents is among the first ten answers when three quarters of its
+    letters are typed without accents."""
     words: dict[str, list[str]] = {lang: [] for lang in ACCENTED}
     for line in (data / "words" / "freq_top2500_by_language.tsv").read_text(encoding="utf-8").splitlines():
         lang, word, *_ = line.split("\t")

@@ -21,7 +21,7 @@ POPULATION = 200
 WORDS_MAX = 8
 """The number of words above which an object loses some."""
 DEPTH = 8
-"""Lines sent at once, at most."""
+"""The most lines that are sent at once."""
 PAUSE_S = 0.002
 """The pause of each client between two requests."""
 TIMEOUT_S = 60.0

@@ -42,7 +42,7 @@ class Bar:
 
 
 def speed(operation: str, mode: str, limit: float) -> Bar:
-    """Return the bar of operations per second: ours divided by Sonic's."""
+    """Return the bar of operations per second: the figure of sonicpy divided by that of Sonic."""
     return Bar(
         f"{operation}, {mode}: ops/s against Sonic",
         limit,
@@ -52,7 +52,7 @@ def speed(operation: str, mode: str, limit: float) -> Bar:
 
 
 def cpu(operation: str, limit: float) -> Bar:
-    """Return the bar of CPU time per operation: ours divided by Sonic's, in the worst mode."""
+    """Return the bar of CPU time per operation: the figure of sonicpy divided by that of Sonic, in the worst mode."""
 
     def value(results: Results) -> float | None:
         shares = [results.ratio(operation, mode.name, "cpu_us", OURS, THEIRS) for mode in MODES]
@@ -62,7 +62,7 @@ def cpu(operation: str, limit: float) -> Bar:
 
 
 def cpu_in(operation: str, mode: str, limit: float) -> Bar:
-    """Return the bar of CPU time per operation in one mode: ours divided by Sonic's."""
+    """Return the bar of CPU time per operation in one mode: the figure of sonicpy divided by that of Sonic."""
     return Bar(
         f"{operation}, {mode}: CPU against Sonic",
         limit,

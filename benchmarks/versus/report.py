@@ -22,7 +22,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def rate_table(results: Results) -> str:
-    """Return every rate, and the ratio of ours to that of each other server."""
+    """Return the table of all rates, with the ratio of sonicpy's rate to that of each other server."""
     names = sorted({name for _, _, name in results.rates}, key=lambda name: (name != OURS, name))
     rows = []
     for operation in (*OPERATIONS, SET):

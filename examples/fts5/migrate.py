@@ -1,4 +1,4 @@
-"""Copy a table of FTS5 into an index, and ask both the same."""
+"""Copy a table of FTS5 into an index, and send the same query to both."""
 
 import sqlite3
 

@@ -42,7 +42,7 @@ SMOOTHING = 2e-5
 bytes."""
 
 SCALE = 25
-"""Steps to one nat: the heaviest n-gram, of 10 nats, just fits into a byte."""
+"""The number of steps per nat: the heaviest n-gram, of 10 nats, just fits into a byte."""
 
 PRIOR_NATS = {"eng": 6.0, "rus": 3.0, "srp": -4.0, "swa": -2.0, "sqi": -2.0}
 """Priors of languages. Chat is mostly English, even with names of hosts and packages. Russian is the most common

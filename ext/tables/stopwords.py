@@ -78,7 +78,7 @@ def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
 
 
 def sonic_words(code: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the stop words of a language in compat mode, if they differ from the long list; else none.
+    """Return the stop words of a language in compat mode, if they differ from the long list; else an empty set.
 
     Each list was chosen from published lists because it agrees best with Sonic's answers; see NOTICE.
     """
@@ -93,7 +93,8 @@ def sonic_words(code: str, lists: dict[str, list[str]]) -> set[str]:
 
 
 def short_list(key: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the words of the short list under `key` in normal form, with either apostrophe; none if there is none."""
+    """Return the words of the short list under `key` in normal form, with either apostrophe; an empty set if there is
+    no short list."""
     if key in LONG:
         return stop_words(key, lists)
     words = f"{SNOWBALL.get(key, '')} {OURS.get(key, '')}".split()

@@ -10,7 +10,8 @@ from sonicpy.access.rates import Rates
 from sonicpy.access.tokens import key_of_token, looks_like_token, narrowed, signing_secret
 
 FRESH_S = 0.5
-"""Seconds for which the result of looking up a key is used again: a change takes hold within this time."""
+"""The number of seconds for which the result of looking up a key is used again: a change takes hold within this
+time."""
 
 
 class KeySource(Protocol):
@@ -44,15 +45,16 @@ class Keys:
         self._rates = Rates()
 
     def add_source(self, source: KeySource) -> None:
-        """Add a place of keys that only this process knows, looked into last."""
+        """Add a source of keys for this process only, which is looked into last."""
         self._is_known_to_all = False
         self._sources.append(source)
 
     def admit(self, given: bytes) -> "Permit | None":
-        """Return the permit of a secret or a token; None: it is neither of a key that exists.
+        """Return the permit of a secret or a token; None: no key that exists has `given` as its secret, or signed it.
 
         Raises:
-            NotPermitted: it is, but it has expired, or is not allowed for another reason.
+            NotPermitted: such a key exists, but the secret or the token has expired, or is not allowed for another
+            reason.
         """
         if looks_like_token(given):
             return self._of_token(given.decode("ascii", "replace"))
@@ -95,10 +97,11 @@ class Permit:
 
     Attributes:
         grant: the rights.
-        held: for another process that goes on with the connection; None: none can. A rate is counted in one process.
+        held: for another process that goes on with the connection; None: no other process can. A rate is counted in one
+            process.
 
     Args:
-        goes_on: the other processes of the server know the key.
+        goes_on: whether the other processes of the server can look up the key.
     """
 
     __slots__ = ("_fresh_until", "_get", "_is_counted", "_key", "_rates", "grant", "held")

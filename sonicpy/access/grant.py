@@ -36,7 +36,7 @@ class Grant:
     """The rights of a key, or of a token of it.
 
     Attributes:
-        key: its name.
+        key: the name of the key.
         verbs: names of verbs.
         scopes: buckets, those of the key.
         within: the buckets to which a token narrows `scopes`; None: no token does.
@@ -57,7 +57,7 @@ class Grant:
         """Check that a verb is allowed, and every bucket that it may touch.
 
         Args:
-            verb: its name.
+            verb: the name of the verb.
             asked: the buckets that the request may touch; EVERYTHING for the whole index.
 
         Raises:

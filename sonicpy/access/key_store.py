@@ -1,7 +1,6 @@
 """Keys in a folder of LMDB beside the tables of an index: `sonicpy keys` writes it while a server reads.
 
-Backups, exports and restores do not know the folder. Each look-up begins a read transaction, so it sees the last
-change.
+Backups, exports and restores leave the folder out. Each look-up begins a read transaction, so it finds the last change.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ class KeyStore:
         self._environment: SharedEnvironment | None = None
 
     def get(self, name: str) -> Key | None:
-        """Return the key of a name; None: there is none. Raises ConfigError if it cannot be read."""
+        """Return the key of a name; None: there is none. Raises ConfigError if the key cannot be read."""
         packed = None
         with self._reading() as transaction:
             if transaction is not None:

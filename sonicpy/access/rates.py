@@ -10,7 +10,7 @@ from collections import OrderedDict
 from sonicpy.access.grant import Grant, TooOften
 
 KEYS_MAX = 10_000
-"""Keys that are counted; beyond that, the one that has been quiet for longest starts anew."""
+"""The most keys that are counted; beyond that, the one that has been quiet for longest starts anew."""
 
 
 class Rates:

@@ -17,7 +17,7 @@ from sonicpy.ids import check_bucket, check_collection, shown
 
 SCOPES_MAX = 64
 SCOPE_MAX = 520
-"""Characters of a scope, at most: two names, with `%2F` and the like for their signs."""
+"""The most characters of a scope: two names, with `%2F` and the like for their signs."""
 _ESCAPED = re.compile(r"%(2F|2A|25)", re.IGNORECASE)
 _NOT_ESCAPED = re.compile(r"%(?!2F|2A|25)", re.IGNORECASE)
 

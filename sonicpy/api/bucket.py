@@ -215,7 +215,7 @@ class Bucket:
         """Take the vectors of a column from every object; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
         """
         return self._index.drop_vectors(self.collection, self.bucket, column)
 
@@ -268,7 +268,7 @@ class Bucket:
         return self._index.count_objects(self.collection, self.bucket)
 
     def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
-        """Erase the bucket, one object, or those that pass a filter; see `Index.flush`."""
+        """Erase the bucket, one object, or the objects that pass a filter; see `Index.flush`."""
         return self._index.flush(self.collection, self.bucket, object, filter=filter)
 
     def stats(self) -> dict[str, Any]:

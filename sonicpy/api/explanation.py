@@ -343,7 +343,7 @@ def _listed(words: list[str]) -> str:
 
 DROPPED = "a stop word; the settings drop them"
 WORD_SHOWN = 64
-"""Characters of a long word that are shown."""
+"""The most characters of a long word that are shown."""
 
 
 def shortened(word: str) -> str:

@@ -10,7 +10,7 @@ class RangeCount(NamedTuple):
 
     Attributes:
         low, high: None: no bound.
-        objects: their number.
+        objects: the number of objects.
     """
 
     low: int | None
@@ -73,7 +73,7 @@ def merged(parts: Sequence[Facets], limit: int) -> Facets:
 
     Args:
         parts: each with all of its tags.
-        limit: the number of tags of a facet, at most.
+        limit: the most tags of a facet.
     """
     tags: dict[str, dict[str, int]] = {}
     ranges: dict[str, dict[tuple[int | None, int | None], int]] = {}

@@ -22,7 +22,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
         hits: of `query`, with scores; take more than are shown.
         others: (object, score) pairs, or a mapping of objects to scores.
         weight: of the other scores, from 0 on.
-        limit: how many objects at most; None: all.
+        limit: the most objects; None: all.
 
     Raises:
         InvalidArgument: the hits have no scores, or an argument is not allowed.

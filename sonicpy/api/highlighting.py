@@ -24,7 +24,7 @@ from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 
 TORN_MAX = 200
-"""Characters without a word border in which terms are searched, at most: they are read once for each term."""
+"""The most characters without a word border in which terms are searched: they are read once for each term."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CHUNKS = re.compile(r"\S+")
@@ -234,7 +234,7 @@ class _Reading:
 
 
 def _is_joint(text: str, place: int) -> bool:
-    """Return whether a part of a joined word may begin or end at a place: behind or before a sign, where letters change
+    """Return whether a part of a joined word may begin or end at `place`: behind or before a sign, where letters change
     to digits or back, and where a small letter meets a capital one."""
     before, behind = text[place - 1], text[place]
     if not (_is_letter(before) and _is_letter(behind)):

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 SCOPES_SHOWN = 20
-"""Buckets of an index that are shown one by one, at most."""
+"""The most buckets of an index that are shown one by one."""
 THOUSANDS = "\N{NARROW NO-BREAK SPACE}"
 
 StatsMethod = Callable[..., Mapping[str, Any]]

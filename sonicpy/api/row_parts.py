@@ -25,7 +25,7 @@ RowParts = tuple[Any, Any, Any, Any, Any] | tuple[Any, Any, Any, Any, Any, Any, 
 columns with tags, the values by name, and the vectors by column."""
 
 COLUMNS_SHOWN = 20
-"""Names of columns that the reason of one refused row lists, at most."""
+"""The most names of columns that the reason of one refused row lists."""
 ALLOWED_ROWS = "allowed are tuples, dicts, and rows that have names"
 
 

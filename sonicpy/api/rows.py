@@ -25,7 +25,7 @@ from sonicpy.vectors import bits_of
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
 
 REFUSED_MAX = 10_000
-"""Refused rows that a report lists one by one, at most."""
+"""The most refused rows that a report lists one by one."""
 
 NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 OnProgress = Callable[[int], object]

@@ -22,7 +22,7 @@ from sonicpy.api.columns import ID_NAMES, OBJECT_COLUMNS, columns_like, columns_
 from sonicpy.errors import ConfigError
 
 TEXT_MAX = 500
-"""Characters of a text that are shown."""
+"""The most characters of a text that are shown."""
 SCHEMES = frozenset(("", "http", "https"))
 
 

@@ -14,7 +14,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 BATCH_ROWS = 4_096
-"""Rows of a table that are turned into Python objects at once."""
+"""The most rows of a table that are turned into Python objects at once."""
 
 Columns = dict[str, Callable[[], list[Any]]]
 """Some rows of a table: a function for each column, by name, that returns its values."""

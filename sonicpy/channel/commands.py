@@ -133,7 +133,7 @@ class Push(NamedTuple):
     tags: list[str] | None = None
     """All tags of the object; None: they stay."""
     values: dict[str, int | str | None] | None = None
-    """Values by name, points as text; None: this one is taken away."""
+    """Values by name, points as text; a value of None removes the value under its name."""
     field: str | None = None
     """The name of the text; None: it has none."""
 

@@ -9,7 +9,7 @@ from sonicpy.channel.commands import Upsert
 from sonicpy.errors import CommandError
 
 PIECES_MAX_BYTES = 16 << 20
-"""Bytes of the pieces that wait in a connection, at most."""
+"""The most bytes of the pieces that wait in a connection."""
 IDLE_S = 60.0
 """The time for which pieces wait for the next one, in seconds."""
 

@@ -13,7 +13,7 @@ _JOINER = "\u200d"
 """Joins two characters, as in emoji of several people."""
 
 SMALLEST_ROOM = 64
-"""Bytes that hold any character, escaped and with its marks."""
+"""The number of bytes that suffice for any character, escaped and between quotes."""
 
 
 def quoted(text: str) -> str:

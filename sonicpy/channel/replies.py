@@ -36,7 +36,7 @@ class InfoFigures(NamedTuple):
     uptime: int
     """Whole seconds since the start."""
     clients_connected: int
-    """Open connections, those before START included."""
+    """The number of open connections, including those before START."""
     commands_total: int
     """Lines handled."""
     command_latency_best: int

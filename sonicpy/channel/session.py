@@ -53,7 +53,7 @@ class Session:
         password: START must bring it; None: no password.
         limits: defaults and maxima of LIMIT.
         compat: accept only the commands, and only the values of LANG, that Sonic has.
-        admit: knows secrets beside the password; None: there are none.
+        admit: accepts secrets other than the password; None: there are none.
     """
 
     __slots__ = (

@@ -19,8 +19,8 @@ def remark_absent(index: Target, collection: str, bucket: str | None, object: st
 
 
 def absent(index: Target, collection: str, bucket: str | None, object: str | None = None) -> str | None:
-    """Return a sentence about a collection, bucket or object that is not there; None: all are, or the server lists no
-    names.
+    """Return a sentence about a collection, bucket or object that is not there; None: all of them are there, or the
+    server lists no names.
 
     Raises:
         SonicError: a server does not answer.

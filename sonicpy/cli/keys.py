@@ -172,7 +172,7 @@ def time_of(text: str) -> float:
         text: a duration from now, such as 30d, 12h, 5m or 10s; or a date, or a time, of ISO 8601 (UTC unless it says).
 
     Raises:
-        InvalidArgument: it is neither, or in the past.
+        InvalidArgument: the text is neither a duration nor a time, or the time is in the past.
     """
     when = _time_of(text)
     if when <= time.time():

@@ -8,7 +8,7 @@ NEAR_ENOUGH = 60.0
 
 
 def nearest(name: str, known: Iterable[str], prepared: Callable[[str], str] | None = None) -> str | None:
-    """Return the known name that is most similar to a name; None: none is similar.
+    """Return the known name that is most similar to a name; None: no known name is similar.
 
     Args:
         prepared: applied to names before they are compared, such as `str.casefold`.

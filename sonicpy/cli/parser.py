@@ -138,7 +138,7 @@ def make_parser(verbs_wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the verbs of a parser, by name; empty if it has none."""
+    """Return the parsers of the verbs of a parser, by name; an empty dict if the parser has no verbs."""
     found = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     return dict(found[0]) if found else {}
 

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _url(arguments: argparse.Namespace) -> str | None:
-    """Return the URL of --server or of the variable; None: other flags name the server, or none is named."""
+    """Return the URL of --server or of the variable; None: other flags name the server, or no server is named."""
     others = arguments.inet or arguments.unix or arguments.tls or arguments.ca or arguments.password
     if arguments.server is None:
         return None if others else os.environ.get(SERVER_VARIABLE) or None

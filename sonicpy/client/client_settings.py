@@ -27,7 +27,7 @@ class ClientSettings:
     retry_changes: bool = False
     """Whether POP, FLUSH and restore may be executed twice."""
     pool_size: int = POOL_SIZE
-    """Connections in each mode, at most."""
+    """The most connections in each mode."""
 
     def __post_init__(self) -> None:
         if not (_is_number(self.timeout_s) and self.timeout_s > 0):

@@ -11,8 +11,8 @@ from sonicpy.errors import ConnectionLost, ShuttingDown
 Value = TypeVar("Value")
 
 LINES_IN_FLIGHT_MAX = 64
-"""Lines of one exchange that are sent at once: few enough that client and server never block each other with unread
-data."""
+"""The most lines of one exchange that are sent at once: few enough that client and server never block each other with
+unread data."""
 
 
 @dataclass(frozen=True, slots=True)

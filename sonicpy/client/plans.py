@@ -216,12 +216,12 @@ def query_with_facets(search: Search, asked: FacetSearch | None) -> CallPlan[Hit
 
 
 def collections() -> CallPlan[list[str]]:
-    """Plan COLLECTIONS, as many as are needed; the result is sorted."""
+    """Plan the COLLECTIONS commands that list all collections; the result is sorted."""
     return sorted((yield from _all_names("COLLECTIONS")))
 
 
 def buckets(collection: str) -> CallPlan[list[str]]:
-    """Plan BUCKETS, as many as are needed."""
+    """Plan the BUCKETS commands that list all buckets of a collection."""
     check_collection(collection)
     return (yield from _all_names("BUCKETS", collection))
 
@@ -229,7 +229,7 @@ def buckets(collection: str) -> CallPlan[list[str]]:
 def objects(
     collection: str, bucket: str, prefix: str, after: ObjectName | None, limit: int | None
 ) -> CallPlan[list[str]]:
-    """Plan OBJECTS, as many as are needed for `limit` names (None: all)."""
+    """Plan the OBJECTS commands that list `limit` names (None: all)."""
     check_scope(collection, bucket)
     wanted = None if limit is None else number_of("limit", limit)
     behind = None if after is None else object_word(after)
@@ -393,7 +393,7 @@ def _page(
     offset: int,
 ) -> CallPlan[list[Item]]:
     """Plan one search; repeat it without scores, or without the number of objects that hold whole words, if the server
-    refuses them, which each connection finds out itself.
+    refuses either, as each connection notes.
     """
     while True:
         try:

@@ -25,7 +25,7 @@ GROUP_BYTES_MAX = 1 << 16
 BATCH_ROWS = 512
 """A batch sends its pushes when it has collected this many, as a batch of Index does."""
 NAMES_SHOWN = 5
-"""Objects that a note about a batch names, at most."""
+"""The most objects that a note about a batch names."""
 
 
 class Pushes:
@@ -183,7 +183,7 @@ class ReportBuilder:
 class WaitingPushes:
     """The pushes of a batch that the server has not answered yet: collected, or sent.
 
-    An interrupt at any moment leaves a push in here or answered.
+    An interrupt at any moment leaves each push either among these or answered.
     """
 
     def __init__(self) -> None:

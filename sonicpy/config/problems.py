@@ -1,6 +1,6 @@
 """Error messages about settings, one sentence each: place of the key, value found, values allowed.
 
-This module knows no key by name, so that the models can import it.
+This module names no key, so that the models can import it.
 """
 
 import json

@@ -31,7 +31,7 @@ FOLLOWING = "\u0e33\u0eb3\u30fc"
 """Letters that belong to the letter before them, besides all marks."""
 
 PER_LANGUAGE = 100
-"""Sentences of a language that are searched, at most."""
+"""The most sentences of a language that are searched."""
 PART_WORDS = 3
 PART_LETTERS = 4
 FOUND_WITHIN = 10

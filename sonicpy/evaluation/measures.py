@@ -10,7 +10,7 @@ from sonicpy.errors import EvaluationError
 PACKAGE = "pytrec_eval"
 NDCG, RECALL, RECIPROCAL = "ndcg_cut_10", "recall_100", "recip_rank"
 RANKED_FIRST = 10
-"""Places that count for MRR, at most."""
+"""The number of first places that count for MRR."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ def buckets(index: Index) -> pd.DataFrame:
 def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
     """Return the words of a bucket, indexed by word, the most frequent first.
 
-    Columns: `objects`, the number of objects with the word; `postings`, the newest of them, which it finds; `times`,
-    its occurrences in them.
+    Columns: `objects`, the number of objects with the word; `postings`, the number of the newest of these objects,
+    which a search for the word finds; `times`, the occurrences of the word in these.
 
     Args:
         hidden: include words that are only parts of runs without blanks, and the column `hidden_objects`: the number of

@@ -55,7 +55,7 @@ BRIEF = re.compile(
     r"""\s*(?:"([ !#-\[\]-~]+)"\s*|([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?)""", re.ASCII
 ).fullmatch
 BRIEF_MAX = 8
-"""Conditions of a filter that is read without tokens, at most."""
+"""The most conditions of a filter that is read without tokens."""
 
 
 class Token(NamedTuple):

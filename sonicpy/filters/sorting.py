@@ -151,7 +151,7 @@ def parse_of(text: str) -> tuple[Facet, ...]:
     """Return the facets that a text names: beginnings of tags with a star, such as `size:*, color:*`; `*`: all tags.
 
     Raises:
-        InvalidArgument: it names none.
+        InvalidArgument: the text names no facets.
     """
     names = [name.strip() for name in text.split(",")]
     if not all(name.endswith("*") and "*" not in name[:-1] for name in names):
@@ -193,7 +193,7 @@ def facets_texts(facets: Any) -> tuple[str | None, str | None]:
     or a dict of these, and of names of values with their bounds: {"size:*": None, "price": [0, 1000]}.
 
     Raises:
-        InvalidArgument: they are no facets.
+        InvalidArgument: the argument names no facets.
     """
     given = dict.fromkeys([facets] if isinstance(facets, str) else facets) if _is_listed(facets) else facets
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):

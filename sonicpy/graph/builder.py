@@ -10,7 +10,7 @@ class WordGraphBuilder(PackedGraphBuilder):
     """Takes the words of one bucket by `add`, in rising byte order; then `finish` is called once.
 
     Args:
-        automaton_max_bytes: maximum of bytes of each of the three automata.
+        automaton_max_bytes: the most bytes of each of the three automata.
     """
 
     def finish(self, bucket: int, version: int) -> bytes:

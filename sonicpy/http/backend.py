@@ -13,7 +13,7 @@ from sonicpy.index.index import Index
 LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
 """Methods that may take longer than a turn: they run on a thread."""
 TURN_S = 0.0005
-"""Rows of a bulk request are pushed for this time before the loop serves other requests."""
+"""The seconds for which rows of a bulk request are pushed before the loop serves other requests."""
 STATS_SHARE = 20
 """Reading the figures of a whole index may take one STATS_SHARE-th of the time, for any number of buckets."""
 
@@ -195,7 +195,7 @@ def backend_of(source: Any) -> Backend:
     """Return the backend over an index or a client; a backend is returned as it is.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the source is no index, no client and no backend.
     """
     if isinstance(source, Index):
         return IndexBackend(source)

@@ -8,13 +8,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
 
 BODY_BYTES_MAX = 256 << 10
-"""Maximum of a JSON body; more rows are sent as a stream."""
+"""The most bytes of a JSON body; more rows are sent as a stream."""
 BODY_S = 10.0
 """Time limit for the next part of a body."""
 HELD_BYTES_MAX = 16 << 20
-"""Maximum of all bodies that are being received or answered, except streams of rows."""
+"""The most bytes of all bodies that are being received or answered, except streams of rows."""
 BULKS_MAX = 16
-"""Maximum of streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
+"""The most streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
 CLOSE = {"Connection": "close"}
 """Headers of an answer that is sent before the whole body has arrived."""
 

@@ -9,7 +9,7 @@ from sonicpy.http.flat import UTF8_MARK, UTF16_MARKS, flat_json, not_utf8
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 
 LINE_BYTES_MAX = 256 << 10
-"""Maximum of a line, as of a JSON body."""
+"""The most bytes of a line, as of a JSON body."""
 ROWS_MAX = 500
 """Rows handed to the backend at a time."""
 NAMED_MAX = 100

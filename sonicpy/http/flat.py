@@ -15,11 +15,11 @@ from typing import Any
 scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
 INNER_KEYS_MAX = 4
-"""Keys of an object inside one of several bodies, such as vectors by their columns."""
+"""The most keys of an object inside one of several bodies, such as vectors by their columns."""
 OBJECTS_MAX = 65
-"""Bodies in a long text of several: one more than any operation takes."""
+"""The most bodies in a long text of several: one more than any operation takes."""
 LIST_MAX = 256
-"""Values of a list inside a long body."""
+"""The most values of a list inside a long body."""
 PLAIN_BYTES = 2_000
 """A shorter text is read by the json module alone: its values are built quickly."""
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -90,7 +90,7 @@ def _whole(text: str, held: dict[str, Any], place: int) -> dict[str, Any]:
 
 
 def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -> tuple[dict[str, Any], int]:
-    """Return the object that begins at a place, and the place behind it; `value` reads a value."""
+    """Return the object that begins at `place`, and the place behind it; `value` reads a value."""
     place = _skip(text, place, "{")
     held: dict[str, Any] = {}
     if value is not _member and text[place : place + 1] == "}":
@@ -118,7 +118,7 @@ def _member(text: str, place: int) -> tuple[Any, int]:
 
 
 def _bodies(text: str, place: int) -> tuple[list[Any], int]:
-    """Return the list of bodies at a place, and the place behind it."""
+    """Return the list of bodies at `place`, and the place behind it."""
     return _list(text, _skip(text, place, "["), partial(_inside, value=_part), OBJECTS_MAX)
 
 

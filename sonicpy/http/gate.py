@@ -1,6 +1,6 @@
 """Checks before and behind every request: its id, rights, sizes and times, headers for browsers.
 
-The gate finds the operation of a request and passes on nothing else: the framework never sees a path that is not a
+The gate finds the operation of a request and passes on nothing else: the framework never gets a path that is not a
 route. The lean route, which bypasses the framework, begins behind the gate, too.
 """
 

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv6Address
 LOCALHOST = b"localhost"
 HOST = re.compile(rb"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[0-9A-Za-z._-]+))(?::[0-9]*)?", re.ASCII)
 SHOWN_MAX = 60
-"""Characters of a Host that an error message shows."""
+"""The most characters of a Host that an error message shows."""
 
 
 class Hosts:

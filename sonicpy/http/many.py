@@ -14,7 +14,7 @@ from sonicpy.http.problems import noted_status, said_of
 from sonicpy.http.routes import ListedRoute, Operation
 
 QUERIES_MAX = 64
-"""Maximum of queries in one request."""
+"""The most queries in one request."""
 
 AnswerOne = Callable[[Any], Awaitable[HitsJson]]
 """A function that answers a QueryBody."""

@@ -25,16 +25,16 @@ from sonicpy.vectors import NUMBERS_MAX
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 LIMIT_MAX = 1000
-"""Maximum of items in one answer; more are read page by page."""
+"""The most items in one answer; more are read page by page."""
 OFFSET_MAX = 2**31
 TEXT_MAX = 200_000
 QUERY_TEXT_MAX = 10_000
-"""Maximum of characters of a text in an address."""
+"""The most characters of a text in an address."""
 QUERY_BODY_MAX = 20_000
-"""Maximum of characters of a text in a body: as long as a line of the channel."""
+"""The most characters of a text in a body: as long as a line of the channel."""
 NAME_MAX = 128
 VECTOR_MAX = 3_000
-"""Maximum of characters of a vector in base 64, or two of them, with names."""
+"""The most characters of a vector in base 64, or two of them, with names."""
 
 
 def _named(value: object) -> object:
@@ -104,7 +104,7 @@ def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, A
 
 
 def takes_options(verb: str) -> Callable[[Decorated], Decorated]:
-    """Return a decorator for a handler with `**options`: FastAPI sees the options of a command as its parameters."""
+    """Return a decorator for a handler with `**options`: FastAPI takes the options of a command as its parameters."""
 
     def decorate(handler: Decorated) -> Decorated:
         shown = inspect.signature(handler)

@@ -141,7 +141,7 @@ PARTED = ("tags", "values", "rules", "queries")
 CHOICES = re.compile(r"\^\(([\w|]+)\)\$")
 """The pattern of a parameter that is one of a few words."""
 GIVEN_MAX = 60
-"""Characters of a wrong value that an error message shows."""
+"""The most characters of a wrong value that an error message shows."""
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

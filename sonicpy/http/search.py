@@ -54,7 +54,7 @@ from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.options import ARGUMENTS, FILTER
 
 CORRECTED_MAX = 5
-"""Maximum of words that "did you mean" corrects."""
+"""The most words that "did you mean" corrects."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
 MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"

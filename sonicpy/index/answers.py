@@ -78,8 +78,9 @@ class Answers(TextReader):
             facets: counts that are wanted with it, in `Hits.facets`: beginnings of tags such as ["size:*"], or a dict
                 of these, and of names of values with bounds: {"size:*": None, "price": [0, 1000]}.
             bucket: its name, or a list of names, which are searched as one bucket with all objects: `forum:*` in a list
-                means all that begin so, and `'"a,b"'` a name with a comma, a star, a bracket or a quote. At most
-                search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the list.
+                means all names that begin with `forum:`, and `'"a,b"'` a name with a comma, a star, a bracket or a
+                quote. At most search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the
+                list.
             options: see [the options of a query](#options).
 
         Raises:
@@ -102,7 +103,7 @@ class Answers(TextReader):
         """Return how many of the objects that answer a text hold each tag, or have a value in each range.
 
         Args:
-            options: of a query, and these. `limit` is the number of tags of each beginning, at most.
+            options: of a query, and these. `limit` is the most tags of each beginning.
             of: beginnings of tags, such as "size:*, color:*"; "*": all tags.
             ranges: values with bounds, such as "price: 0,1000,5000; time: 0".
             apart: each count leaves out the conditions of its own tags or values that `AND` joins.
@@ -135,7 +136,7 @@ class Answers(TextReader):
         """Return the names of the objects of a bucket that pass a filter, the newest first.
 
         Args:
-            limit: maximum of names; None: all.
+            limit: the most names; None: all.
             after: only objects behind this one; None: from the newest on.
         """
         from sonicpy.index.search.masks import everybody  # noqa: PLC0415  loaded when it is needed
@@ -228,7 +229,7 @@ class Answers(TextReader):
         Args:
             word: a word, or the beginning of one. Words may come before it, with blanks between: then suggestions
                 that most objects hold together with these come first; others are left out, unless all are such.
-            limit: maximum of words.
+            limit: the most words.
             filter: only words that some object holds whose tags and values meet these conditions: those of most such
                 objects first.
 
@@ -282,7 +283,7 @@ class Answers(TextReader):
         """Return words of the bucket in byte order.
 
         Args:
-            limit: maximum of words.
+            limit: the most words.
             offset: number of words to skip. A large offset costs time; `after` does not.
             prefix: only words that begin with it, in capital or small letters.
             after: only words behind this one, such as the last word of the page before.

@@ -198,7 +198,7 @@ class Changing:
         """Take the vectors of a column from every object of a bucket; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
 
         Raises like `push`.
         """
@@ -325,7 +325,9 @@ class Changing:
         )
 
     def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
-        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
+        """Erase a collection, a bucket or an object.
+
+        Return 1 if the collection or the bucket existed, else 0; for an object, return the number of its words.
 
         Raises like `push`, also for an object without its bucket.
         """

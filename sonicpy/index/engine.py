@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
 
 BATCH_COMMIT = 512
-"""Changes after which a batch commits: a change in a batch costs a third of a change with its own commit."""
+"""The number of changes after which a batch commits: a change in a batch costs a third of a change with its own
+commit."""
 
 SWEEP_ROWS = 500
-"""Rows of flushed buckets that the library deletes in one step."""
+"""The most rows of flushed buckets that the library deletes in one step."""
 SWEEP_FILES = 10
 """Graph files of flushed buckets that one step deletes."""
 

@@ -94,7 +94,9 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         *,
         filter: FilterLike = None,
     ) -> int:
-        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
+        """Erase a collection, a bucket or an object.
+
+        Return 1 if the collection or the bucket existed, else 0; for an object, return the number of its words.
 
         Args:
             filter: erase the objects of the bucket that meet these conditions, in one commit; return their number.

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
 
 NAMES_AT_ONCE = 1_000
-"""Names that one read of the store returns: less than a millisecond."""
+"""The most names that one read of the store returns: less than a millisecond."""
 ROWS_EXAMINED = 256
-"""Rows of sixteen objects that one read examines: about half a millisecond."""
+"""The most rows of sixteen objects that one read examines: about half a millisecond."""
 
 WORDS_OF_OBJECT = 200
-"""Words of an object that the page may show."""
+"""The most words of an object that the page may show."""
 
 
 class ObjectPage(NamedTuple):
@@ -74,7 +74,7 @@ class Listing:
         Args:
             prefix: only names that begin with it; all names are examined, a million in about a second.
             after: only objects behind this one, such as the last one of the page before.
-            limit: maximum of names; None: all.
+            limit: the most names; None: all.
 
         Raises:
             InvalidArgument: like `push`; there is no object `after`.

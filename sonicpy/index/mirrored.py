@@ -27,7 +27,7 @@ from sonicpy.store.views.bucket_reader import BucketReader, find_object
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
 OWNER_MAX = 1_000
-"""Characters of the name of a source."""
+"""The most characters of the name of a source."""
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class Mirror:
 
     @property
     def watermark(self) -> Any:
-        """The greatest value of the watermark column so far; None: no pass has ended."""
+        """The greatest value of the watermark column so far; None: no pass has ended yet."""
         return self._held.get(self._prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:

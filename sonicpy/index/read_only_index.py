@@ -21,7 +21,8 @@ Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
 
 TRIES = 5
-"""Attempts of a read: a missing graph was replaced by a later commit, and its successor may be replaced, too."""
+"""The most attempts of a read: a missing graph was replaced by a later commit, and its successor may be replaced,
+too."""
 
 
 class GraphReplaced(GraphError):

@@ -42,7 +42,7 @@ class RecorderEngine(TextEngine):
         """Keep the record of a PUSH.
 
         Raises:
-            StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
+            StoreError: as `apply`; or nodes that are not upgraded would not have the rules of the text.
         """
         self._check_rules(oid, rules)
         self._keep(pack_push(collection, bucket, oid, terms, rules))
@@ -53,7 +53,7 @@ class RecorderEngine(TextEngine):
         self._keep(pack_mutation(push))
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return False: the replicas find out."""
+        """Return False: the replicas compare the digests."""
         return False
 
     def apply(self, mutation: Mutation) -> int:
@@ -118,10 +118,10 @@ class Recorder(TextReader, Changing):
         return self._engine.lexer
 
     def take_rules(self, rules: int, *, notes_order: bool = False) -> None:
-        """Cut texts of new buckets by these rules from now on, which every node has to know.
+        """Cut texts of new buckets by these rules from now on, which every node must have.
 
         Args:
-            notes_order: whether every node knows the order of words.
+            notes_order: whether every node can store the order of words.
         """
         self._engine.take_rules(rules)
         self._engine.notes_order = notes_order

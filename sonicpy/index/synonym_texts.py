@@ -12,7 +12,7 @@ from sonicpy.store.rows.synonym_rules import RULE_WORDS_MAX, RULES_MAX, Phrase, 
 ARROW = "=>"
 BETWEEN = ","
 SHOWN = 60
-"""Letters of a rule that an error shows."""
+"""The most letters of a rule that an error shows."""
 NOT_IN_COMPAT = "synonyms are not offered in compat mode: Sonic lacks them"
 TOO_MANY_RULES = f"the collection would have more than {RULES_MAX} rules of synonyms; allowed are {RULES_MAX}"
 

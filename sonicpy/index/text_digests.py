@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.view import View
 
 OBJECTS_AT_ONCE = 1_024
-"""Objects whose digests one read of the store returns: about a millisecond."""
+"""The most objects whose digests one read of the store returns: about a millisecond."""
 
 
 class TextDigests:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
 
 OLDER_MAX = 10_000
-"""Buckets of older rules that are remembered."""
+"""The most buckets of older rules that are remembered."""
 
 
 class TextEngine(ABC):

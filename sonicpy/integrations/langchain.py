@@ -27,7 +27,7 @@ class SonicRetriever(BaseRetriever):  # type: ignore[misc]
         index: an Index or a Client, whose methods any thread may call.
         collection, bucket: the bucket that is searched.
         fetch: called once for each question, with the names of all hits.
-        k: how many documents at most.
+        k: the most documents.
         filter: only objects whose tags and values meet it, as in `Index.query`; None: all.
         vector: returns the vector of a question, such as `embed_query` of embeddings of LangChain; None: words alone
             decide, or the embedder of the index.

@@ -20,7 +20,7 @@ _GROUPS = (
 _ENDINGS = {"man": "men", "men": "man", "child": "children", "children": "child", "wife": "wives", "wives": "wife"}
 """Irregular endings of words and compounds (fireman, firemen): ending -> the ending of the other form."""
 _COMPOUND_LETTERS = 2
-"""Minimum of letters before such an ending in a compound."""
+"""The fewest letters before an ending of this table in a compound."""
 _SUPERLATIVE, _PLAIN = "iest", "y"
 _ENDS = (*_ENDINGS, _SUPERLATIVE)
 

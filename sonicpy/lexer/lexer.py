@@ -112,7 +112,7 @@ class Lexer:
         """Return the lexer of the same settings that follows other rules; it shares all that no rule changes.
 
         Raises:
-            KeyError: this version does not know the rules.
+            KeyError: this version does not have the rules.
         """
         found = self._by_rules.get(rules)
         if found is None:

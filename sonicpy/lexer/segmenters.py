@@ -35,7 +35,7 @@ class Segmenters:
         self._ja: Segmenter | None = None
 
     def words_of_run(self, run: str) -> list[str]:
-        """Return the words of a run of letters without blanks; none if no installed dictionary knows its script."""
+        """Return the words of a run of letters without blanks; none if no installed dictionary is for its script."""
         if any(HIRAGANA_TO_KATAKANA[0] <= char <= HIRAGANA_TO_KATAKANA[1] for char in run):
             return self.japanese(run) if self.has_ja else []
         if self.has_zh and any(first <= char <= last for char in run for first, last in HAN):

@@ -11,7 +11,7 @@ from typing import Final
 from sonicpy.data import SIMPLIFIED
 
 VARIANTS_MAX: Final = 8
-"""Other spellings of a few letters that are looked for, at most."""
+"""The most other spellings of a few letters that are looked for."""
 
 KATAKANA = range(0x30A1, 0x30F7)
 KANA_DISTANCE = 0x60

@@ -63,7 +63,7 @@ def packed(message: Message) -> bytes:
 
 
 def unpacked(line: bytes) -> Message:
-    """Return the message of a line.
+    """Return the message that `line` contains.
 
     Raises:
         LoadError: the line is no message.

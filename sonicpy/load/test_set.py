@@ -21,20 +21,20 @@ class TestSet(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     Iterations: int = Field(ge=1, le=ITERATIONS_MAX)
-    """Queries that each connection of an agent asks."""
+    """The number of queries that each connection of an agent sends."""
     Queries: list[str] = Field(min_length=1)
     """Texts, or words for `suggest`, or names of objects for `count`; each is chosen at random."""
     Spaces: list[str] = Field(default=["wp/default"], min_length=1)
     """`collection/bucket`; a name alone means its bucket `default`. A query asks all of them."""
     Limit: int = Field(default=0, ge=0)
-    """Hits in an answer, over all servers; 0 means one from each."""
+    """The most hits in an answer, over all servers; 0 means one from each."""
     Offset: int = Field(default=0, ge=0)
     """The number of the page of results that each server returns, from 0 on."""
     Op: Literal["query", "suggest", "count", "ping"] = "query"
     Lang: str | None = Field(default=None, pattern="^[A-Za-z]+$")
     """The language of the queries, as the server knows it."""
     LimitPerShard: int | None = Field(default=None, ge=1)
-    """Hits in the answer of each server; None: Limit divided by the number of servers, at least 1."""
+    """The most hits in the answer of each server; None: Limit divided by the number of servers, at least 1."""
     Weights: list[float] | None = None
     """Relative frequency of each query, one number a query; None: all queries are equally frequent."""
     Warmup: int = Field(default=0, ge=0, le=ITERATIONS_MAX)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 QUERIES_SHOWN = 20
-"""Queries that found nothing, in the metrics, at most: each is a series of its own."""
+"""The most queries that found nothing in the metrics: each is a series of its own."""
 
 
 class BaseService(Serving):
@@ -167,7 +167,7 @@ class BaseService(Serving):
 
 NAMES_A_TURN = 1_000
 OBJECTS_A_TURN = 8
-"""Objects that a FLUSH with a filter erases between two turns: about a millisecond."""
+"""The most objects that a FLUSH with a filter erases between two turns: about a millisecond."""
 
 
 class Service(BaseService):

@@ -34,7 +34,7 @@ class ReadOnlyStore(StoreReader):
         folder: holds a store.
         analyzer: the analysis settings; they must be those of the store.
         map_bytes: address space to reserve; it grows with the writer's.
-        postings_max_bytes: maximum of postings that readers cache.
+        postings_max_bytes: the most bytes of postings that readers cache.
         access: modes of new files.
 
     Raises:

@@ -47,7 +47,7 @@ class RecoveringStore(StoreReader):
 
     Attributes:
         stamp: grows before and after every visible change: the same stamp, the same answers.
-        view: of the open write transaction; None: none is open.
+        view: the view of the open write transaction; None: no write transaction is open.
     """
 
     def __init__(

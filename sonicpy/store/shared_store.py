@@ -23,7 +23,7 @@ has.
 """
 SWEEPS: Final = 10
 SWEEP_ROWS: Final = 500
-"""Rows of flushed buckets that a step after a late commit deletes, of SWEEPS steps: some ms."""
+"""The most rows of flushed buckets that a step after a late commit deletes, of SWEEPS steps: some ms."""
 
 
 class SharedStore(Store):

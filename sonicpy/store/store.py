@@ -69,7 +69,7 @@ class Store(VectorPushes, RecoveringStore):
         map_bytes: address space to reserve for the environment (sparse).
         durability: "interval": a loss of power undoes the changes of about the last second; "commit": it undoes no
             change for which the caller waited by `sync_log`. Both sync in the background.
-        postings_max_bytes: maximum of postings that readers cache.
+        postings_max_bytes: the most bytes of postings that readers cache.
         access: modes of new files.
         turn: of the threads that change the store; a thread leaves no transaction open behind its turn. None: only one
             thread changes the store, and decides when to commit.

@@ -25,7 +25,7 @@ from tests.attacks.outcome import Outcome
 
 ROWS = 20_000
 CALLS = 100
-"""Calls of push_many and files for ROWS rows."""
+"""The number of calls of push_many, and of files, for ROWS rows."""
 COLUMNS = ("id", "object", "text", "isbn", "title", "collection", "bucket", "lang", "Id", "txt", "more")
 SCOPES = ("c0", "c1")
 BUCKETS = ("b0", "b1")

@@ -41,7 +41,7 @@ def programs() -> list[str]:
 
 
 def test_every_program_is_in_the_table() -> None:
-    """Each row has the answer of the program and its time, and the text of each names its command."""
+    """Each row has the answer of a program and its time, and the text of each program names its command."""
     rows = ROW.findall((FOLDER / "README.md").read_text(encoding="utf-8"))
     assert sorted(name for name, _, _ in rows) == programs()
     for name in programs():

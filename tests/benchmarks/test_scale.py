@@ -89,7 +89,7 @@ def test_what_decides_is_named() -> None:
 @pytest.mark.full
 @pytest.mark.timeout(300)
 def test_it_measures() -> None:
-    """With few texts: every figure that the model takes is there."""
+    """The measurement with few texts has every figure that the model needs."""
     measure = pytest.importorskip("benchmarks.scale.measure", reason="needs nats-py: pip install nats-py")
     small = {
         "OBJECTS": 3000,

@@ -75,7 +75,8 @@ def test_every_key_follows_the_changes() -> None:
     [({"a": {"one"}}, 0, True), ({}, 0, True), ({}, 3, False), ({"a": {"two"}}, 0, False)],
 )
 def test_what_is_there_after_a_kill(found: dict[str, set[str]], seen: int, agrees: bool) -> None:
-    """Two changes were acknowledged; the third one may be there, and must be if it was seen."""
+    """Two changes were acknowledged; the third one may be in the store after a kill, and must be in it if a client saw
+    it."""
     past = history()
     held = {oid: frozenset(words) for oid, words in found.items()}
     assert past.settle(held, seen) is agrees

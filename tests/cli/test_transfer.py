@@ -216,7 +216,7 @@ def test_a_header_that_is_not_csv_is_a_sentence(run: Run, header: str, error: st
 
 
 def test_a_column_that_is_read_has_its_name_alone(run: Run) -> None:
-    """Otherwise the last column would count, and the texts of the others would be missing."""
+    """If several columns had one name, only the last would be read, and the texts of the others would be missing."""
     flags = ["--collection", "c", "--data", "d"]
     for name, mark in (("rows.csv", ","), ("rows.tsv", "\t")):
         Path(name).write_text("id,text,text,note,note\n1,amber,birch,x,x\n".replace(",", mark))
@@ -409,7 +409,7 @@ def test_over_the_wire(run: Run, server: Server) -> None:
 
 
 def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: Path) -> None:
-    """Such an import once ended after a second; now it continues without a position, unless --resume is given."""
+    """An import whose position cannot be saved continues without it, unless --resume is given."""
     (here / "state").write_text("a file")
     Path("rows.csv").write_text("id,text\n1,cedar\n")
     verb = ["import", "rows.csv", "--collection", "unsaved", "--server", f"sonic://127.0.0.1:{shared_server.port}"]

@@ -184,7 +184,7 @@ def test_two_thousand_interrupts(shared_server: Server, folder: Path) -> None:
 
 
 def test_a_thread_that_waits_is_not_forgotten(shared_server: Server, folder: Path) -> None:
-    """Threads share one place; one of them is interrupted while it has it, waits for it, or gives it back."""
+    """Threads share one place; one thread is interrupted while it has the place, waits for it, or gives it back."""
     with sonicpy.connect(url_of(shared_server), pool_size=1, timeout_s=PATIENCE_S) as client:
         stop = threading.Event()
 

@@ -15,7 +15,8 @@ from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY
 
 WORDS = 62
-"""Words of a long row: five lines to a server with a small buffer, so that a group ends in the middle of one."""
+"""The number of words of a long row: five lines to a server with a small buffer, so that a group ends in the middle of
+one."""
 
 
 def server(buffer_bytes: int = 100) -> ServerInfo:

@@ -85,7 +85,7 @@ class MemoryVault:
         leaderless: how many of the next writes are refused because there is no leader.
         stale: the values that a broker which is cut off reads out; it takes no writes. None: it is not cut off.
         before_update: values that another process writes first, each before one of the next updates.
-        writes: how many were taken.
+        writes: the number of writes that were accepted.
     """
 
     def __init__(self) -> None:

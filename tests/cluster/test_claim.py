@@ -206,7 +206,7 @@ class Broker:
 
 
 def test_who_was_cut_off_with_its_broker_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process received its own messages all the time, but not those of the process that took its name."""
+    """The process received its own messages all the time, but not the messages of the process that took its name."""
 
     async def test() -> None:
         names = Names()
@@ -245,7 +245,7 @@ def test_who_writes_looks_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests sent while there was no leader are never answered."""
+    """Requests sent while the registry had no leader are never answered."""
 
     class Leaderless(Names):
         async def confirm_incarnation(self, name: str, number: int) -> bool:

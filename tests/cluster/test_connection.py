@@ -123,7 +123,7 @@ def test_a_refused_password_is_told_once_and_without_it(caplog: pytest.LogCaptur
 
 
 def test_a_refusing_broker_is_tried_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each attempt is a line in the log of the broker."""
+    """Each attempt to connect is a line in the log of the broker."""
 
     async def test() -> None:
         connection = BrokerConnection()

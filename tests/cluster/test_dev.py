@@ -201,7 +201,8 @@ def push_everywhere(ports: list[int], names: Iterator[int], acknowledged: list[s
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the processes")
 def test_everything_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
-    """First only its processes are killed, then also `cluster dev` itself; acknowledged changes are kept."""
+    """First only the processes of `cluster dev` are killed, then also `cluster dev` itself; acknowledged changes are
+    kept."""
     names, acknowledged = itertools.count(), list[str]()
     arguments = ("--data", str(tmp_path / "data"), "--partitions", "2")
     with running(*arguments, status=-signal.SIGKILL) as (process, ports):

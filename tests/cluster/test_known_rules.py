@@ -1,4 +1,4 @@
-"""Rules of buckets in a cluster: the newest are written once all nodes have agreed on them, and replicas never cut."""
+"""Rules of buckets in a cluster: new buckets get the newest rules once all nodes have agreed on them."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Clients of the nodes: they see their own changes and those of others, and get one answer from several partitions."""
+"""Clients of the nodes get answers with all changes of any client, and one answer from several partitions."""
 
 import asyncio
 import json

@@ -116,7 +116,7 @@ def test_a_start_tells_a_setting_from_brokers_that_are_not_ready(
 
 
 def test_a_missing_cluster_is_believed_only_if_it_is_said_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that has just become the leader may not know its streams yet."""
+    """A broker that has just become the leader may not have loaded its streams yet."""
     monkeypatch.setattr(jetstream_vault, "PAUSE_S", 0.02)
     monkeypatch.setattr(jetstream_vault, "SURE_S", 0.3)
     with pretending(refusal(404, 10059, "stream not found")) as broker:

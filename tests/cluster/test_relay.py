@@ -87,7 +87,7 @@ def desk_with(
 
 
 def node_with(peers: FakePeers, held: dict[int, Any] | None = None, **given: Any) -> Any:
-    """Return a node, as calls within a turn see it."""
+    """Return a node with the methods that calls within a turn use."""
     desk = desk_with(peers, held, **given)
     return SimpleNamespace(
         desk=desk,
@@ -251,7 +251,7 @@ def test_a_strong_read_takes_one_entry_of_the_log(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_question_may_be_put_once() -> None:
-    """The node has only one other node to ask, which does not know the question."""
+    """The only other node answers that the question is unknown to its version."""
     peers = FakePeers(b"-a node does not know the question")
     desk = desk_with(answered(peers))
     with pytest.raises(StoreError, match="no node answers for partition 0: a node does not know the question"):

@@ -35,7 +35,8 @@ def log_of(cluster: SplitCluster, node: str) -> str:
 
 
 def test_nodes_leave_a_broker_that_is_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The broker answers them, but accepts no changes and receives no news."""
+    """The broker that is cut off answers the nodes, but accepts no changes and receives no messages of other
+    brokers."""
     broker = broker_of(cluster, "n1")
     with Load([cluster.node_ports["n1"]], writers=4) as load:
         load.wait_for(100)
@@ -91,7 +92,7 @@ def test_a_node_in_silence(cluster: SplitCluster, tmp_path: Path, state: str, fo
 
 
 def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The machine has a broker and a node; an operator who believes them lost starts another node with the name."""
+    """The machine has a broker and a node; an operator starts another node with the name, as if both were lost."""
     cluster.to_broker["n1", "b2"].set(CUT)
     cluster.to_broker["n1", "b3"].set(CUT)
     until(lambda: cluster.to_broker["n1", "b1"].connections == 1)

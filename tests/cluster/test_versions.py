@@ -63,8 +63,8 @@ def test_an_unknown_version_is_named(packed: bytes, says: str) -> None:
 
 
 def test_a_node_goes_on_from_one_version_to_the_next(tmp_path: Path, next_version: pytest.MonkeyPatch) -> None:
-    """The log of an upgrade: the old version, both versions in any order while nodes are notified of it, the next
-    one.
+    """The log of an upgrade has entries of the old version, then of both versions in any order, then of the next
+    version.
     """
 
     async def test() -> None:
@@ -169,7 +169,7 @@ def test_an_entry_lists_what_its_records_use() -> None:
 
 
 def test_an_entry_that_uses_something_unknown_is_refused(tmp_path: Path) -> None:
-    """The replica stops, holds all before it, and its error has the name."""
+    """The replica stops, holds all entries before the unknown one, and its error names the unknown use."""
 
     async def test() -> None:
         broker = MemoryBroker()

@@ -158,7 +158,7 @@ def test_a_barrier_lies_behind_everything_acknowledged() -> None:
 
 
 def test_what_was_given_up_is_not_appended_any_more() -> None:
-    """The client may have continued at another node since."""
+    """A change that was given up is not appended later: its client may have continued at another node."""
 
     async def test() -> None:
         broker = MemoryBroker()

@@ -46,7 +46,7 @@ def not_utf8(scenario: Scenario, difference: Difference) -> Scenario | None:
 def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Sonic guesses another language if letters or stop words decide.
 
-    The difference disappears if the lines of such texts name the language that ours guesses.
+    The difference disappears if the lines of such texts name the language that sonicpy guesses.
     """
     return rewritten(scenario, difference, uncertain_language)
 
@@ -64,7 +64,8 @@ def named_language(line: re.Match[bytes]) -> bytes:
 
 
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic's POP removes the words of its text without a language, ours those of its text in any language."""
+    """Sonic's POP removes the words of its text without a language, that of sonicpy those of its text in any
+    language."""
     line = TEXT.match(difference.step.line)
     counts = [COUNTED.fullmatch(answer) for answer in (difference.sonic, difference.ours)]
     if line is None or line["command"] != b"POP" or counts[0] is None or counts[1] is None:
@@ -100,7 +101,7 @@ def is_mark(char: str) -> bool:
 
 
 def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """If too many words are pending, ours keeps the first ones that still exist.
+    """If too many words are pending, sonicpy keeps the first ones that still exist.
 
     Sonic refuses each word that comes while too many are pending, and accepts it if it is pushed again later. The
     difference disappears without the limit.
@@ -125,7 +126,7 @@ def order_after_restart(scenario: Scenario, difference: Difference) -> Scenario 
 
 
 def oldest_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, Sonic reads the oldest objects of a full window, and ours the newest."""
+    """After a restart, Sonic reads the oldest objects of a full window, and sonicpy the newest."""
     if not difference.step.line.startswith(b"QUERY ") or not scenario.profile.startswith("window"):
         return None
     if not any(step.is_restart for step in scenario.steps[: difference.at]):

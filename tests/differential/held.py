@@ -82,7 +82,7 @@ class Held:
         return repeated
 
     def popped(self, line: re.Match[bytes]) -> tuple[set[bytes], set[bytes]]:
-        """Return the words that Sonic's POP removes from the object, and the words that ours removes."""
+        """Return the words that Sonic's POP removes from the object, and the words that the POP of sonicpy removes."""
         lexer, text = lexer_of(self._profile), text_of(line)
         names = line["head"].split()
         held = self._words[names[2], names[3]]

@@ -1,4 +1,4 @@
-"""The judge: plays a scenario on Sonic twice and on ours once, and finds the first difference."""
+"""The judge: plays a scenario on Sonic twice and on sonicpy once, and finds the first difference."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

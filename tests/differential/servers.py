@@ -46,7 +46,7 @@ class Player(ServerProcess):
     """One server of one configuration.
 
     Args:
-        binary: Sonic's executable; None: ours, in compat mode.
+        binary: Sonic's executable; None: sonicpy in compat mode.
         profile: the name of the configuration.
     """
 

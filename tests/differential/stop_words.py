@@ -82,7 +82,7 @@ def single_words(words: set[str]) -> list[str]:
 
 
 def dropped_by(player: Player, code: str, words: list[str]) -> set[str] | None:
-    """Return the words that a server does not store in a language; None: it does not know the language."""
+    """Return the words that a server does not store in a language; None: the server does not have the language."""
     steps = []
     for number, word in enumerate(words):
         steps.append(Step(f"{INGEST} 1", f"PUSH {{c}} b {number} {quoted(word)} LANG({code})".encode()))

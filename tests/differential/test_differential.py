@@ -156,7 +156,8 @@ def explained_if(
 
 
 def test_two_causes_may_meet_in_one_step() -> None:
-    """Sonic stores the mark, which its POP takes, too; ours takes the word and the blank, which Sonic's leaves."""
+    """Sonic stores the mark, which its POP takes, too; sonicpy's POP takes the word and the blank, which Sonic's
+    leaves."""
     pytest.importorskip("rjieba", reason="the extra zh is not installed")
     stored = Step("ingest 1", 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14 \u0301 \u5929" LANG(cmn)'.encode())
     popped = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14 \u0301"'.encode())

@@ -20,6 +20,7 @@ WORDS = re.compile(
     r"|\bReturn (?:about|those of|the same (?:about|for|of))\b"  # the approximate share; the words that; its subject
     r"|\bit is none\b"  # it is not one, it is no point
     r"|\bsomeone\b|\bsomebody's\b"  # an object, a user
+    r"|\b(?:Max|Min)imum of\b|, at most[.:;]"  # the most things that, the fewest
 )
 WHETHER = re.compile(r'^(?!.*property).*\n[ ]*(?:async )?def (.*):\n[ ]*r?"""Whether\b', re.MULTILINE)
 """A method or function whose docstring begins as that of a property."""
@@ -84,6 +85,8 @@ def test_the_rules_find_bad_docstrings() -> None:
         "Take so many.",
         "Return the same of a PUSH.",
         "Return those of some words that pass.",
+        "Maximum of rows in a chunk.",
+        "Rows in a chunk, at most.",
     ):
         assert BEGINNING.match(f'"""{text}"""') or WORDS.search(f'"""{text}"""'), text
     for text in ("Return the rest.", "Args:\n    what: the option.", "The letters so far.", "Outlet valves."):

@@ -1,4 +1,4 @@
-"""The page of HTTP names every operation with its parameters, as OpenAPI has them."""
+"""The page of docs about HTTP names every operation with the parameters of its OpenAPI document."""
 
 import re
 

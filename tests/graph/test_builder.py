@@ -138,7 +138,7 @@ def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
 
 @pytest.mark.full
 def test_a_target_far_away_takes_four_bytes() -> None:
-    """A node that two beginnings share, with more than a megabyte of other nodes between its parents."""
+    """The target is a node that two beginnings share, with more than a megabyte of other nodes between its parents."""
     dice = random.Random(5)
     middle = sorted({b"b" + bytes(dice.choices(b"abcdefghijklmnopqrstuvwxyz", k=12)) for _ in range(60_000)})
     words = [b"ashared", *middle, b"cshared"]
@@ -159,7 +159,7 @@ def test_words_that_need_more_room_than_allowed() -> None:
 
 
 def test_room_is_counted_to_the_byte() -> None:
-    """A zero byte, then a node of one edge for each letter."""
+    """The graph of one word has a zero byte, then a node of one edge for each letter."""
     for room, fits in ((1 + 3 * 6, True), (3 * 6, False)):
         builder = WordGraphBuilder(automaton_max_bytes=room)
         builder.add(b"abc")
@@ -171,7 +171,7 @@ def test_room_is_counted_to_the_byte() -> None:
 
 
 def test_many_words_with_the_same_end() -> None:
-    """Reversed, they differ only behind the eight bytes that are sorted first; some are the end of others."""
+    """The reversed words differ only behind the eight bytes that are sorted first; some words are the end of others."""
     words = [f"{number:b}abcdefgh".encode() for number in range(5000)] + [b"abcdefgh", b"bcdefgh", b"h"]
     graph = graph_of(words)
     assert graph.words(0, -1) == sorted(words)

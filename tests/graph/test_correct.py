@@ -62,7 +62,7 @@ def test_a_word_is_found_from_its_distance_on(typed: str, word: str, swaps: bool
 @pytest.mark.parametrize("letters", ["ab", "é字", "a字"], ids=["one byte", "two and three", "one and three"])
 @pytest.mark.parametrize("swaps", [False, True], ids=["levenshtein", "osa"])
 def test_all_words_of_two_letters(letters: str, swaps: bool) -> None:
-    """Exhaustive: every word of up to six letters against all of them, so every edit at every place."""
+    """Every word of up to six letters is compared with all such words: so every edit comes at every place."""
     table = str.maketrans("ab", letters)
     typed = ["".join(chosen).translate(table) for size in range(7) for chosen in itertools.product("ab", repeat=size)]
     graph = graph_of(word.encode() for word in typed if word)
@@ -76,7 +76,7 @@ def test_all_words_of_two_letters(letters: str, swaps: bool) -> None:
 
 @pytest.mark.parametrize("size", range(1, 13))
 def test_every_single_swap_and_another_edit(size: int) -> None:
-    """Words of distinct letters, a swap at every place and an edit at every other: above all those at the middle."""
+    """Words of distinct letters get a swap at every place and an edit at every other place."""
     word = "abcdefghijkl"[:size]
     graph = graph_of([word.encode()])
     for swap in range(size - 1):

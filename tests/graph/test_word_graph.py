@@ -301,7 +301,7 @@ FORGED = [
 
 
 def test_a_forged_file_that_is_sound_opens() -> None:
-    """A valid file, from which each case below differs in one place."""
+    """A valid file opens; each case of FORGED differs from such a file in one place."""
     for root in (node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
         assert WordGraph.from_bytes(automaton(LEAF, root)).words(0, -1) == [b"ab"]
 
@@ -313,7 +313,7 @@ def test_a_file_of_format_2_opens_without_aliases() -> None:
 
 
 def test_a_file_of_format_1_opens() -> None:
-    """Larger graphs of this format are in tests/fixtures/format4."""
+    """A small graph of format 1; larger ones are in tests/fixtures/format4."""
     content = old_automaton(OLD_LEAF, old_node((b"a", 0, 1), (b"c", 1, 1)))
     assert WordGraph.from_bytes(content).words(0, -1) == [b"ab", b"c", b"cb"]
     with pytest.raises(GraphError):

@@ -125,7 +125,7 @@ MARK = b"\xef\xbb\xbf"
 
 
 def test_bodies_may_begin_with_the_mark_of_utf8(index: sonicpy.Index, client: TestClient) -> None:
-    """A body may begin so, as files for `sonicpy import` may."""
+    """A body may begin with the byte order mark, as files for `sonicpy import` may."""
     body = json.dumps({**SCOPE, "object": "marked", "text": "programs of windows"}).encode()
     assert client.post("/v1/push", content=MARK + body, headers=JSON).json() == {"done": True}
     long = json.dumps({**SCOPE, "object": "long", "text": "windows " * 1_000}).encode()

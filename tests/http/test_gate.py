@@ -253,7 +253,7 @@ def test_with_a_password_and_in_another_application_every_host_is_answered(index
 
 
 def test_a_password_that_is_not_utf8(index: sonicpy.Index) -> None:
-    """An environment variable may hold such a password."""
+    """An environment variable may hold a password that is not UTF-8."""
     served = app(index, password=b"p\xff\xe4".decode(errors="surrogateescape"))
     for sent, status in (("Bearer p\xff\xe4", 200), ("Bearer p\xc3\xbf\xc3\xa4", 401)):
         answer = asyncio.run(asked(served, "GET", "/v1/collections", [("authorization", sent)]))

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.full
 PING_P99_S = 0.005
 GROWTH_BYTES_MAX = 64 << 20
 ROUNDS = 4
-"""Rounds of an attack: a busy machine may slow down one of them, but only an attack slows down all."""
+"""The number of rounds of an attack: a busy machine may slow down one round, but only an attack slows down all."""
 ATTACK_S = 4.0
 IDLE = 1_000
 SCOPE = {"collection": "messages", "bucket": "default"}

@@ -116,7 +116,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory, site: tuple[Path, str]) -> Iterator[tuple[str, str]]:
-    """Yield the address of a server, and a token that sees no blue products."""
+    """Yield the address of a server, and a token whose searches leave out blue products."""
     port = free_port()
     settings = {
         "http.inet": f"{HOST}:{port}", "http.read_only": True, "http.origins": site[1], "server.secret": SECRET,

@@ -378,7 +378,7 @@ def test_a_server_without_http_imports_nothing_of_it(tmp_path: Path, monkeypatch
 
 
 def test_slow_headers_end_in_time(server: WithHttp) -> None:
-    """The sweep, with a clock of its own: waiting for the limits takes too long for the gate."""
+    """The test calls the sweep with a clock of its own: waiting for the limits takes too long for the gate."""
     protocol = mock.Mock(spec=http_protocol.LimitedProtocol)
     now = time.monotonic()
     protocol.cycle, protocol._due, protocol._stuck_since = None, now + 5, float("inf")

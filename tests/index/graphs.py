@@ -25,7 +25,7 @@ def bucket_id(index: Index, bucket: str = B) -> int:
 
 
 def pending_words(index: Index, bucket: str = B) -> set[str]:
-    """Return the words that appeared or went since the graph of the bucket was built."""
+    """Return the words that were added or removed since the graph of the bucket was built."""
     with index.engine.store.reading() as view:
         state = view.bucket(C, bucket)
         assert state is not None

@@ -63,7 +63,8 @@ def test_after_every_change_answers_are_fresh(tmp_path: Path, compat: str) -> No
 
 
 def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
-    """The thread that changes sees its changes, others the last commit; neither is given the other's answers."""
+    """The thread that changes the index sees its changes, other threads see the last commit; cached answers of the one
+    are not given to the others."""
     with open_index(tmp_path) as index:
         push(index, "o1", "amber")
         seen: list[list[str]] = []

@@ -212,7 +212,7 @@ def test_expansions_are_read_beyond_the_window(
 
 
 def test_names_are_compared_whole(tmp_path: Path) -> None:
-    """Sonic treats these names as equal, because they share a hash of 32 bits."""
+    """Sonic treats the two names of this test as equal, because they share a hash of 32 bits."""
     with opened(tmp_path) as index:
         index.push(C, "user:41372", "secret", "confidential", lang="none")
         index.push("coll1693", B, "o", "classified", lang="none")
@@ -251,7 +251,7 @@ def test_a_word_pushed_again_to_an_old_object_does_not_move(tmp_path: Path) -> N
 
 
 def test_equal_scores_keep_their_order_after_a_restart(tmp_path: Path) -> None:
-    """Sonic returns the oldest object first then."""
+    """After a restart, Sonic returns the oldest object of equal scores first."""
     for _ in range(2):
         with opened(tmp_path) as index:
             push(index, "A", "bee")
@@ -278,7 +278,7 @@ def test_stop_words_in_any_form(tmp_path: Path, lang: str, forms: str, kept: str
 
 
 def test_languages_without_a_published_list(tmp_path: Path) -> None:
-    """Sonic drops these stop words."""
+    """Sonic drops the stop words of languages without a published list."""
     with opened(tmp_path) as index:
         push(index, "o", "ako", "srp")
         push(index, "o", "car", "cat")

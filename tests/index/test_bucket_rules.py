@@ -81,7 +81,7 @@ def test_a_flushed_bucket_gets_the_newest(tmp_path: Path) -> None:
 
 
 def test_the_log_carries_them(tmp_path: Path) -> None:
-    """A copy of the files before any commit, as a kill leaves them."""
+    """The log carries the rules of a bucket: a copy of the files before any commit, as a kill leaves them, has them."""
     with Index(tmp_path / "first", autocommit=False) as index:
         index.push(C, NEW, "o1", TEXT)
         push_old(index, "o1", TEXT)

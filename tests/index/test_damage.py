@@ -133,7 +133,7 @@ def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Dam
 
 
 def test_a_page_that_refers_to_itself_ends_the_check(folder: Path) -> None:
-    """LMDB would descend from such a page for ever."""
+    """LMDB would descend for ever from a page that refers to itself."""
     content = bytearray((folder / DATA_FILE).read_bytes())
     branches = 0
     for begin in range(2 * PAGE_BYTES, len(content), PAGE_BYTES):
@@ -235,7 +235,7 @@ def test_every_page_that_is_not_what_it_should_be_is_found(
 
 
 def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """LMDB would overwrite such a page."""
+    """LMDB would overwrite a page that is in use and listed as free."""
     taken = Taken(monkeypatch, whole)
     free, used = max(taken.free), max(taken.used)
     content = (whole / DATA_FILE).read_bytes()

@@ -74,7 +74,7 @@ def test_texts_pushed_once_come_once_and_in_order(tmp_path: Path) -> None:
 
 
 def test_words_that_came_late_come_in_their_place(tmp_path: Path) -> None:
-    """In compat mode the order of association is kept; else each object comes once, with all of its words."""
+    """In compat mode an export keeps the order of association; else each object comes once, with all of its words."""
     with Index(tmp_path / "default") as index:
         for oid, text in (("o1", "amber"), ("o2", "birch"), ("o1", "birch")):
             index.push("c", "b", oid, text, "none")

@@ -54,7 +54,7 @@ class TestLimits:
             assert index.words(C, B) == expected.split()
 
     def test_each_graph_has_as_many_words_as_it_may(self, tmp_path: Path) -> None:
-        """Sonic would build one of these graphs with fewer words."""
+        """Sonic would build one of the graphs with fewer words."""
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
             for bucket in (B, "other"):
                 index.push(C, bucket, "o", "anker birne dampf eiche", lang="none")

@@ -1,4 +1,4 @@
-"""A bucket knows the languages of its texts; forms are those of these languages, or of the query's."""
+"""A bucket counts the languages of its texts; forms are those of these languages, or of the language of the query."""
 
 import shutil
 from collections import Counter

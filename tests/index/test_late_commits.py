@@ -131,7 +131,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, count: int, auto
 
 
 def test_a_program_that_ends_without_close_leaves_all_behind(tmp_path: Path) -> None:
-    """The thread that commits waits at that moment."""
+    """The program ends while the thread that commits waits."""
     pushing = Process(PUSHING, tmp_path)
     for number in range(5):
         pushing.ask(f"o{number}")
@@ -195,7 +195,7 @@ def test_another_thread_sees_a_change_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("slow")
 def test_long_changes_of_a_thread_do_not_stop_the_reads_of_others(tmp_path: Path) -> None:
-    """A batch may wait for another thread that reads. Changes before it are there."""
+    """A batch may wait for another thread that reads. The changes before the batch can be found."""
     with sonicpy.open(tmp_path) as index:
         index.push(C, B, "before", "word")
         seen: list[list[str]] = []

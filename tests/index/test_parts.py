@@ -139,7 +139,7 @@ def tied(page: Page) -> list[list[str]]:
 
 
 def test_the_statistics_of_several_buckets_make_the_plan_of_one(corpus: Corpus) -> None:
-    """From a text to a page, over three buckets of one index."""
+    """A query of three buckets of one index, from its text to a page, is answered as one of a single bucket."""
     index = corpus.index
     chance = random.Random(1)
     for _ in range(40):

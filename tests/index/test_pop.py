@@ -62,7 +62,7 @@ def real_sentences(each: int) -> list[tuple[str | None, str]]:
 def test_pop_takes_away_what_push_of_the_same_text_stored(
     tmp_path: Path, chosen: dict[str, Any], with_extras: bool
 ) -> None:
-    """Whatever the language of the text is, and whatever it was said or guessed to be."""
+    """POP does so whatever the language of the text is, and whatever language was given or guessed."""
     chance = random.Random(1)
     left = []
     with opened(tmp_path, with_extras, **chosen) as index, index.batch():

@@ -149,7 +149,8 @@ def test_newest_orders_by_the_age_of_objects(tmp_path: Path) -> None:
 
 
 def test_all_words_stand_before_some(tmp_path: Path) -> None:
-    """However often an object holds a part of the query, and however long the one is that holds all of it."""
+    """An object with all words comes first, however long it is, and however often another one holds a part of the
+    query."""
     words = " ".join(f"wort{number}" for number in range(500))
     with open_index(tmp_path) as index:
         for number in range(50):

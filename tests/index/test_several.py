@@ -64,7 +64,7 @@ def test_any_letters(index: sonicpy.Index, text: str, limit: int) -> None:
 
 
 def test_a_later_bucket_leaves_out_what_cannot_be_among_the_best(tmp_path: Path) -> None:
-    """Common words of many objects: the walk of later buckets begins with the best of the others."""
+    """For common words of many objects, the walk of later buckets begins with the best objects of the earlier ones."""
     chance = random.Random(5)
     words = [f"{first}{second}zx" for first in "abcdef" for second in "klmn"]
     with sonicpy.open(tmp_path / "index") as index:
@@ -140,7 +140,8 @@ def test_the_order_of_equal_scores_and_the_names_of_hits() -> None:
 
 
 def test_a_change_of_any_bucket_changes_the_answer() -> None:
-    """The cache of answers, with the names that the server sends."""
+    """The cache keeps an answer over several buckets until one of them changes; the buckets are named as the server
+    does."""
     with sonicpy.open(":memory:") as index:
         index.push(C, "x", "o", "same")
         search = sonicpy.search.asked("QUERY", C, ["x", "y*"], "same", {})

@@ -82,7 +82,7 @@ def test_composed_and_decomposed(index: Index, text: str) -> None:
 @given(st.text(KANA, min_size=1, max_size=12))
 @example("ウェールズの人がパンダ")
 def test_composed_and_decomposed_kana(index: Index, text: str) -> None:
-    """As file names of macOS hold them; the same words of the dictionary have to come out."""
+    """File names of macOS hold decomposed kana; both forms have to give the same words of the dictionary."""
     check_one_word(index, nfc(text), nfd(text), suggested=False)
 
 
@@ -123,7 +123,7 @@ def test_dotless_i(index: Index, lang: str, text: str) -> None:
 
 
 def test_dotless_i_is_another_letter(index: Index) -> None:
-    """Keyboards without ı write i, so each finds the other, below the word itself and never as the whole word."""
+    """Keyboards without ı write i, so a word with either letter finds the other word, ranked below an exact match."""
     index.push(C, "dots", "sick", "HASTA KIL", "tur")
     for text, whole in (("kıl", 1), ("KIL", 1), ("kil", 0), ("KİL", 0)):
         hits = index.query(C, "dots", text, lang="tur", total=True)

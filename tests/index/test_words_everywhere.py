@@ -98,7 +98,7 @@ def test_words_over_50_letters_are_only_found_exactly(tmp_path: Path, word: str,
 
 @pytest.mark.parametrize("order", ["likely", "alphabetical"])
 def test_corrections_that_are_gone_are_not_suggested(tmp_path: Path, order: str) -> None:
-    """The graph still holds them, until the next consolidation."""
+    """The graph holds corrections that are gone until the next consolidation."""
     with opened(tmp_path, search__suggest_order=order) as index:
         push(index, "o", "planet")
         push(index, "p", "planer")
@@ -158,7 +158,7 @@ class Model:
 @pytest.mark.parametrize("letters", ["abc", "пря", "ạậớ", "강한글", "नमि"])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_changes(tmp_path: Path, seed: int, letters: str) -> None:
-    """After every step all words that some object holds are there, and no others."""
+    """After every step, the listed words are exactly the words that some object holds."""
     chance = random.Random(seed)
     texts = [" ".join(random_word(chance, letters) for _ in range(3)) for _ in range(25)]
     model = Model()
@@ -195,5 +195,6 @@ def tails_of(word: str) -> list[str]:
 
 
 def random_word(chance: random.Random, letters: str) -> str:
-    """Return a word that begins with a letter, as marks cannot."""
+    """Return a random word that begins with the first of `letters`: the others may be marks, with which no word
+    begins."""
     return letters[0] + "".join(chance.choice(letters) for _ in range(chance.randrange(9)))

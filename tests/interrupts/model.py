@@ -97,7 +97,7 @@ def after_pass(model: Model, number: int) -> list[Model]:
 
 
 CHUNK = 3
-"""Rows of a chunk of push_many; see `small_chunks`."""
+"""The number of rows of a chunk of push_many; see `small_chunks`."""
 
 
 def small_chunks() -> None:

@@ -51,13 +51,13 @@ def checks(code: CodeType) -> frozenset[int]:
 
 
 class Moments:
-    """Runs calls on this thread, and lets an exception come at some of their moments.
+    """Runs calls on this thread, and raises an exception at chosen moments of the calls.
 
     Args:
         error: the class of the exceptions.
 
     Attributes:
-        passed: how many moments the last call had.
+        passed: the number of moments of the last call.
     """
 
     def __init__(self, error: type[BaseException]) -> None:

@@ -338,7 +338,7 @@ FORMS: list[tuple[str, Callable[[str], str]]] = [
 
 @pytest.mark.parametrize(("name", "change"), FORMS, ids=[name for name, _ in FORMS])
 def test_real_texts_give_the_same_words_in_every_spelling(name: str, change: Callable[[str], str]) -> None:
-    """Patterns are found in the text as it is typed, so texts that hold a sign of one are left out."""
+    """Patterns are found in the text as it is typed, so texts that hold a sign of a pattern are left out."""
     cut = lexer()
     texts = [(language, unicodedata.normalize("NFC", sentence)) for language, sentence in sentences(12)]
     wrong = [

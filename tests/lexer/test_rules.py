@@ -1,4 +1,4 @@
-"""The rules of texts: those of version 1.0, and the newer ones, which prepare a text and know more words."""
+"""The rules of texts: those of version 1.0, and the newer ones, which prepare a text and find more words."""
 
 import sys
 import unicodedata
@@ -126,7 +126,7 @@ def test_a_digit_of_any_script_is_one_of_ascii() -> None:
 
 
 def test_a_form_gives_the_words_of_the_letters_it_stands_for() -> None:
-    """Every compatibility form, but for those that are cut as before; behind a letter, too."""
+    """Every compatibility form behind a letter is cut like its letters, except the forms that are cut as before."""
     apart = "\u2122\u2120"
     step = max(1, 4 // examples(4))
     for point in range(0x80, 0x20000, step):

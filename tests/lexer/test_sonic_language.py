@@ -100,7 +100,7 @@ def test_between_scripts_the_detector_finds_a_language_of_the_main_one(text: str
     ],
 )
 def test_in_a_short_text_of_two_scripts_a_sure_detector_overrules_stop_words(text: str, kept: str) -> None:
-    """The words that Sonic stored of these texts."""
+    """The expected words are those that Sonic stored of the texts."""
     words = [word.decode() for word in lexer(**COMPAT).lex_push(text, None).words]
     assert [word for word in words if word.isascii()] == kept.split()
 

@@ -13,7 +13,7 @@ class NativeMutant:
     """One wrong change of a module.
 
     Attributes:
-        module: its name.
+        module: the name of the module.
         before: a piece that occurs in the file once.
         tests: that judge it.
         seconds: the approximate time of the tests.

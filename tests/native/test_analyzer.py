@@ -179,7 +179,7 @@ def test_the_default_form_loses_no_word(text: str) -> None:
     "beside", ["", "{} 2023", "1 {}", "7-{}", "EUR {} 10 pieces", "+49 {} 30", "{}\n1000", "v{} 22 1"]
 )
 def test_a_number_has_the_same_words_whatever_number_stands_beside_it(number: str, beside: str) -> None:
-    """Together they look like a telephone number, in which a dot would not end a word."""
+    """The two numbers together look like a telephone number, in which a dot would not end a word."""
     prefix = "v" if "v{}" in beside else ""
     alone = set(words(analyze(DEFAULT, prefix + number)))
     assert alone <= set(words(analyze(DEFAULT, beside.format(number) or number)))
@@ -438,7 +438,8 @@ def test_stop_words_are_flagged_or_dropped(text: str, drop: bool, expected: list
 
 
 def test_a_word_that_also_occurs_in_a_pattern_is_no_stop_word() -> None:
-    """As when its two texts are pushed one after the other: an object holds it as a stop word only if all say so."""
+    """An object holds a word as a stop word only if it is one at all its places, as for two texts pushed one after the
+    other."""
     apart = analyze(DEFAULT, "the-12", STOPS).flags
     together = analyze(DEFAULT, "the x the-12", STOPS)
     assert words(together) == ["the", "x", "12"]

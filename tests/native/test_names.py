@@ -180,7 +180,8 @@ def test_numbers_of_slices_that_cannot_be(before: int, after: int) -> None:
     st.integers(1, 9),
 )
 def test_names_wait_in_order(changes: list[tuple[str, int, int]], until: int) -> None:
-    """Judged by a set: also names at the end of all hashes, those that clash, and those that are close together."""
+    """A set is the judge; the names include some at the end of all hashes, some with equal hashes, and some close
+    together."""
     waiting, held, taken = NameMap(), set[tuple[int, int]](), 0
     for kind, hash, number in changes:
         if kind == "a":

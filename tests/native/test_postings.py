@@ -126,7 +126,8 @@ def test_blocks_come_back(postings: list[tuple[int, int]]) -> None:
 
 
 def test_a_block_is_small() -> None:
-    """The promise behind 10 to 12 MB for 100,000 messages: two bytes for each object pushed in a row, one for tf 1."""
+    """A posting of objects that were pushed in a row takes two bytes, or one byte if tf is 1: so 100,000 messages take
+    10 to 12 MB."""
     assert len(pack_block([(number, 1) for number in range(128)])) == 1 + 128
     assert pack_block([(5, 1), (6, 3), (4, 1)]) == bytes((3, 20, 5, 3, 6))
 
@@ -327,7 +328,8 @@ def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
 
 
 def test_a_posting_that_came_late_goes_into_the_block_it_belongs_to() -> None:
-    """The block named is the last one not behind the object; where there is none, a new one begins at 0."""
+    """The posting goes into the last block that begins at or before its object; without such a block, a new block
+    begins at 0."""
     row = pack_varints([5, 300, 0, 900]) + pack_block([(900, 1)])
     full = [(iid, 1) for iid in range(200, 456, 2)]
     cases = {

@@ -117,7 +117,7 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
 
 
 class Like(PopTerms):
-    """A class that is none of a kind, although it has the same fields."""
+    """A class that is no kind of change, although it has the fields of one."""
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_names_have_to_be_text_that_can_be_written() -> None:
 
 @pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
 def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
-    """Without the check, bytes after the arguments would be read."""
+    """Without the check of the lengths, bytes after the arguments would be read."""
     with pytest.raises(ValueError):  # noqa: PT011
         Terms([b"a", b"b"], counts, flags)
 
@@ -210,7 +210,7 @@ def test_terms_that_were_never_filled_are_refused() -> None:
 
 
 def test_a_window_that_changes_the_words_changes_no_more() -> None:
-    """Turning it into a number runs code of Python: that has to be over before the words are measured."""
+    """Turning the window into a number runs code of Python: that code has to be over before the words are measured."""
     terms = terms_of([(b"a", 1, 0)])
 
     class Window:
@@ -293,7 +293,7 @@ def test_frames_tell_size_and_checksum(records: list[bytes]) -> None:
 
 
 def test_the_checksum_is_that_of_zlib_whatever_the_length() -> None:
-    """Eight bytes are processed at a time, then the rest."""
+    """The checksum is computed over eight bytes at a time, then over the rest."""
     noise = random.Random(8).randbytes(300)
     for size in range(len(noise)):
         for start in range(min(8, len(noise) - size)):

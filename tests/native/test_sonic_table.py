@@ -75,7 +75,7 @@ def best(table: SonicTable) -> list[int]:
 
 
 def test_sums_of_32_bits_decide_ties() -> None:
-    """In 64 bits the two sums differ; in the 32 of Sonic they are equal, and the table's order decides."""
+    """In 64 bits the two sums differ; in the 32 bits of Sonic they are equal, and the order of the table decides."""
     for small, expected in ((2.0**-26, [1, 2]), (2.0**-22, [2, 1])):
         table = SonicTable(2, 0)
         table.visit(0, listed(2, 1), 0, 1.0, -1)

@@ -95,7 +95,7 @@ def test_rows_of_impacts_lead_to_blocks(postings: Postings, size: int, per_row: 
 
 
 def test_two_queries_read_the_same_list_side_by_side() -> None:
-    """Threads share cached lists; one that has asked for a block may never get it."""
+    """Threads share cached lists; a query that has requested a block may never get that block."""
     blocks = {0: pack_block([(1, 1), (5, 2)]), 10: pack_block([(10, 1)])}
     found = stored([impacts_of(0, 10)], [(20, 1)], 20)
 
@@ -121,7 +121,8 @@ def test_two_queries_read_the_same_list_side_by_side() -> None:
 
 
 def test_a_list_that_stands_in_no_rows_keeps_its_blocks_in_a_bucket_of_a_million() -> None:
-    """Blocks of words in rows are dropped after their windows were made, and can be read again; these cannot."""
+    """The blocks of stored words are dropped after their windows were made, because they can be read again; the blocks
+    of a list that is in no row cannot be."""
     lengths = bytes((7, 5, 9, 11)) * ((256 << 12) // 4)
     postings = [(iid, 1) for iid in range(0, len(lengths), 30)]
     blocks = [pack_block(postings[at : at + POSTINGS_PER_BLOCK]) for at in range(0, len(postings), POSTINGS_PER_BLOCK)]

@@ -247,7 +247,7 @@ def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(15), deadline=None)
 def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
-    """None of them is common: the one is walked posting by posting, past objects that lack the others."""
+    """No word is common: one word is walked posting by posting, past objects that lack the other words."""
     chance = random.Random(seed)
     objects = chance.choice((65_536, 150_000, 199_999))
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -264,7 +264,8 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(4), deadline=None)
 def test_questions_of_many_words_are_not_walked(seed: int) -> None:
-    """All terms are added up, window by window; several slots and families among them."""
+    """The scores of all terms are added up, window by window, those of slots with several words and of families,
+    too."""
     chance = random.Random(seed)
     objects = chance.choice((8_192, 17_001))
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -284,7 +285,7 @@ def test_questions_of_many_words_are_not_walked(seed: int) -> None:
 @pytest.mark.parametrize("words", [1, 9])
 @pytest.mark.parametrize("role", [REQUIRED, BRINGS | REQUIRED])
 def test_a_rare_clause_that_is_required_drives_the_walk(words: int, role: int) -> None:
-    """However common the words beside it are, their lists are read only where it leads."""
+    """However common the other words are, their lists are read only where the rare clause leads."""
     chance = random.Random(2)
     objects = 60_000
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -378,7 +379,7 @@ def test_a_family_of_rare_words_is_put_together_once() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_blocks_of_common_words_go_when_their_windows_are_made_in_a_bucket_of_a_million(seed: int) -> None:
-    """Walks, counts, explanations and questions that read everything find the same without them."""
+    """Walks, counts, explanations and queries that read everything find the same without the dropped blocks."""
     chance = random.Random(seed)
     objects = (256 << 12) + chance.randrange(4096)
     lengths = bytes(chance.choices(range(1, 60), k=objects))

@@ -89,7 +89,7 @@ def test_sorted_words_stay_sorted() -> None:
 
 @pytest.mark.parametrize("algorithm", ["english", "french", "german", "italian", "portuguese", "spanish"])
 def test_words_are_chosen_by_the_ends_of_a_stem(algorithm: str) -> None:
-    """As `StemEnds.may_have` chooses them; words with other letters are left to the algorithm."""
+    """A walk chooses words as `StemEnds.may_have` does; words with other letters are left to the algorithm."""
     chance = random.Random(3)
     words = {"engin" + "".join(chance.choices("aeilmnrstyzé'", k=chance.randrange(5))) for _ in range(2_000)}
     ends = stem_ends(algorithm, "engin")

@@ -29,7 +29,7 @@ from tests.support.disk_recorder import Event, read_events, recording
 
 CHANGES = 300
 RECOVERIES = 6
-"""States of the first scenario that are recovered under the recorder."""
+"""The number of states of the first scenario that are recovered under the recorder."""
 FAULTS_SHOWN = 3
 Judge = Callable[[Path, Promises, list[Holds], int], int]
 

@@ -15,7 +15,7 @@ Holds = dict[str, dict[str, frozenset[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change: push, upsert (the first word is a named text), pop, object (flush it), bucket (flush it), backup, restore.
+    """A change: push, upsert (the first word is a named text), pop, object or bucket (flush it), backup, restore.
 
     Attributes:
         back_to: for a restore, the number of changes before its backup.

@@ -23,7 +23,8 @@ HOLE = struct.Struct("=Q")
 PAGE_BYTES = 4096
 SECTOR_BYTES = 512
 VOLATILE = "lock.mdb"
-"""LMDB writes it through a mapping, which is not recorded, and makes it anew at the first open after a start."""
+"""The lock file: LMDB writes the file through a mapping, which is not recorded, and makes a new one at the first open
+after a start."""
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ class Disk:
     """The disk of a recorded process.
 
     Args:
-        root: the folder of the process as it was before; everything in it is on the disk.
+        root: the folder of the process before the recording; everything in the folder is on the disk.
     """
 
     def __init__(self, root: Path) -> None:

@@ -62,7 +62,7 @@ def outcome(judge: Callable[[], None]) -> str | None:
 
 
 def opened_after_a_start(boot: str) -> None:
-    """Make this process one of another boot of the machine, which reads all rows itself."""
+    """Give this process the id of another boot, and make it read all rows itself."""
     boot_mark.boot_id = lambda: boot
     check_rows.first_fault = lambda folder, compare: next(check_rows.faults(folder, compare=compare), None)
     logging.disable(logging.CRITICAL)
@@ -124,7 +124,7 @@ def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) 
 
 
 def _check(index: Index) -> None:
-    """Check the tables and graphs here; the child process of Index.verify would know the machine's real boot."""
+    """Check the tables and graphs here; the child process of Index.verify would read the real boot of the machine."""
     engine = index.engine
     with engine.store.snapshot() as view:
         faults = [*table_faults(view.transaction), *graph_faults(view, engine.graphs)]

@@ -35,7 +35,7 @@ BROKEN = "POWER_BROKEN"
 """The environment variable with the name of the part that is broken on purpose; see broken.py."""
 ROWS = "rows.jsonl"
 RESTARTS = 3
-"""Processes of the scenario "restart", each of which is killed after its share of the changes."""
+"""The number of processes of the scenario "restart", each of which is killed after its share of the changes."""
 
 
 def reply(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The rows that are packed in bits, read as the heads of native modules draw them: slow, without the compiled code."""
+"""A slow reader of the rows that are packed in bits, written from the descriptions in the native modules."""
 
 from collections.abc import Iterator
 

@@ -47,7 +47,7 @@ def edits_allowed(size: int) -> int:
 
 @cache
 def automaton_states(word: str, edits: int) -> int:
-    """Return how many states an automaton of bytes has that knows the words within some edits of a word.
+    """Return how many states an automaton of bytes has that accepts the words within `edits` edits of a word.
 
     Its main states are the rows of the table of edit distances, in which only the first value, the number of characters
     read, may be above `edits` + 1.

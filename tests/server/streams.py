@@ -23,7 +23,7 @@ COLLECTION = "streams"
 DEPTH = 16
 """The most commands sent at once."""
 GROUP = 20
-"""Objects in a row that share a word."""
+"""The number of objects in a row that share a word."""
 LETTERS = "bcdfghjklmnpqrstvwxz"
 READ_AT_ONCE = 500
 

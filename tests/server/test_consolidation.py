@@ -28,7 +28,7 @@ COMPAT = {"server.compat": "sonic"}
 AT_ONCE = 100
 """The number of words of one PUSH."""
 SEVERAL = 30_000
-"""Words whose graph takes a worker about 50 ms."""
+"""The number of words whose graph takes a worker about 50 ms."""
 VERY_MANY = 50_000
 LARGE = MEDIUM_WORDS + AT_ONCE
 """The fewest words of such PUSHes whose graph a worker builds."""

@@ -14,11 +14,11 @@ from tests.server.watch import watch
 from tests.support.patience import measured_slowness
 
 HUGE = 320_000
-"""Words of the object that is flushed."""
+"""The number of words of the object that is flushed."""
 LARGE = 100_000
-"""Words of the object that words are pushed to, one after the other."""
+"""The number of words of the object that words are pushed to, one after the other."""
 MANY = 20_000
-"""Buckets that are flushed and counted."""
+"""The number of buckets that are flushed and counted."""
 VERY_MANY = 30_000
 """The number of buckets that are consolidated."""
 PING_S = 0.020

@@ -19,7 +19,7 @@ PING_S = 0.050
 PING_AT_THE_GATE_S = 1.0
 """The gate runs other tests at the same time."""
 ROUNDS = 4
-"""Attacks whose slowest PING may be due to a busy machine; only if all are slow, the server is."""
+"""The number of rounds of an attack: a busy machine may slow down one round, only a slow server all of them."""
 DESCRIPTORS = 4096
 FULL_SIZE = 16
 WORDS = 5_000

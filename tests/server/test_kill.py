@@ -82,7 +82,7 @@ def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None
 
 
 def test_a_stream_that_begins_after_the_kill_leaves_no_socket(tmp_path: Path) -> None:
-    """An open one would be a ResourceWarning, which fails the test."""
+    """A socket that stays open would be a ResourceWarning, which fails the test."""
     stream = Stream("b0", 0)
     stream.run(Server(tmp_path), threading.Event())
     assert (stream.acknowledged, stream.in_flight, stream.wrong) == (0, [], [])

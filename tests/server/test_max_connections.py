@@ -74,7 +74,7 @@ def test_a_crowd_at_the_door(small: Server) -> None:
 
 
 def test_a_stop_with_a_crowd_at_the_door(small: Server) -> None:
-    """The last test of this server: it stops it."""
+    """The test has to be the last one of its server, which it stops."""
     with crowd(small, MOST, "search"), crowd(small, 10) as outside:
         assert all(peer.rest() == FULL for peer in outside)
         assert small.stop() == 0

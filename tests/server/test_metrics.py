@@ -132,7 +132,7 @@ def test_health_readiness_and_what_there_is_not(watched: tuple[Server, int]) -> 
 
 
 def test_slow_clients_delay_neither_others_nor_the_stop(watched: tuple[Server, int]) -> None:
-    """The last test of this server: it stops it."""
+    """The test has to be the last one of its server, which it stops."""
     server, port = watched
     dawdling = [socket.create_connection((HOST, port)) for _ in range(5)]
     try:

@@ -141,7 +141,8 @@ def test_a_log_that_cannot_be_written_withdraws_all_of_them(tmp_path: Path, monk
 
 
 def test_what_was_undone_is_neither_acknowledged_nor_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One connection ends in the pass, so it seals at once, and with its own changes those of the others."""
+    """One connection ends in the pass: so its changes are sealed at once, together with those of the other
+    connections."""
     set_commit_after(monkeypatch, 60.0)
 
     async def talk(writers: list[Client], search: Client) -> None:

@@ -244,7 +244,7 @@ def test_a_stop_waits_until_a_restore_has_dropped_what_it_had_begun(
 
 
 def test_a_stop_waits_until_a_check_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closing the index beside it would pull the tables away from it."""
+    """A check would read closed tables if the index were closed beside it."""
 
     async def talk(service: Service, clients: Clients) -> None:
         ended = False

@@ -315,7 +315,7 @@ def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
 
 @pytest.mark.full
 def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row of impacts covers 128 blocks; the first one of a row may go, and its place be taken again."""
+    """A row of impacts covers 128 blocks; the first block of a row may be removed, and its place be taken again."""
     store, model = open_store(tmp_path), Model()
     count = 2 * BLOCKS_PER_ROW * POSTINGS_PER_BLOCK + 1000
 
@@ -524,7 +524,7 @@ DAMAGED = {tables.WORDS: b"\xff" * 11, tables.COMMON: b"\xff" * 11, tables.IMPAC
     "table", [tables.WORDS, tables.COMMON, tables.POSTINGS, tables.IMPACTS, tables.OBJECTS, tables.SCOPES]
 )
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
-    """Whatever layer reads them first, callers see StoreDamaged and the store goes on."""
+    """Whatever layer reads damaged rows first, callers get StoreDamaged, and the store goes on."""
     if table == tables.IMPACTS and by_association(store):
         pytest.skip("only lists in the order of objects have impacts")
     store.apply(push("o1", "alpha beta"))

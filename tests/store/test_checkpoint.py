@@ -74,7 +74,7 @@ def test_another_format_version_is_refused(tmp_path: Path, environment: Environm
 
 
 def test_no_page_of_a_checkpoint_is_used_again(tmp_path: Path, environment: Environment, data: int) -> None:
-    """Going back to it after many commits shows exactly its rows."""
+    """After many commits, the checkpoint still shows exactly its rows."""
     for number in range(20):
         put(environment, number)
     environment.sync()

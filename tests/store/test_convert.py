@@ -353,7 +353,7 @@ def test_readers_say_to_open_it_for_writing_once(tmp_path: Path, is_begun: bool)
 
 
 def test_the_version_that_wrote_it_refuses_a_store_half_converted(tmp_path: Path) -> None:
-    """The old version has no order of postings: it compares the analyzer key by key."""
+    """The old version has no order of postings, and compares the settings of the analyzer key by key."""
     folder, _ = unpack("default", tmp_path)
     half_converted(folder)
     with reading(folder) as transaction:

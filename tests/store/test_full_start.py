@@ -1,6 +1,7 @@
-"""A store that is made, written and closed on a disk with little room: one sentence, wherever it runs out.
+"""A store that is made, written and closed on a disk with little room: wherever the room ends, the error is one
+sentence.
 
-In a process of its own, because a page that LMDB maps and the disk has no room for would kill the process.
+Each test uses a process of its own, because a page that LMDB maps and the disk has no room for would kill the process.
 """
 
 import subprocess

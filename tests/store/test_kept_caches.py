@@ -205,7 +205,8 @@ def _full(records: object) -> None:
 
 
 def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An object that was never acknowledged gives its number, and its words theirs, to the next one."""
+    """The next object gets the number of an object that was undone, and its words get the numbers of the undone
+    words."""
     filled.commit()
     with filled.snapshot() as view:
         check(view)
@@ -306,7 +307,8 @@ def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: 
 def test_commits_that_change_very_many_buckets_leave_the_rest_cached(
     filled: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row of changes has no room for them; the process that commits keeps them."""
+    """The row of changes has no room for the changes of very many buckets; the process that commits keeps these in
+    memory."""
     with filled.snapshot() as view:
         check(view)
     read: list[object] = []
@@ -481,7 +483,8 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
 def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
 ) -> None:
-    """The other reader reads pending words of an older state after this one read them, and before it stores them."""
+    """One reader reads the pending words of an older state after another one has read the newer ones, and before the
+    latter stores them."""
     store = Store(tmp_path, {}, map_bytes=1 << 24)
     store.apply(push("one", "older"))
     store.commit()

@@ -72,13 +72,13 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
 
 
 def test_what_this_version_writes_is_kept() -> None:
-    """A change of a format needs a fixture of it: `python -m tests.fixtures.make`."""
+    """A changed format needs a fixture of its own: `python -m tests.fixtures.make`."""
     assert f"format{meta.FORMAT_VERSION}" in [folder.name for folder in FORMATS]
     assert f"entries{max(ENTRIES)}" in [folder.name for folder in LOGS]
 
 
 def test_no_fixture_is_missing() -> None:
-    """Every format since the first one that is kept."""
+    """The fixtures have every format since the first one that is kept."""
     assert [folder.name for folder in FORMATS] == [f"format{n}" for n in range(4, meta.FORMAT_VERSION + 1)]
     assert [folder.name for folder in LOGS] == [f"entries{n}" for n in sorted(ENTRIES)]
 
@@ -94,7 +94,7 @@ def versions_in(root: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_a_fixture_holds_each_file_as_this_version_writes_it(tmp_path: Path) -> None:
-    """A new version of one of these files is a new format of the store, which needs a fixture."""
+    """A new version of a file of the store is a new format of the store, which needs a fixture."""
     Kept(make.FOLDER / f"format{meta.FORMAT_VERSION}", "default", tmp_path)
     assert dict(versions_in(tmp_path)) == {
         "log": log.FORMAT_VERSION,
@@ -116,7 +116,7 @@ def test_a_closed_store_is_read_as_it_is(kept: Kept) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_opens_for_writing(kept: Kept, kind: str) -> None:
-    """One of them was killed before its log was committed, on a machine that has started again since."""
+    """One of the kept stores was killed before its log was committed, on a machine that has started again since."""
     folder = kept.root / kind
     for _ in range(2):
         with sonicpy.open(folder, kept.config) as index:

@@ -61,7 +61,7 @@ def test_every_name_has_a_fixture() -> None:
 
 @pytest.mark.parametrize("kind", ["closed", "killed"])
 def test_its_store_opens_for_writing(kept: Kept, kind: str) -> None:
-    """The one that was killed has to apply its log, in which the name is used, too."""
+    """The store that was killed has to apply its log, in which the name is used, too."""
     folder = kept.root / kind
     if kind == "closed":
         assert verify_folder(folder) == []

@@ -315,7 +315,7 @@ def failing_once(name: str, monkeypatch: pytest.MonkeyPatch, taken: int | None =
 def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
 ) -> None:
-    """The sizes cut the frame, the payload, and between the two records of the one write."""
+    """The short writes end in the frame, in the payload, and between the two records of one write."""
     log.append([b"earlier"])
     log.rotate()
     before = log.append([b"before"])
@@ -333,7 +333,7 @@ def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
 def test_nothing_is_acknowledged_behind_half_a_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
 ) -> None:
-    """The write is short and cutting it off fails too: later changes are refused, or come back."""
+    """A write is short, and cutting the half record off fails, too: later changes are refused, or are read again."""
     log.append([b"before"])
     failing_once("ftruncate", monkeypatch)
     failing_once("write", monkeypatch, taken)

@@ -173,7 +173,7 @@ needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="this user may n
     "how", [("write", "read"), pytest.param(("read", "write"), marks=FULL), pytest.param(("read", "read"), marks=FULL)]
 )
 def test_two_namespaces_with_the_same_process_id(tmp_path: Path, how: tuple[str, str]) -> None:
-    """The second one gets the reason; its actions, and its end, do not change the answers of the first one."""
+    """The second process gets the reason; neither its actions nor its end change the answers of the first process."""
     filled(tmp_path)
     with opener(tmp_path, how[0], namespace=True) as first:
         assert first.said == "open"

@@ -114,7 +114,8 @@ def test_pages_are_full(environment: Environment, row_bytes: int) -> None:
 @settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([5, 60, 600, 2_500]), st.sampled_from([12, 200, 511]))
 def test_no_row_changes(seed: int, row_bytes: int, key_bytes: int) -> None:
-    """Neither rows that have pages of their own, nor those whose keys are long, or continue that of the row before."""
+    """Packing changes no rows: neither those that have pages of their own, nor those whose keys are long or continue
+    the key of the row before."""
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder, closing(Environment(Path(folder), MAP_BYTES)) as environment:
         keys = {b"%d" % number + b"k" * dice.randrange(key_bytes - 10) for number in dice.sample(range(10**9), 900)}

@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_a_sync_clears_the_slots_of_readers_that_died(store: Store, tmp_path: Path) -> None:
-    """Pages that they once read would never be used again."""
+    """The pages that dead readers once read would never be used again."""
     reader = subprocess.Popen([sys.executable, "-c", READER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
     with reader:
         assert reader.stdout is not None

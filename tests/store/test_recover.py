@@ -125,7 +125,7 @@ GAPS = [1, 2, 5]
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_two_faults_in_a_row_leave_nothing_half_done(tmp_path: Path, gap: int) -> None:
-    """The second one falls into the recovery from the first: a refused change can simply be tried again."""
+    """The second fault comes in the recovery from the first one: a refused change can simply be tried again."""
     expected, writes = undisturbed(tmp_path / "undisturbed")
     for at in thinned(range(writes), GAPS.index(gap)):
         folder = tmp_path / str(at)
@@ -203,7 +203,7 @@ def test_a_push_of_more_than_a_record_holds_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_fails_twice_is_refused(tmp_path: Path) -> None:
-    """Both recoveries succeed; only the change itself fails."""
+    """Both recoveries succeed; only the change itself fails, twice."""
     store = open_store(tmp_path)
     change(store, push("o1", "alpha"))
     tries = 0
@@ -236,7 +236,8 @@ def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> No
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("log_only", [False, True])
 def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, fault: str, log_only: bool) -> None:
-    """A folder as a kill leaves it, or its log alone: whatever fails, the next opening finds everything."""
+    """Opening a folder that a kill has left, or its log alone: whatever write fails, the next opening finds
+    everything."""
     store = open_store(tmp_path / "store")
     change(store, push("o1", "alpha"))
     store.commit()

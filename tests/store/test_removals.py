@@ -20,7 +20,7 @@ from tests.store.shorthand import ORDERS, open_store, picture, push, terms
 TERMS_PER_STEP = 7
 BUCKETS_PER_STEP = 3
 LARGE = 2_500
-"""Terms of a record that PUSH does not unpack."""
+"""The number of terms of a record so large that PUSH does not unpack the record."""
 
 
 @pytest.fixture(autouse=True)

@@ -47,7 +47,8 @@ def tails(store: Store) -> list[bytes]:
 @settings(max_examples=examples(12), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(ORDERS))
 def test_a_store_that_rests_now_and_then_is_one_that_does_not(seed: int, order: str) -> None:
-    """Both get the same changes, which reach words with plain and with dense tails, and those that become common."""
+    """Both stores get the same changes: of words with plain tails, of words with dense tails, and of words that become
+    common."""
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         resting, busy = open_store(Path(one), order=order), open_store(Path(other), order=order)

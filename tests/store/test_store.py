@@ -413,7 +413,7 @@ def test_unknown_names_give_zero_and_make_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path) -> None:
-    """A name the lower layers cannot take: the mutation is refused, the changes before it remain."""
+    """A mutation with a name that the lower layers cannot take is refused; the changes before it remain."""
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
     for oid in ("", "x" * 256, "\ud800"):
@@ -429,7 +429,7 @@ def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path
 
 
 def test_a_text_too_large_for_the_log_is_refused_alone(tmp_path: Path) -> None:
-    """A checkpoint at once keeps the changes of others in the same turn from being undone with it."""
+    """A checkpoint at once keeps other changes of the same turn from being undone with the refused text."""
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
     words = [b"%d" % number + b"x" * (1 << 20) for number in range(17)]

@@ -36,7 +36,7 @@ from tests.support.examples import examples
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
 TAGS = [f"tag {number}" for number in range(9)]
 PLACES = 25
-"""Bytes of a row that are damaged, one after the other; rows of names have a thousand."""
+"""The number of bytes of a row that are damaged, one after the other; rows of names have a thousand."""
 
 
 @pytest.fixture(scope="module", params=ORDERS)

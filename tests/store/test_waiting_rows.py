@@ -52,7 +52,7 @@ def seen(store: Store) -> list[object]:
 
 
 def check_prefix(reader: BucketReader, prefix: bytes) -> None:
-    """Check that the words with a prefix are those that a look at every word finds."""
+    """Check that the words that begin with `prefix` are those that a look at every word finds."""
     every = {word: row for word, row in reader.lexicon(b"") if word.startswith(prefix)}
     assert [word for word, _ in reader.lexicon(prefix)] == list(every)
     assert reader.words_with(prefix, 100) == list(every)
@@ -60,7 +60,7 @@ def check_prefix(reader: BucketReader, prefix: bytes) -> None:
 
 
 def check_likely(reader: BucketReader, prefix: bytes, every: dict[bytes, TermInfo]) -> None:
-    """Check the likely words of a prefix, which a caching reader may have read for a shorter one."""
+    """Check the likely words that begin with `prefix`, which a caching reader may have read for a shorter one."""
     begun = [word for word in every if word.startswith(prefix)]
     for limit, examined in ((1, 2), (0, 9), (1, 9), (3, 4), (100, 100)):
         live = [word for word in begun[:examined] if every[word].live]

@@ -1,4 +1,4 @@
-"""The garbage collector where a test wants it: its finalizers let other threads in, in the middle of native code."""
+"""A garbage collection at a chosen moment: finalizers let other threads run in the middle of native code."""
 
 import gc
 from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import settings
 
 FULL_SET = 100
-"""Examples of a test that names no number. The gate looks at a quarter of them (`tests/conftest.py`)."""
+"""The number of examples of a test that names no number. The gate looks at a quarter of them (`tests/conftest.py`)."""
 
 Step = TypeVar("Step")
 

@@ -1,6 +1,6 @@
 """The processes that a run of the tests has left behind, however they came about. Linux only.
 
-Each process that a test starts, and each that those start, inherits a variable that names the run.
+Each process that a test starts, directly or not, inherits a variable that names the run.
 """
 
 import os
@@ -14,7 +14,7 @@ TRACKER = "multiprocessing.resource_tracker"
 
 
 def mark_run() -> None:
-    """Mark every process that this one starts with the run of the tests."""
+    """Set the variable that marks every process of this run of the tests."""
     os.environ.setdefault(VARIABLE, uuid.uuid4().hex)
 
 

@@ -1,4 +1,4 @@
-"""Servers that benchmarks and tests compare with ours, as subprocesses on a free port."""
+"""Servers that benchmarks and tests compare with sonicpy, as subprocesses on a free port."""
 
 import os
 import shutil

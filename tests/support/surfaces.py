@@ -49,7 +49,7 @@ class Surfaces(NamedTuple):
 
 
 class PartsDesk:
-    """A desk for `Spread`: parts answer in this process, through the bytes of questions."""
+    """A substitute for the desk of `Spread`: the parts of this process answer packed questions."""
 
     is_strong = False
 

@@ -19,7 +19,7 @@ COMPAT_WITHOUT_EXPANSIONS = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic SONIC_SEAR
 
 COMMON = ("--skip-quirks",) if importlib.util.find_spec("rjieba") else ("--skip-quirks", "--skip-tag", "jieba")
 GROUPS = 4
-"""Parts of the recorded scenarios, which can be played side by side."""
+"""The number of parts of the recorded scenarios, which can be played side by side."""
 EXACT_THEMES = ("04", "06", "09", "15", "18", "20")
 """Files about queries and words, in which no answer depends on expansions."""
 SET_THEMES = ("01", "02", "03", "04", "08", "22", "23", "25")

@@ -9,7 +9,7 @@ cdef enum:
     MOST = 100
 
 ROOM = ENTRIES
-"""Entries of all answers together: about 6 MB."""
+"""The most entries of all answers together: about 6 MB."""
 OVERHEAD = MORE
 """The size of a question and a list, in entries."""
 LONGEST = MOST

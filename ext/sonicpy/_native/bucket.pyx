@@ -98,7 +98,7 @@ def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
 
 
 def count_states(rows, bytes prefix not None, int place) -> int:
-    """Return how many rows of `scopes` have a number other than 0 at a place.
+    """Return how many rows of `scopes` have a number other than 0 at `place`.
 
     Args:
         rows: (key, row) pairs in key order; counted are those up to the first whose key does not begin with `prefix`.

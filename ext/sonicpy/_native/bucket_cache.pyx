@@ -51,8 +51,8 @@ cdef class BucketCache:
     `age_words`, which drops ranges of words.
 
     Args:
-        words_max: maximum of rows in a generation, and of ranges.
-        name_rows_max: maximum of rows of OIDs; if there are more, all are dropped.
+        words_max: the most rows in a generation, and the most ranges.
+        name_rows_max: the most rows of OIDs; if there are more, all are dropped.
         names: cached OIDs of older commits, packed, by the number of their row of `objects`; they never become invalid.
     """
     cdef Py_ssize_t _words_max, _name_rows_max
@@ -166,7 +166,8 @@ cdef class BucketCache:
         return 0
 
     cdef list completions(self, bytes prefix, Py_ssize_t limit, Py_ssize_t examined):
-        """Return the likely words of a prefix, as `WordRange.likely` does; None: no cached range is enough."""
+        """Return the likely words that begin with `prefix`, as `WordRange.likely` does; None: no cached range is
+        enough."""
         cdef Py_ssize_t size = min(len(prefix), <Py_ssize_t> PREFIX_MAX)
         cdef PyObject *held
         cdef WordRange words
@@ -274,7 +275,7 @@ cdef class CachingReader:
         """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.
 
         Args:
-            examined: maximum of words to compare, the first ones in byte order.
+            examined: the most words to compare, the first ones in byte order.
         """
         cdef list found = self._cache.completions(prefix, limit, examined)
         cdef WordRange words

@@ -1,5 +1,5 @@
-"""The words of a bucket inside one transaction: its graph, the words pushed since, and the ways from a typed word to
-others: families, words with it as a part, beginnings. All three are cached over transactions, by the typed word.
+"""The words of a bucket inside one transaction: its graph, the words pushed since, and the look-up of other words for a
+typed one: families, words with it as a part, beginnings. All three are cached over transactions, by the typed word.
 
 The rules of languages and the files of graphs belong to the layer above (`Rules` and `Lexicons` in the stub).
 """
@@ -31,15 +31,15 @@ cdef enum:
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
-"""Words with a beginning, of a graph or of the pending words, whose frequencies are compared, at most."""
+"""The most words with a typed beginning, of a graph or of the pending words, whose frequencies are compared."""
 FAMILY_MAX = FAMILY
-"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
+"""The most words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
-"""Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
+"""The most families in the cache, about 300 bytes each, and the most lists of joined words."""
 JOINED_WORDS_MAX = JOINED
-"""Words in these lists, at most; about 80 bytes each."""
+"""The most words in the cached lists of joined words, about 80 bytes each."""
 BEGINNINGS_MAX = BEGINNINGS
-"""Words that complete a typed one, at most, the most frequent ones."""
+"""The most words that complete a typed one; the frequent ones come first."""
 
 
 cdef class BucketWords:
@@ -268,13 +268,15 @@ cdef class BucketWords:
         return pending, pending.taken
 
     cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
-        """Return whether all that was known at a moment is right: nothing happened but that words became pending."""
+        """Return whether all that was known at the mark `before` is still right at `now`: since then, words only became
+        pending."""
         if graph is None and self._version:  # what stands in for it is made anew
             return False
         return before[0] == now[0] and before[3] == now[3]
 
     cdef list new_sources(self, tuple before, tuple now):
-        """Return the words that became pending between two marks, and their aliases; []: none; None: look at all."""
+        """Return the words that became pending between two marks, and their aliases; an empty list if there are none,
+        None if all sources have to be looked at."""
         if before == now:
             return []
         if now[0] is None or before[0] is not now[0]:
@@ -337,7 +339,7 @@ cdef class BucketWords:
         return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
 
     cdef list known_begun(self, bytes word):
-        """Return the words with this beginning, perhaps some that are gone."""
+        """Return the words that begin with `word`; some of them may be in no object any more."""
         cdef dict known = self._lexicons.begun
         cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
         cdef list new = None, found
@@ -359,7 +361,7 @@ cdef class BucketWords:
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
-        """Return the words with this beginning, with their distances; perhaps some that are gone.
+        """Return the words with this beginning, with their distances; some of them may be in no object any more.
 
         Args:
             besides: words with this beginning are left out, and parts of words.

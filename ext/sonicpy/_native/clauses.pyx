@@ -201,7 +201,7 @@ def may_fill(Plan plan not None, uint64_t wanted, uint64_t objects, double toget
     """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
 
     Args:
-        objects: how many there are.
+        objects: the number of all objects.
         together: how much more often than by chance words are together in an object.
     """
     cdef Clause clause
@@ -232,7 +232,7 @@ def add_completions(
         begun: (word, row, errors) of each of these words.
         long_from, longest_from: see `by_length`.
         shares: of the typed word's weight that the words of the lists have.
-        objects: how many there are.
+        objects: the number of all objects.
 
     Returns:
         The words of the clause, a set, and how many objects hold the completions, each for itself.

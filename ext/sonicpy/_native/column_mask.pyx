@@ -252,7 +252,7 @@ cdef class Near(OfColumn):
 
     Args:
         point: packed; the centre.
-        meters: the distance, at most.
+        meters: the greatest distance.
     """
 
     cdef Place centre

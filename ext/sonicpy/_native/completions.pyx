@@ -70,8 +70,8 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
 
     Args:
         packed: the words of each part, by `pack_completions` with `word` as the prefix.
-        limit: maximum of words.
-        examined: maximum of words to compare, the first ones in byte order.
+        limit: the most words.
+        examined: the most words to compare, the first ones in byte order.
 
     Raises:
         DamagedBytes: the words of a part are cut off.

@@ -37,7 +37,7 @@ cdef enum:
     MATCH_COST = 50  # edges: sorting and returning a match takes as long as visiting 50 edges
 
 EDGE_BUDGET = 100_000
-"""Maximum of edges that a correction visits by default: half a millisecond, five times the need of a word among
+"""The most edges that a correction visits by default: half a millisecond, five times the need of a word among
 250,000."""
 
 
@@ -286,7 +286,8 @@ cdef void spell(
     Search *self, const Front *front, const Front *other, uint32_t begun, int missing, uint8_t label, uint32_t edge,
     int depth,
 ) noexcept nogil:
-    """Read the `missing` bytes of a character behind an edge inside it; `begun` are the bits of the bytes before.
+    """Read the `missing` bytes of a character behind an edge inside it; `begun` are the bits of the character's bytes
+    before that edge.
 
     `other` is the front after a character that makes no difference; NULL: no such character leads on.
     """

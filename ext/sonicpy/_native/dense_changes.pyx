@@ -43,7 +43,7 @@ from sonicpy._native.record_item cimport Item
 
 
 def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
-    """Return a dense row with another record at a place that holds one, or without it: empty if none is left.
+    """Return a dense row with another record at `place` that holds one, or without it: empty if none is left.
 
     It is the row that `dense_row` makes of the plain one, but only the terms of this record are written anew. None:
     the row is not dense, holds no record with this OID at the place, or cannot be dense then.
@@ -116,7 +116,7 @@ cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, c
 
 
 cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, uint64_t ends):
-    """Return a row without the record at a place, which has some bits."""
+    """Return a row without the record at `place`, which has some bits."""
     cdef uint8_t room[NAMES_BYTES_MAX]
     cdef uint8_t *packed
     cdef Names names

@@ -126,7 +126,7 @@ cdef bytes plain_row(bytes row):
 
 
 cdef bytes dense_record(bytes row, int place):
-    """Return the record at a place of a dense row, or None. Raises DamagedBytes."""
+    """Return the record at `place` of a dense row, or None. Raises DamagedBytes."""
     cdef Names names
     cdef BitReader bits
     cdef Py_ssize_t most = open_row(row, &bits)
@@ -156,7 +156,7 @@ cdef bytes dense_record(bytes row, int place):
 
 
 cdef Py_ssize_t open_row(bytes row, BitReader *bits) except -1:
-    """Go to the terms of the first record; return the maximum of bytes of all terms in plain records."""
+    """Go to the terms of the first record; return the greatest number of bytes of all terms in plain records."""
     cdef Names names
     begin_names(&names, row)
     bits.start = end_of_names(&names)
@@ -406,7 +406,7 @@ cdef bint skip_terms(BitReader *bits) noexcept nogil:
 cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:
     """Write the part behind the OID of a plain record; return its end, or NULL: the bits are no terms.
 
-    The room is enough for the maximum of terms in the bits.
+    The room is enough for the most terms that the bits can hold.
     """
     cdef uint64_t count = 0, step, gap = 0, before = 0, following = 0, tf
     cdef Marks marks

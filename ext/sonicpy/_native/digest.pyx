@@ -45,7 +45,7 @@ def digest_of(str object not None, str text not None, str lang, uint64_t rules, 
     then comes `rest`.
 
     Args:
-        object: its name.
+        object: the name of the object.
         lang: as the lexer takes it.
         rules: by which the text is cut.
         rest: further texts of the object, packed so that different contents are different bytes.

@@ -105,7 +105,7 @@ cdef bint accepts(const uint32_t *word, int size, int distance, bytes candidate)
 
 
 cdef int last_place(const uint32_t *word, int size, int distance, const Row *row, uint8_t lead) noexcept nogil:
-    """Return the last place of a row whose character begins with a byte, or -1."""
+    """Return the last place of a row whose character begins with the byte `lead`, or -1."""
     cdef int place
     for place in range(min(row.first + WIDTH, size) - 1, row.first - 1, -1):
         if row.values[place - row.first] <= distance and lead_byte(word[place]) == lead:

@@ -14,7 +14,7 @@ cdef enum:
     OF_TEN = 10  # and three
 
 EXAMINED = AMONG
-"""Maximum of completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
+"""The most completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
 seldom has more."""
 EDITED_LETTERS_MIN = LETTERS_MIN
 """Shorter words have no corrections, but for the next ones."""
@@ -28,7 +28,7 @@ cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]
 
 
 def edits_allowed(Py_ssize_t length) -> int:
-    """Return the maximum of edits for a correction of a word with `length` characters."""
+    """Return the greatest number of edits for a correction of a word with `length` characters."""
     return edits_of(length)
 
 
@@ -59,7 +59,8 @@ cdef list matches(statistics, bytes word, Py_ssize_t letters):
 
 
 def swapped_words(bytes word not None) -> list:
-    """Return the words that differ from a short one in two neighbours that are swapped; none for other words."""
+    """Return the words that differ from a short one in two neighbours that are swapped; an empty list for words that
+    are not short."""
     return swaps_of(word) if letters_in(word, len(word)) == SWAPPED else []
 
 

@@ -20,7 +20,7 @@ cdef list parts_of_all(QueryState query, list iids, Py_ssize_t listed_max):
     """Return the parts of the score of each of some found objects.
 
     Args:
-        listed_max: maximum of parts of each object that are listed one by one, the largest ones.
+        listed_max: the most parts of each object that are listed one by one, the largest ones.
 
     Returns:
         ([(number of the word, in the order in which they were added, tf, part of the score)], number of other

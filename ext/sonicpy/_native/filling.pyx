@@ -23,9 +23,9 @@ cdef class Filling:
         make: makes a part of a query, its best objects and None.
         find: returns the part of a plan; None: `reader` is that of the only bucket, and the plan has no phrases.
         wanted: how many objects the page ends behind.
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
         mask: the objects that pass a filter; None: all.
-        objects: how many there are.
+        objects: the number of all objects.
         share: returns about the share of the objects that pass a filter; None: it is not known.
 
     Attributes:

@@ -91,7 +91,7 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
 
     Args:
         reader: of the bucket.
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
         mask: the objects that pass a filter; None: all.
     """
@@ -198,7 +198,7 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False, tu
     `total`.
 
     Args:
-        floor: a kind and a score: objects that are not better may be left out; None: none may.
+        floor: a kind and a score: objects that are not better may be left out; None: all objects are considered.
     """
     return top_of(query, wanted, total, floor)
 
@@ -411,7 +411,7 @@ def parts(QueryState query not None, list iids not None, Py_ssize_t listed_max) 
 
     Args:
         query: that `bind` returned, `apart`, or whose postings were read as far as these objects need them.
-        listed_max: maximum of parts of each object that are listed one by one, the largest ones.
+        listed_max: the most parts of each object that are listed one by one, the largest ones.
 
     Returns:
         ([(number of the word, in the order in which they were added, tf, part of the score)], number of other

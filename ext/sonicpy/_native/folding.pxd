@@ -1,4 +1,4 @@
-"""Case folding of one piece of text, character by character, and the fast way for words in ASCII."""
+"""Case folding of one piece of text, character by character, and a faster function for words in ASCII."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 

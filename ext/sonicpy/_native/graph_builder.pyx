@@ -63,7 +63,7 @@ cdef enum:
 WORD_BYTES_MAX = WORD_MAX
 
 AUTOMATON_MAX_BYTES = 1 << (32 - TARGET_SHIFT)
-"""Maximum of bytes that targets can address: enough for some 30 million words."""
+"""The most bytes that targets can address: enough for some 30 million words."""
 
 
 class GraphTooLarge(ValueError):
@@ -316,7 +316,7 @@ cdef class PackedGraphBuilder:
     """Takes the words of a graph, then returns the content of the graph file.
 
     Args:
-        automaton_max_bytes: maximum of bytes of each of the three automata.
+        automaton_max_bytes: the most bytes of each of the three automata.
     """
     cdef uint8_t *_words  # length and bytes of each, in order
     cdef Run _humped  # hidden terms

@@ -52,7 +52,8 @@ cdef inline uint32_t home_slot(const HashTable *table, uint32_t hash) noexcept n
 
 
 cdef inline int64_t next_match(const HashTable *table, uint32_t hash, uint32_t *slot) noexcept nogil:
-    """Return the number of the next entry with a hash, and move `slot` behind it; -1: `slot` is an empty slot."""
+    """Return the number of the next entry whose hash is `hash`, and move `slot` behind the entry; -1: `slot` is an
+    empty slot."""
     cdef uint64_t held = table.slots[slot[0]]
     while held:
         slot[0] = (slot[0] + 1) & table.mask

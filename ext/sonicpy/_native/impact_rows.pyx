@@ -122,7 +122,7 @@ cdef class ImpactRow:
 
     @property
     def is_full(self) -> bool:
-        """Whether the row has the maximum of blocks."""
+        """Whether the row has the greatest number of blocks."""
         return self._count >= ENTRIES_MAX
 
     @property

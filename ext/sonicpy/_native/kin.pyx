@@ -22,7 +22,7 @@ cdef enum:
     ALL = 100_000  # words of a walk without such a limit
 
 CANDIDATES_MAX = CANDIDATES
-"""Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
+"""The most words that begin as a stem does and are compared with it: this bounds the time for short words."""
 
 
 @cython.final
@@ -58,9 +58,9 @@ cdef class Kin:
         stems: of the typed word.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         before: the strings that may come before a word of the family: elided words with their apostrophes, or articles.
-        spelled: the patterns of words that are the typed one but for accents.
+        spelled: the patterns of words that differ from the typed word only by accents.
         own_folding, kept_folding: how `own` and `kept` fold the letters of words.
-        rules: of the words that need more than a comparison of bytes.
+        rules: the rules for words that need more than a comparison of bytes.
     """
 
     def __init__(

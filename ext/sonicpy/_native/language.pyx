@@ -309,7 +309,7 @@ cdef class Detector:
         return (None if language == NONE else self.codes[language]), lead
 
     def scores(self, str text not None):
-        """Return {language: nats} for the characters that `guess` reads; empty if the script decides."""
+        """Return {language: nats} for the characters that `guess` reads; an empty dict if the script decides."""
         cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
         cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)

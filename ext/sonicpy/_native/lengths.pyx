@@ -30,7 +30,7 @@ cpdef uint8_t pack_length(uint64_t length) noexcept:
 
 
 cpdef double unpack_length(uint8_t packed) noexcept:
-    """Return the length of a byte that `pack_length` returned."""
+    """Return the length that `pack_length` packed into `packed`."""
     return LENGTHS[packed]
 
 

@@ -16,7 +16,7 @@ cdef class LineReader:
     """Cuts a stream at its line feeds; sonicpy.channel.line_buffer documents it.
 
     Args:
-        longest_bytes: maximum of bytes in a line without its terminator.
+        longest_bytes: the most bytes in a line without its terminator.
 
     Attributes:
         overflowed: `take_line` has reached a line that is too long.

@@ -77,7 +77,7 @@ cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept no
 
 
 cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
-    """Return the tf of an object in a list, 0 if it is not there, or -1: its block was not read yet."""
+    """Return the tf of an object in a list, 0 if the object is not in the list, or -1 if its block was not read yet."""
     if has_window(source, iid >> WINDOW_BITS):
         return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     source.block = block_for(source, iid, source.block)

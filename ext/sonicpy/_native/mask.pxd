@@ -7,7 +7,7 @@ cdef class Mask:
     cdef readonly Py_ssize_t count  # of windows; behind them nobody passes
     cdef uint64_t **made  # by window, where it was needed; NULL: it was not
     cdef uint64_t *room  # of a window in which nobody passes
-    cdef Py_ssize_t few  # objects of a window that are looked at one by one, at most: that costs less than its bits
+    cdef Py_ssize_t few  # the most objects of a window that are looked at one by one: that costs less than its bits
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1
     cdef bint holds(self, uint32_t iid) except -1

@@ -61,7 +61,7 @@ cdef class Mask:
     """Objects of a bucket.
 
     Args:
-        windows: their number; no object behind them is in the mask.
+        windows: the number of windows; no object behind them is in the mask.
     """
 
     def __cinit__(self, Py_ssize_t windows, *arguments):

@@ -50,7 +50,7 @@ cdef class NameMap:
         return self._count
 
     def find(self, uint64_t hash) -> tuple:
-        """Return the IIDs of the objects whose OID has a hash."""
+        """Return the IIDs of the objects whose OID hashes to `hash`."""
         return self.iids(hash)
 
     cdef tuple iids(self, uint64_t hash):
@@ -95,7 +95,7 @@ cdef class NameMap:
         """Remove the next names, by rising hash; several calls make a round through all hashes.
 
         Args:
-            limit: maximum of names.
+            limit: the most names.
             until: only objects with a smaller IID.
 
         Returns:
@@ -139,7 +139,8 @@ cdef class NameMap:
         return self._slots + (hash >> (HASH_BITS - self._bits))
 
     cdef inline NameEntry *first(self, uint64_t hash) noexcept nogil:
-        """Return the slot of the first name with a hash, or the slot where it would be; NULL: there can be none.
+        """Return the slot of the first name that hashes to `hash`, or the slot for such a name; NULL: the table has no
+        slots, or `hash` is too large for the hash of an OID.
 
         Empty slots have the largest hash, and one of them is behind all others.
         """

@@ -64,7 +64,7 @@ cdef int whole_bits(uint64_t slices) noexcept nogil:
 
 
 cdef int slice_bits(uint64_t hash, uint64_t slices) noexcept nogil:
-    """Return the number of leading bits that choose the slice of a hash."""
+    """Return the number of leading bits of `hash` that choose its slice."""
     cdef int bits = whole_bits(slices)
     return bits + (bits < HASH_BITS and hash >> (HASH_BITS - bits) < slices - (<uint64_t> 1 << bits))
 
@@ -85,7 +85,7 @@ cdef uint64_t next_split(uint64_t slices) noexcept nogil:
 
 
 def slice_start(uint64_t hash, uint64_t slices) -> int:
-    """Return the smallest hash of the slice of a hash; there is at least one slice."""
+    """Return the smallest hash of the slice to which `hash` belongs; there is at least one slice."""
     return start_of(hash, slices)
 
 
@@ -152,7 +152,7 @@ cdef inline uint64_t iid_at(const DenseNames *names, Py_ssize_t number) noexcept
 
 
 cdef Py_ssize_t entries_at_most(bytes row) except -1:
-    """Return the maximum of entries in a row."""
+    """Return the greatest number of entries in a row."""
     cdef DenseNames names
     if not is_dense(<const uint8_t *> <const char *> row, len(row)):
         return len(row) // 2
@@ -315,7 +315,7 @@ def without_name(bytes row not None, uint64_t hash, uint64_t iid):
 
 
 def named(bytes row not None, uint64_t hash) -> tuple:
-    """Return the IIDs of the objects that may have an OID with a hash: the first 32 bits are equal.
+    """Return the IIDs of the objects whose OID may hash to `hash`: the first 32 bits of the hashes are equal.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -412,7 +412,7 @@ cdef class NameMerge:
             self._count = kept
 
     def next_keys(self) -> list:
-        """Return the keys of the rows to read next, in order; empty: every name is in its row."""
+        """Return the keys of the rows to read next, in order; an empty list if every name is in its row."""
         cdef Py_ssize_t number
         self._given = self._next
         self._next = min(self._count, self._given + ROWS_AT_ONCE)
@@ -446,7 +446,8 @@ cdef class NameMerge:
         return changed
 
     cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
-        """Merge names into the slice that begins with a hash, and split it if `after` requires that."""
+        """Merge names into the slice that begins with the hash `start`; split the slice if the new slices are
+        smaller."""
         cdef uint64_t end = end_of(start, self._before), next_start = start, until
         cdef Py_ssize_t count, first = 0, last = 0
         count = self.merge_entries(row, end)
@@ -464,7 +465,7 @@ cdef class NameMerge:
         return 0
 
     cdef Py_ssize_t merge_entries(self, bytes row, uint64_t end) except -1:
-        """Merge the entries of a row and the names before a hash into `_merged`; return their number."""
+        """Merge the entries of a row and the names with a hash below `end` into `_merged`; return their number."""
         cdef Py_ssize_t held = 0, at = 0, count = 0, until = self._name_at
         if row is not None:
             held = entries_at_most(row)

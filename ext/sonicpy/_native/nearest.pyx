@@ -46,7 +46,7 @@ def nearest_held(
         matches: (word, distance) pairs by rising distance.
         besides: words to leave out.
         live: see `term_rows.held_words`.
-        examined: maximum of matches to read.
+        examined: the most matches to read.
         compared, letter_worth: see `likeliest_first`.
     """
     cdef list words = [], distances = [], rows = [], found = []

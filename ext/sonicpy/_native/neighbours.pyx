@@ -21,9 +21,9 @@ cdef enum:
 TERMS_MAX = WORDS_MAX
 """A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
 TOGETHER_MAX = PLAIN_MAX
-"""Words that one word is made of, at most."""
+"""The most words that one joined word is made of."""
 DIGITS_TOGETHER_MAX = DIGITS_MAX
-"""Groups of digits of one number, at most."""
+"""The most groups of digits that one joined number is made of."""
 
 cdef bytes NOTHING = b""
 cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of at most SIGNED_MAX
@@ -37,7 +37,7 @@ cdef struct Shape:  # of a word
 
 def words_together(Terms terms not None) -> dict:
     """Return the words that neighbours make together, and words with joints without them, each with the numbers of its
-    terms; none in a sentence."""
+    terms; an empty dict for a sentence."""
     cdef Shape shapes[WORDS_MAX]
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef Py_ssize_t number, count = 0

@@ -140,7 +140,8 @@ cdef int part_in(
 
 
 cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double norm, double *part) except -2:
-    """Compute the part of a slot in an object's score; return whether it holds a word of it, -1: a block is missing.
+    """Compute the part of a slot in an object's score; return 1 if the object holds a word of the slot, else 0; -1: a
+    block is missing.
 
     Objects are looked up newest first.
     """

@@ -50,5 +50,5 @@ cdef class ObjectTable:
         self._ordered += 1
 
     cdef inline uint32_t at(self, uint32_t place) noexcept nogil:
-        """Return the number of the object at a place of the order."""
+        """Return the number of the object at `place` of the order."""
         return place if self._order == NULL else self._order[place]

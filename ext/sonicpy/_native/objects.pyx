@@ -121,7 +121,7 @@ cdef bytes names_of_row(bytes row):
 
 
 cdef object name_at(bytes names, int place):
-    """Return the OID at a place of the result of `names_of_row`, or None."""
+    """Return the OID at `place` of the result of `names_of_row`, or None."""
     cdef const uint8_t *at = <const uint8_t *> names
     cdef const uint8_t *end = at + len(names)
     while at < end:
@@ -134,12 +134,13 @@ cdef object name_at(bytes names, int place):
 def names_in(
     list rows not None, uint32_t bucket, uint64_t start, bytes prefix not None, Py_ssize_t limit, *, bint ends
 ) -> tuple:
-    """Return the OIDs with a prefix, by rising IID, and the IID to continue with; None: the bucket ends here.
+    """Return the OIDs that begin with `prefix`, by rising IID, and the IID to continue with; None: the bucket ends
+    here.
 
     Args:
         rows: (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.
         start: the first IID.
-        limit: maximum of OIDs.
+        limit: the most OIDs.
         ends: no row follows in the table.
 
     Raises:
@@ -171,7 +172,7 @@ def names_in(
 
 
 def record_at(bytes row not None, int place) -> bytes | None:
-    """Return the record at a place of a row, or None. Raises DamagedBytes if the row cannot be read."""
+    """Return the record at `place` of a row, or None. Raises DamagedBytes if the row cannot be read."""
     cdef Item item
     if is_dense_row(row):
         return dense_record(row, place)
@@ -210,7 +211,7 @@ cdef class RecordRow:
         return self._count
 
     cdef int index_of(self, uint8_t place) noexcept nogil:
-        """Return the number of the first item that is not before a place."""
+        """Return the number of the first item that is not before `place`."""
         cdef int number = 0
         while number < self._count and self._items[number].place < place:
             number += 1
@@ -232,7 +233,7 @@ cdef class RecordRow:
         ]
 
     def put(self, int place, bytes record not None) -> bytes:
-        """Return the row with a record put at a place, instead of an earlier one.
+        """Return the row with a record put at `place`, instead of an earlier one.
 
         Raises:
             ValueError: there is no such place.
@@ -262,7 +263,7 @@ cdef class RecordRow:
         return self.packed_from(self._count - 1 if number == self._count - 1 else 0)
 
     def drop(self, int place) -> bytes:
-        """Return the row without the record at a place; empty if no record is left."""
+        """Return the row without the record at `place`; empty if no record is left."""
         cdef int number = self.index_of(<uint8_t> place) if 0 <= place < PLACES else self._count
         if number < self._count and self._items[number].place == place:
             self._count -= 1
@@ -339,7 +340,7 @@ cdef class BufferedRow(RecordRow):
         return row
 
     def drop(self, int place) -> bytes:
-        """Return the row without the record at a place; empty if no record is left."""
+        """Return the row without the record at `place`; empty if no record is left."""
         self.is_changed = True
         return RecordRow.drop(self, place)
 

@@ -23,7 +23,7 @@ cdef inline int size_in_head(const uint8_t *head, int place) noexcept nogil:
 
 
 cdef inline bint is_behind(const uint8_t *head, int place) noexcept nogil:
-    """Return whether no order is at a place or behind it."""
+    """Return whether no order is at `place` or behind it."""
     for place in range(place, PER_ROW):
         if size_in_head(head, place):
             return False
@@ -75,7 +75,7 @@ cdef int read_row(bytes row, Found *found) except -1:
 
 
 def order_at(bytes row, int place) -> bytes:
-    """Return the order at a place of a row, or None. Raises DamagedBytes."""
+    """Return the order at `place` of a row, or None. Raises DamagedBytes."""
     cdef Found found[PER_ROW]
     if not row:
         return None
@@ -92,7 +92,7 @@ def held_places(bytes row not None) -> list:
 
 
 def with_order(bytes row, int place, bytes order) -> bytes:
-    """Return a row with another order at a place.
+    """Return a row with another order at `place`.
 
     Args:
         row: None: there is none yet.

@@ -1,7 +1,7 @@
 """Patterns in a text, such as mail addresses and numbers, which are found before words are.
 
 `next_match` goes through a text once. A long run of characters without a match is read once for each pattern, not once
-for each character, because a Scan remembers the runs around the present place.
+for each character, because a Scan keeps the runs around the present place.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t

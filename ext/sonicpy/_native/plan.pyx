@@ -267,7 +267,7 @@ def plan_terms(
         objects: number of objects.
         wanted: a term held by this many objects is not expandable. In a family, the most frequent word counts, because
             one object may hold several of its words.
-        expandable_max: maximum of expandable terms.
+        expandable_max: the most expandable terms.
         families: number of a term -> (word, row) of the other words of its family.
 
     Raises:
@@ -407,7 +407,7 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
     Args:
         words: those that may be held; words of the first slot are left out.
         held: word -> row of those that objects hold.
-        objects: how many there are.
+        objects: the number of all objects.
     """
     put_joined(clause, words, held, objects)
 
@@ -443,7 +443,7 @@ def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> 
 
     Args:
         forms: (word, row), each held by some object.
-        objects: how many there are.
+        objects: the number of all objects.
     """
     cdef TermInfo row
     cdef bytes word

@@ -37,7 +37,7 @@ cdef enum:
     FULL_FIRST = 4  # in queries of at most this many content terms, objects that hold all of them come first
 
 EXPANDED_WORDS = EXPANDED
-"""Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
+"""The most words of a query that are expanded: each is compared with all pending words, and a line holds
 thousands."""
 SHARE_STRENGTH = 2.5
 SHARE_EXPONENT_MAX = 3.0
@@ -57,7 +57,8 @@ cdef object NOTHING_LEFT_OUT = MappingProxyType({})
 
 
 def words_together(Terms terms not None, bint folds, rarely) -> dict:
-    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence.
+    """Return the words that neighbours make together, each with the numbers of their terms; an empty dict for a
+    sentence.
 
     Args:
         folds: without accents, too, and with the sign between parts of Persian words.
@@ -145,7 +146,7 @@ def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects
 
 
 def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely) -> dict:
-    """Return the pieces of the terms that objects hold apart, by the number of the term; none in a sentence.
+    """Return the pieces of the terms that objects hold apart, by the number of the term; an empty dict for a sentence.
 
     Args:
         folds: words of objects that have accents are such words, too.

@@ -115,7 +115,7 @@ cdef class QueryState:
     cdef readonly object reader
     cdef readonly list rows  # of the words of the plan
     cdef readonly Mask mask  # who passes the filter; None: there is none
-    cdef readonly uint64_t newest  # how many of its newest objects each word finds; 0: all
+    cdef readonly uint64_t newest  # only this many objects of each word are read, the newest ones; 0: all
     cdef LengthMasks masks
     cdef PackedLengths packed
     cdef double *norms  # by packed length

@@ -27,13 +27,14 @@ cdef class OpenTransactions:
         growing: number of threads that enlarge the map; while there is one, no thread may begin a transaction.
         awaited: number of threads that wait for the end of transactions; while there is one, no transaction stays idle.
         changing: a lock that is held while a write transaction is open.
-        writer: the write transaction; None: none is open. If threads share it, also while it is being committed.
+        writer: the write transaction; None: no write transaction is open. If threads share it, also while it is being
+            committed.
         is_lost: a write transaction was given up, and has to be recovered.
         turn: the Turn by which threads share the write transaction; None: it belongs to the thread that began it.
         worker: the OneThread that begins, commits and aborts a write transaction that threads share; else None.
 
     Args:
-        idle_max: maximum of idle read transactions kept for the next readers.
+        idle_max: the most idle read transactions kept for the next readers.
         begin: begins a transaction of LMDB; the argument: whether it is for writing.
         wrap: makes a Transaction of a transaction of LMDB; further arguments: whether it is for writing, and `commits`.
         resized: the error of `begin` after another process has enlarged the map.

@@ -2,7 +2,7 @@
 
 Terms drive in turn, the rarest first. Objects with an earlier driver have been scored already, so the bound of further
 scores falls from driver to driver. Most objects hold a word once, and then their length decides: from some length on,
-the limit, none can be among the best.
+the limit, no object can be among the best.
 """
 
 from libc.math cimport pow

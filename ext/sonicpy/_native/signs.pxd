@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 from sonicpy._native.characters cimport BYTE_KINDS, IN_WORD, is_ascii_blank
 
 cdef enum:
-    SHARP_LETTERS = 2  # before a #, at most: C#, not issue#
+    SHARP_LETTERS = 2  # the most before a #: C#, not issue#
 
 
 cdef inline bint opens(uint8_t byte) noexcept nogil:

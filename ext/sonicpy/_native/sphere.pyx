@@ -75,10 +75,10 @@ def chord_between(int64_t point, int64_t other) -> int:
 
 
 def chord_of_meters(meters) -> int:
-    """Return the square of the chord of a way over the sphere."""
+    """Return the square of the chord between two points that are `meters` apart on the sphere."""
     return round((2.0 * ONE * math.sin(min(meters / (2.0 * RADIUS), math.pi / 2.0))) ** 2)
 
 
 def meters_of_chord(square) -> float:
-    """Return the way over the sphere, in metres, between points whose chord has this square."""
+    """Return the distance on the sphere, in metres, of two points whose chord has the square `square`."""
     return 2.0 * RADIUS * math.asin(min(1.0, math.sqrt(square) / (2.0 * ONE)))

@@ -15,7 +15,7 @@ cdef enum:
     DOUBLED = 3
 
 KIN_CACHED = CACHED
-"""Typed words whose stems are remembered, at most; about 1 KB each."""
+"""The most typed words whose stems are remembered, about 1 KB each."""
 FAMILY_LETTERS_MIN = LETTERS_MIN
 """Shorter words have no family: stems of one letter draw unrelated words together (o, oe, oing)."""
 DOUBLED_LETTERS = DOUBLED
@@ -25,7 +25,7 @@ cdef object MISSING = object()
 
 
 cdef class KinMaker:
-    """Makes the common properties of the families of typed words, and remembers them.
+    """Makes the common properties of the families of typed words, and caches them.
 
     Args:
         languages: their rules and tables, see `_Languages` in the stub.
@@ -50,7 +50,7 @@ cdef class KinMaker:
         self._made = {}
 
     def of(self, str word not None, tuple names not None, str own):
-        """Return the common properties of the family of a word; None: it has none.
+        """Return the common properties of the family of a word; None: the word has no family.
 
         Args:
             names: of the stemmers.
@@ -117,7 +117,7 @@ cdef class KinMaker:
     def core(self, str word not None, tuple before not None) -> str:
         """Return a word as input of a stemmer: with straight apostrophes, without points and without an elision.
 
-        It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
+        The result keeps the sign that separates the parts of Persian words: the stemmer needs this sign.
         """
         return self.core_of(word, before)
 

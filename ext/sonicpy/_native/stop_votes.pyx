@@ -1,4 +1,4 @@
-"""Counts the stop words in a text for many languages at once: Sonic's way to guess a language."""
+"""Counts the stop words in a text for many languages at once: Sonic guesses a language so."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -45,7 +45,8 @@ cdef class StopVotes:
         free(self._languages)
 
     def most(self, str text not None) -> int:
-        """Return the language with most stop words among the pieces between blanks, the first of equals; -1: none.
+        """Return the language with most stop words among the pieces between blanks, the first of equals; -1: the text
+        has no stop words.
 
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.

@@ -154,8 +154,8 @@ cdef class TermCache:
         self.lost_notes = 0
 
     def take_noted(self, uint32_t bucket) -> list:
-        """Return the words of a bucket whose rows changed since the last call, or since `begin_notes`: perhaps not all,
-        if `lost_notes` has grown."""
+        """Return the words of a bucket whose rows changed since the last call, or since `begin_notes`. The list may
+        lack some words if `lost_notes` has grown."""
         cdef list words = []
         cdef Py_ssize_t number, left = 0
         cdef Entry *entry

@@ -399,7 +399,7 @@ def live_words(list rows not None, bytes prefix not None, *, bint letters=False)
 
 
 def terms_held(list rows not None, bytes prefix not None) -> list:
-    """Return the terms of some rows of `words` that objects hold, live or not.
+    """Return the terms of `rows` that at least one object holds, including the terms that no listing shows.
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.

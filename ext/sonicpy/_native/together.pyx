@@ -69,9 +69,9 @@ def count_together(reader, list before not None, list words not None, uint64_t w
 
     Args:
         reader: of the bucket.
-        before: for each word before, the rows of the words that stand for it.
-        words: rows.
-        window: number of newest objects that each word finds; 0: all.
+        before: for each word before, the rows of the words that it may be.
+        words: the rows of the words whose objects are counted.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     cdef QueryState holders = state_of(reader, before, window)
     cdef QueryState query

@@ -55,7 +55,7 @@ cdef inline void end_top(TopK *top) noexcept nogil:
 
 
 cdef inline double min_score(const TopK *top, Kind kind) noexcept nogil:
-    """Return the score below which no further object of a kind gets into the top k."""
+    """Return the score below which no further object of kind `kind` gets into the top k."""
     if top.size < top.k or kind < top.worst_kind:
         return INFINITY if not top.k else -INFINITY
     return top.worst_score if kind == top.worst_kind else INFINITY

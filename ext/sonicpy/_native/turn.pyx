@@ -34,7 +34,8 @@ cdef class Turn:
     """The turn of a thread to change something; the thread that has it may take it again.
 
     Attributes:
-        open: the OpenTransactions in which no write transaction may stay open at the end of a turn; None: no such rule.
+        open: the OpenTransactions in which no write transaction may stay open at the end of a turn; None: a write
+            transaction may stay open.
         owner: an object with the attributes `is_torn`, whether it is in the middle of a change, and `view`, of the open
             transaction; None: there is none.
         finish: called without arguments for a whole transaction that is still open at the end of a turn without an

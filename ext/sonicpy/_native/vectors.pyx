@@ -127,7 +127,7 @@ def places_in_row(Py_ssize_t size) -> int:
 
 
 cdef Py_ssize_t before_place(const uint8_t *head, Py_ssize_t place) noexcept:
-    """Return how many objects before a place have a vector."""
+    """Return how many objects before `place` have a vector."""
     cdef Py_ssize_t byte, found = 0
     cdef uint8_t left
     for byte in range((place + 7) >> 3):
@@ -150,7 +150,7 @@ cdef Py_ssize_t check_row(bytes row, Py_ssize_t size) except -1:
 
 
 def vector_at(bytes row not None, Py_ssize_t place, Py_ssize_t size):
-    """Return the bits of the object at a place of a row; None: it has none. Raises DamagedBytes."""
+    """Return the bits of the object at `place` of a row; None: the object has no vector. Raises DamagedBytes."""
     cdef Py_ssize_t head = check_row(row, size)
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     if not at[place >> 3] >> (place & 7) & 1:
@@ -159,7 +159,7 @@ def vector_at(bytes row not None, Py_ssize_t place, Py_ssize_t size):
 
 
 def with_vector(bytes row, Py_ssize_t place, bytes bits not None) -> bytes:
-    """Return a row in which the object at a place has these bits; None: the row is new. Raises DamagedBytes."""
+    """Return a row in which the object at `place` has these bits; None: the row is new. Raises DamagedBytes."""
     cdef Py_ssize_t size = PyBytes_GET_SIZE(bits), head, before, has
     cdef const uint8_t *old
     cdef uint8_t *new
@@ -180,7 +180,8 @@ def with_vector(bytes row, Py_ssize_t place, bytes bits not None) -> bytes:
 
 
 def without_vector(bytes row not None, Py_ssize_t place, Py_ssize_t size) -> bytes:
-    """Return a row in which the object at a place has no vector; b"": none of the row has. Raises DamagedBytes."""
+    """Return a row in which the object at `place` has no vector; b"": no object of the row has a vector. Raises
+    DamagedBytes."""
     cdef Py_ssize_t head = check_row(row, size), before
     cdef const uint8_t *old = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef uint8_t *new

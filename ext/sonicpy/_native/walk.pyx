@@ -11,10 +11,11 @@ with an earlier driver have been examined already. So the bound of further score
 it is below the worst of the best objects, the walk is over. A driver with expansions drives slot by slot.
 
 The objects of a driver are chosen 64 at a time, window by window (windows.pxd), newest first. Most objects hold a word
-once, and then their length decides: from some length on, none can be among the best. So the walk intersects the bits of
-the driver's holders, of objects that are short enough, and of the holders of each term that objects of that length
-need. Objects that hold a word more often are few, and have limits of their own. The remaining objects are scored.
-Because objects come newest first, and newer ones win ties, objects that can only equal the worst are skipped, too.
+once, and then their length decides: from some length on, no object can be among the best. So the walk intersects the
+bits of the driver's holders, of objects that are short enough, and of the holders of each term that objects of that
+length need. Objects that hold a word more often are few, and have limits of their own. The remaining objects are
+scored. Because objects come newest first, and newer ones win ties, objects that can only equal the worst are skipped,
+too.
 
 The objects of a rarer driver are examined one by one. If a dozen neighbours or more hold it, the bits of the other
 words first exclude most of them: objects that lack a word and are too long for that.
@@ -57,7 +58,7 @@ cdef enum:
     AHEAD_FIRST = 4  # blocks of a driver's list read with those that are needed, at first
     LOOKUPS_WORTH = 8  # postings of a list, at most, that are put together for each object that is looked up in it
     DENSE = 12  # objects of a window, on average, that hold the driver
-    WALKED_TERMS = 8  # of a query, at most: a walk of more skips too little
+    WALKED_TERMS = 8  # the most of a query: a walk of more skips too little
     LOOKED_AT = 8  # objects until limits are found anew: old ones are higher, and finding them takes two look-ups
     ROWS_FEW = 12  # windows that hold a term, over all terms, that are added up before a walk has begun
 

@@ -40,7 +40,7 @@ cdef enum:
 
 
 cdef void end_asking(QueryState query) noexcept nogil:
-    """Allow other queries to request the requested blocks."""
+    """Unmark the blocks that a query has requested, so that other queries can request them."""
     cdef Py_ssize_t at
     for at in range(query.asked_count):
         query.sources[query.asked[at].source].blocks[query.asked[at].block].is_wanted = False

@@ -19,7 +19,8 @@ cdef struct WindowTerm:  # a term behind the driver, and what its postings in a 
 
 
 cdef int limit_of_window(QueryState query, TermWindow *own, int64_t window) noexcept nogil:
-    """Return the packed length from which on no object of the driver in a window can be among the best; 0: none can.
+    """Return the packed length from which on no object of the driver in a window can be among the best; 0: no object of
+    the driver can be.
 
     Args:
         own: the holders of the driver's slot.

@@ -150,7 +150,8 @@ cdef double spare_at_most(QueryState query, int packed) noexcept nogil:
 
 
 cdef int64_t window_below_needed(QueryState query, int64_t window) noexcept nogil:
-    """Return the newest window below one that may hold objects with a needed and all required terms; -1: none."""
+    """Return the newest window below one that may hold objects with a needed and all required terms; -1: no window may
+    hold one."""
     cdef Py_ssize_t at
     cdef int64_t newest = -1
     for at in range(max(query.needed_from, 0), query.bringing):

@@ -23,13 +23,13 @@ cdef enum:
 
 @cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class WordRange:
-    """The words of some rows, live or not.
+    """The words of `rows`, including those that no listing shows.
 
     Args:
         rows: (key, row) pairs of `words` in key order, an iterator or a list. No row is taken behind the first one
             whose key does not begin with `prefix`, because each may cost a read.
         prefix: the beginning of keys, the bucket's number included.
-        most: maximum of rows to take.
+        most: the most rows to take.
         letters: words are shown up to 50 letters, not 40 bytes.
 
     Attributes:
@@ -111,8 +111,8 @@ cdef class WordRange:
 
         Args:
             prefix: the common beginning of the rows, or more letters.
-            limit: maximum of words.
-            examined: maximum of words to compare, the first ones in byte order.
+            limit: the most words.
+            examined: the most words to compare, the first ones in byte order.
         """
         return self.find_likely(prefix, limit, examined)
 

@@ -104,7 +104,7 @@ cdef class SortedWords(WordSource):
         return first
 
     cdef int order(self, uint32_t place, bytes word) except? -2:
-        """Return whether the word at a place is before another one (-1), the same (0), or behind it."""
+        """Return -1 if the word at `place` is before `word`, 0 if they are the same, and 1 if it is behind `word`."""
         cdef Py_ssize_t one = self.words.sizes[place], other = PyBytes_GET_SIZE(word)
         cdef int found = memcmp(
             self.words.letters + self.words.starts[place], PyBytes_AS_STRING(word), min(one, other)

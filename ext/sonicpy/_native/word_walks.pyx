@@ -48,7 +48,7 @@ cdef enum:
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
 EDGE_BUDGET = EDGES_MAX
-"""Letters that one walk looks at by default, at most: about a millisecond."""
+"""The most letters that one walk looks at by default: about a millisecond."""
 
 
 cdef struct Ends:  # see `StemEnds`
@@ -95,7 +95,8 @@ cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) 
     """Look at the continuations of a spot that whole letters lead to.
 
     Args:
-        best: with how few errors the letters read begin as the pattern does; NOT_FOUND: it does not.
+        best: the fewest errors with which the letters read so far match a beginning of the pattern; NOT_FOUND: they
+            match none.
     """
     cdef Children children
     cdef Child child
@@ -164,7 +165,7 @@ cdef void spell(
 
 
 cdef void spell_folded(Walk *self, const Child *lead, const State *state, int depth, int best) noexcept nogil:
-    """Read the characters that begin with a byte and are folded to others."""
+    """Read the characters that begin with the byte of `lead` and are folded to others."""
     cdef Children children
     cdef Child child
     cdef int width = character_bytes(lead.label)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Self
 
 RECORD_CHARACTERS_MAX = 1 << 24
-"""Maximum of a record of several lines. Without it, an unmatched quote would take the rest of the file into memory."""
+"""The most characters of a record of several lines. Without it, an unmatched quote would take the rest of the file into
+memory."""
 FIELD_CHARACTERS_MAX = 1 << 30
-"""Maximum of a field, instead of the 128 KB of the csv module."""
+"""The most characters of a field, instead of the 131,072 of the csv module."""
 
 END_OF_DATA = "unexpected end of data"
 """The message of csv if the last line ends inside a quoted field."""

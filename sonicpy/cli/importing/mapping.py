@@ -94,7 +94,8 @@ class FieldMapping:
         return self.id is None and tuple(self.texts) == (TEXT_COLUMN,) and not self.named
 
     def missing(self, columns: Collection[str]) -> str | None:
-        """Return the end of a sentence about a missing column that is needed or was named; None: none is missing."""
+        """Return the end of a sentence about a missing column that is needed or was named; None: no column is
+        missing."""
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
         if TERMS_FIELD not in columns and FIELDS_KEY not in columns:
             needed += [("--text", (name,)) for name in self.texts]
@@ -267,7 +268,7 @@ def _checked(others: Mapping[str, Any]) -> RowExtras:
 
 
 def split_tags(value: object, separator: str | None) -> object:
-    """Return the tags of a field: a text is one tag, or several with a separator; empty ones are none."""
+    """Return the tags of a field: a text is one tag, or several with a separator; empty tags are left out."""
     if isinstance(value, int | float | Decimal) and not _is_missing(value):
         value = str(value)
     if not isinstance(value, str):

@@ -16,7 +16,7 @@ from sonicpy.errors import SonicError
 from sonicpy.files import make_all, new_text
 
 HEAD_BYTES = 1 << 16
-"""Bytes at the beginning of a file whose digest identifies the file."""
+"""The number of bytes at the beginning of a file whose digest identifies the file."""
 
 
 @dataclass(frozen=True, slots=True)

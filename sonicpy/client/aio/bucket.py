@@ -218,7 +218,7 @@ class AsyncBucket:
         """Take the vectors of a column from every object; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
         """
         return await self._client.drop_vectors(self.collection, self.bucket, column)
 
@@ -278,7 +278,7 @@ class AsyncBucket:
         return await self._client.count_objects(self.collection, self.bucket)
 
     async def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
-        """Erase the bucket, one object, or those that pass a filter; see `AsyncClient.flush`."""
+        """Erase the bucket, one object, or the objects that pass a filter; see `AsyncClient.flush`."""
         return await self._client.flush(self.collection, self.bucket, object, filter=filter)
 
     async def stats(self) -> dict[str, Any]:

@@ -212,7 +212,7 @@ class Client(Care):
         """Take the vectors of a column from every object of a bucket; return how many columns went.
 
         Args:
-            column: its name; "": of all columns.
+            column: the name of the column; "": of all columns.
         """
         return self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
@@ -285,7 +285,7 @@ class Client(Care):
         prefix: str = "",
         after: str | None = None,
     ) -> list[str]:
-        """Return words of the bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
+        """Return words of a bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
         return self._run(plans.words(collection, bucket, limit, offset, prefix, after))
 
     def count(
@@ -343,7 +343,7 @@ class Client(Care):
         Args:
             prefix: only names that begin with it.
             after: only objects behind this one, such as the last one of the page before.
-            limit: how many at most; None: all.
+            limit: the most names; None: all.
         """
         return self._run(plans.objects(collection, bucket, prefix, after, limit))
 

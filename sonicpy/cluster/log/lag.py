@@ -1,6 +1,6 @@
 """The lag of a node's replicas behind their logs, and the silence of the brokers.
 
-A replica knows its own position, but only the brokers have the end of a log. So the end is requested every few seconds,
+A replica has its own position, but only the brokers have the end of a log. So the end is requested every few seconds,
 log by log. Each answer is a sample: the end of the log at a time. A replica lags until it has applied the end of its
 oldest sample.
 """
@@ -16,7 +16,7 @@ from sonicpy.cluster.log.broker import Epoch, LogGone, LogKeeper, Unacknowledged
 LOOK_S = 3.0
 """The pause between two requests for the state of a log."""
 LOOKS_PER_SECOND_MAX = 20
-"""Maximum of requests per second: a node with very many logs requests the state of each less often."""
+"""The most requests per second: a node with very many logs requests the state of each less often."""
 LAG_MAX_S = 10.0
 """A longer lag of a replica makes its node unready."""
 SILENCE_MAX_S = 10.0

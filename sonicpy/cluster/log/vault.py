@@ -9,7 +9,7 @@ from sonicpy.cluster.log.broker import NotReady
 
 
 class ValueChanged(NotReady):
-    """A value is another one than the caller knows: read it again."""
+    """A value is not the one that the caller has read: the caller has to read the new one."""
 
 
 class NotedValue(NamedTuple):

@@ -60,7 +60,7 @@ class OpenBatch:
 
     Attributes:
         records: of the changes, by partition.
-        changes: their number.
+        changes: the number of changes.
         size: of the records, in bytes.
         done: resolves with the position once it is acknowledged.
         effect: resolves once replicas of this node have applied it in all of its partitions.

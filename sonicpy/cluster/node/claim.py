@@ -225,7 +225,7 @@ class NameClaim:
 
 
 async def _holder(connection: Client, name: str) -> str:
-    """Return the process that has a name; an empty string: none answers."""
+    """Return the process that has the name `name`; an empty string if no process answers."""
     try:
         message = await connection.request(_subject_of(name), b"", timeout=ANSWER_S)
     except (NatsError, OSError):  # nobody listens there, or it is silent; the registry decides then

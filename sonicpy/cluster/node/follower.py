@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 APPLY_S = 0.002
-"""Entries are applied for this time before connections are served."""
+"""The seconds for which entries are applied before connections are served."""
 TRY_AGAIN_S = 1.0
 
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 KEPT_S = 2.0
 """The time for which older rules are remembered, in seconds."""
 BUCKETS_MAX = 10_000
-"""Buckets whose rules are remembered, at most."""
+"""The most buckets whose rules are remembered."""
 
 
 def rules_of(agreed: Agreement) -> int:
-    """Return the rules of new buckets: the newest ones once all nodes know them."""
+    """Return the rules of new buckets: the newest ones once all nodes have them."""
     return NEWEST if agreed.version >= LISTED and {RULES_8, FACTS} <= agreed.names else FIRST
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 SUMS = ("buckets", "objects", "words", "hidden_words", "pending_words")
 SUMS_OF_NODE = ("disk_bytes", "log_bytes", "graph_bytes", "used_bytes", "map_bytes", "open_graphs", "uncommitted")
 NAMED_MAX = 1_000
-"""Collections or buckets that are listed one by one, at most."""
+"""The most collections or buckets that are listed one by one."""
 
 
 def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool = False) -> list[str]:

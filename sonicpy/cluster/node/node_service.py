@@ -156,7 +156,7 @@ class TurnSealer(Sealer):
         self._writers = writers
 
     def seal(self, connection: object) -> "asyncio.Future[Any] | None":
-        """Return the future that the replies of a turn have to wait for; None: nothing."""
+        """Return the future that the replies of a turn have to wait for; None: they need not wait."""
         return self._writers.end_turn()
 
 

@@ -33,7 +33,7 @@ the process the log has them. Larger commits cost less per change."""
 COMMIT_AFTER_READ_S = 0.2
 """COMMIT_AFTER_S while there are reads, because these cost more with uncommitted changes."""
 COMMIT_CHANGES = 1024
-"""Changes after which a commit is due: connections wait for the commit."""
+"""The number of changes after which a commit is due: connections wait for the commit."""
 CATCHING_UP_CHANGES = 4096
 """COMMIT_CHANGES while the replica has not caught up, and so has no readers."""
 TOGETHER_BYTES = 8 << 10
@@ -43,8 +43,8 @@ EXPECTED_S = 0.5
 """After this time without an acknowledged entry, the log is read again."""
 
 SYNC_TICKS = 30
-"""Ticks between two syncs: rarer than for an index alone, because a replica reads unsynced changes from the log
-again."""
+"""The number of ticks between two syncs: rarer than for an index alone, because a replica reads unsynced changes from
+the log again."""
 
 Answered = Callable[[str, int, int, list[int]], None]
 """A function that is called with the partition's results of a batch: writer, incarnation, number, results."""

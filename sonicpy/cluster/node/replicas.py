@@ -96,7 +96,8 @@ class Replicas:
         """Open the replica of a partition, and let it follow the log and answer.
 
         Args:
-            adopt: the log that it goes on with from now on, from the first entry; None: the one that it knows.
+            adopt: the log that it goes on with from now on, from the first entry; None: the position that its store
+                names.
 
         Raises:
             StoreError: it cannot be opened.
@@ -135,7 +136,8 @@ class Replicas:
         await self.hold(partition)
 
     async def adopt(self, partition: int) -> int:
-        """Continue a replica with the log as it is now: from its first entry, of which it skips those that it knows.
+        """Continue a replica with the log as it is now: from its first entry, of which it skips those that its store
+        has.
 
         Returns:
             The position that it had in the log that is lost.

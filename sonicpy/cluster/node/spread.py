@@ -71,7 +71,7 @@ CACHED_S = 1.0
 """The time after which the parts are asked again for the statistics of a query's words."""
 CACHED_MAX = 1_000
 WORDS_AT_ONCE = 2_000
-"""Words of a part that are read at once to count those of a bucket."""
+"""The most words of a part that are read at once to count the words of a bucket."""
 PART_SHIFT = 40
 """A position of OBJECTS has the number of the part above these bits."""
 
@@ -393,8 +393,8 @@ class Spread:
         return [json.loads(each) for each in await self._ask(*scope, "spread_typed", *scope, pack_typed(typed))]
 
     async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
-        """Return the likely completions of a word; none if a part takes its words from a graph, or its nodes are of a
-        version that does not know them.
+        """Return the likely completions of a word; an empty list if a part takes its words from a graph, or its nodes
+        have a version without such answers.
         """
         fields = (collection, bucket, term.decode())
         questions = [(part, "spread_completions", fields) for part in self._places.parts_of(collection, bucket)]

@@ -30,10 +30,10 @@ def init(
     Args:
         brokers: addresses of NATS servers, separated by commas.
         monitors: the monitoring address of each, as http://HOST:PORT.
-        partitions: their number.
+        partitions: the number of partitions.
         copies: the number of nodes that hold each partition.
         nodes: their names.
-        logs: their number; partitions share logs.
+        logs: the number of logs; partitions share logs.
 
     Raises:
         ConfigError: an argument is wrong, or a broker acknowledges before it syncs.

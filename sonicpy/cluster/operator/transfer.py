@@ -55,7 +55,7 @@ WRITER = "=import"
 """The name of an import as a writer; no node has it."""
 ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
 BATCHES_WAITING_MAX = 64
-"""Batches that wait for their acknowledgement, in all partitions together."""
+"""The most batches that wait for their acknowledgement, in all partitions together."""
 NOTES_FILE = "cluster.json"
 NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
 TERM_BYTES = 48

@@ -39,7 +39,7 @@ def unpack_answer(packed: bytes) -> bytes:
     Raises:
         CommandError: the question was refused.
         NotHere: the node cannot answer.
-        StoreError: a change failed or its outcome is unknown, or this version does not know the kind of the answer.
+        StoreError: a change failed or its outcome is unknown, or the kind of the answer is unknown to this version.
     """
     state, answer = packed[:1], packed[1:]
     if state == ANSWER:

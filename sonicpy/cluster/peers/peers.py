@@ -29,7 +29,7 @@ from sonicpy.server.connections.accepting import stop_accepting
 logger = logging.getLogger(__name__)
 
 TURN_S = 0.0005
-"""Questions of one connection are answered for this time before other connections are served."""
+"""The seconds for which questions of one connection are answered before other connections are served."""
 CONNECT_S = 1.0
 AGAIN_S = 5.0
 """After a failure, a node is not asked on a connection for this time."""

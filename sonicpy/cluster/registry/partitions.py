@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 
 BUCKETS_KEPT = 4096
-"""Maximum of buckets whose partition a node caches."""
+"""The most buckets whose partition a node caches."""
 
 
 @lru_cache(BUCKETS_KEPT)
@@ -50,7 +50,7 @@ def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tup
     share is skipped, so none has more than the mean, rounded up.
 
     Args:
-        partitions: their number.
+        partitions: the number of partitions.
         nodes: the names of all nodes, each once, in any order.
         copies: the number of nodes to hold each partition; all nodes if there are fewer.
     """

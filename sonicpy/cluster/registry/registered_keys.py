@@ -23,7 +23,7 @@ LOOK_S = 0.4
 """A node reads the keys again after this time, so that a change takes hold within a second."""
 Change = Callable[[dict[str, Any]], bool]
 BYTES_MAX = 900_000
-"""Maximum of the value: the brokers take 1 MiB a message."""
+"""The most bytes of the value: the brokers take at most 1 MiB per message."""
 
 
 class RegisteredKeys:

@@ -31,7 +31,7 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 
 FORMAT = 1
 TRIES = 5
-"""Attempts to take the name of a node while another node writes it."""
+"""The most attempts to take the name of a node while another node writes it."""
 
 
 class OtherLayout(StoreError):
@@ -47,10 +47,10 @@ class Layout:
     """The division of a cluster into partitions; fixed when it is made, except the nodes.
 
     Attributes:
-        partitions: their number.
+        partitions: the number of partitions.
         copies: the number of nodes that hold each partition.
         nodes: the names of the nodes that hold partitions.
-        logs: their number; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
+        logs: the number of logs; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
         format: the version of this value and of batches.
         former: the nodes of the previous layout while partitions move: they keep holding their partitions until
             `sonicpy cluster rebalance` has found every partition at its new nodes. Empty: nothing moves.

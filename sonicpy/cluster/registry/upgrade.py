@@ -1,4 +1,5 @@
-"""`sonicpy cluster upgrade`: makes the nodes write the newest version of entries, and the names, that all know.
+"""`sonicpy cluster upgrade`: makes the nodes write the newest version of entries, and the names, that all nodes can
+read.
 
 A node that misses the message writes the old version until its next start, which is safe: every node reads both.
 """

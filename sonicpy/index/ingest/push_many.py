@@ -26,12 +26,12 @@ from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS
 
 CHUNK_ROWS = 4_096
-"""Maximum of rows in a chunk. With smaller commits the rows of common words are rewritten too often; with larger ones,
+"""The most rows in a chunk. With smaller commits the rows of common words are rewritten too often; with larger ones,
 other writing threads wait longer."""
 SPREAD_BUCKETS, SPREAD_CHUNKS = 256, 3
 """A chunk with rows of more buckets than the first number has up to the second one times CHUNK_ROWS."""
 CHUNK_CHARACTERS = 1 << 20
-"""Characters of texts after which a chunk ends, because it is in memory."""
+"""The number of characters of texts after which a chunk ends, because it is in memory."""
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ class GraphLimits(NamedTuple):
     """The limits of a graph.
 
     Attributes:
-        words, file_bytes: maximum of a graph; 0: no limit.
+        words, file_bytes: the most words and the most bytes of a graph; 0: no limit.
         keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP removes them; and
             a full graph takes no new words.
         graphless_words: a bucket to which no more words were ever added needs no graph.

@@ -42,8 +42,9 @@ class ExportedObject:
         hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. The term
             with the parts of a word in camelCase has the frequency 0.
         rules: by which the texts of the bucket are cut; see `sonicpy.rules`.
-        languages: how many texts of the bucket are in which language, as "eng 120,deu 3"; of the bucket's first object.
-        fields: its other values, by the name of the field.
+        languages: the number of texts of the bucket in each language, as "eng 120,deu 3"; only the first object of a
+            bucket has it.
+        fields: the other values of the object, by the name of the field.
     """
 
     collection: str
@@ -91,7 +92,7 @@ def synonym_line(collection: str, rules: list[str]) -> dict[str, Any]:
 
 
 def line_of(exported: ExportedObject) -> dict[str, Any]:
-    """Return the line of an object. Older versions, which cannot know of more fields, find no terms where there are
+    """Return the line of an object. Older versions, which read no further fields, find no terms where there are
     some, and refuse the line."""
     line: dict[str, Any] = {"collection": exported.collection, "bucket": exported.bucket, "object": exported.object}
     held: dict[str, Any] = {"terms": exported.terms}

@@ -15,7 +15,7 @@ from sonicpy.store.rows.uses import TEXTS
 from sonicpy.store.views.view import View
 
 TERMS_AT_ONCE = 1_000
-"""Terms, and objects, between pauses for other threads."""
+"""The number of terms, and of objects, between pauses for other threads."""
 
 
 def objects_by_field(view: View, state: BucketState) -> dict[str, int]:

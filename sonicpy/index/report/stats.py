@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Figures = dict[str, Any]
 
 NAMED_MAX = 1_000
-"""Collections or buckets that are listed one by one, at most."""
+"""The most collections or buckets that are listed one by one."""
 ROWS_BETWEEN_PAUSES = 1_000
 """Rows counted between pauses for other threads: about 0.3 ms."""
 PERCENTILES = (50, 90, 99)

@@ -12,9 +12,10 @@ from typing import Any
 _ADDRESS = re.compile(r"@|://|\bwww\.", re.IGNORECASE)
 
 COUNTED_MAX = 1_000
-"""Queries that are counted, at most, and words; of more, the rarest one that came first is forgotten."""
+"""The most queries, and the most words, that are counted; for a new one beyond that, the oldest of the rarest is
+forgotten."""
 LETTERS_MAX = 200
-"""Letters of a query that are kept."""
+"""The most letters of a query that are kept."""
 
 Unanswered = tuple[str, str, str]
 """A collection, a bucket ("": several), and a query or a word."""

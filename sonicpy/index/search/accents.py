@@ -150,7 +150,7 @@ def folding(own: str | None, but: tuple[tuple[str, str], ...] = ()) -> Folding:
 
     Args:
         own: see `fold`.
-        but: letters that become others.
+        but: pairs of a letter and its replacement.
     """
     marks = {chr(point): plain or "" for point, plain in _UNMARKED.items()}
     if own is None:

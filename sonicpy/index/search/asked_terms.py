@@ -12,7 +12,7 @@ from sonicpy.search import Search
 from sonicpy.text_names import weights_of
 
 COMBINATIONS_MAX = 64
-"""Clauses that alternatives make, at most: each takes one term of every alternative."""
+"""The most clauses that alternatives make: each takes one term of every alternative."""
 
 
 def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lexer, search: Search) -> Terms:

@@ -24,7 +24,7 @@ from sonicpy.store.views.bucket_reader import BucketReader, window_count
 MORE = 4
 """The factor by which the next number of objects to ask for is larger."""
 FEW = 64
-"""Minimum of objects to ask for at once, by score alone or from a range of values; more if more are wanted."""
+"""The fewest objects to ask for at once, by score alone or from a range of values; more if more are wanted."""
 SLACK = 1.0 - 1e-9
 """A factor that lowers a score by more than any rounding error."""
 

@@ -12,9 +12,9 @@ from sonicpy.store.views.bucket_reader import BucketReader
 WORDS_MAX = 1_024
 """A bucket of more words is not judged by them: sixteen texts or more that were counted hold as many."""
 CACHED = 1_000
-"""Buckets whose languages are remembered, at most."""
+"""The most buckets whose languages are remembered."""
 CACHED_TOGETHER = 64
-"""Groups of buckets whose languages are remembered, at most."""
+"""The most groups of buckets whose languages are remembered."""
 
 
 class Judged(NamedTuple):

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from sonicpy._native.terms import Terms
 
 Either = tuple[bool, tuple[tuple[int, ...], ...]]
-"""Whether an object has to hold one of some alternatives, and the terms of each alternative: all of them count."""
+"""Whether an object has to hold one of the alternatives, and the terms of each alternative, which an object holds if it
+holds all of its terms."""
 
 
 class RefusedWord(NamedTuple):

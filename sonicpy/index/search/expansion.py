@@ -8,7 +8,7 @@ from sonicpy._native.expansions import edits_allowed
 from sonicpy.index.search.statistics import Statistics
 
 STATES_MAX = 10_000
-"""Maximum of states of Sonic's automaton; without this limit, it would find more corrections of long words."""
+"""The most states of Sonic's automaton; without this limit, it would find more corrections of long words."""
 
 
 @lru_cache(maxsize=1024)
@@ -18,7 +18,7 @@ def states_of(word: bytes, edits: int) -> int:
 
 
 def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
-    """Return the maximum of edits in Sonic, which counts bytes, and limits its automaton to STATES_MAX states."""
+    """Return the most edits in Sonic, which counts bytes and limits its automaton to STATES_MAX states."""
     allowed = edits_allowed(typed_bytes)
     while allowed > 0 and states_of(word, allowed) > STATES_MAX:
         allowed -= 1

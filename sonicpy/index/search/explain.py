@@ -167,7 +167,8 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 
 
 def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
-    """Return the rows of the words of a plan; several words that replace a term together have one as a text."""
+    """Return the rows of the words of a plan; several words that replace a term together have one row, under their
+    text."""
     words = plan.words()
     has_named = any(map(is_named, words))
     rows = lexicon.reader.with_texts.words(words) if has_named else lexicon.rows(words)

@@ -14,7 +14,7 @@ from sonicpy.store.views.bucket_reader import BucketReader
 
 ALL_TAGS = 1 << 32
 TAGS_AT_ONCE = 1_000
-"""Tags whose holders are read together."""
+"""The most tags whose holders are read together."""
 
 
 def count_facets(
@@ -24,7 +24,7 @@ def count_facets(
 
     Args:
         apart: each facet leaves out the clauses of its own tags or values.
-        limit: the number of tags of a facet, at most.
+        limit: the most tags of a facet.
     """
     answer = settled(wanted.under(condition))
     found = {condition: answer}
@@ -71,7 +71,7 @@ def merge_facets(parts: Sequence[Mapping[str, AnyValue]], limit: int) -> Facets:
 
     Args:
         parts: of each its facets with all of their tags, as `Facets.to_dict` returned them.
-        limit: the number of tags of a facet, at most.
+        limit: the most tags of a facet.
     """
     return merged([Facets.from_dict(part) for part in parts], limit)
 

@@ -41,7 +41,8 @@ def with_fields(plan: Plan, terms: Terms) -> Plan:
 
 
 def plain_plan(plan: Plan) -> Plan:
-    """Return a plan without the clauses that named texts add; the words of the others have no names there."""
+    """Return a plan without the clauses that named texts add, and without the names of texts in the words of the other
+    clauses."""
     if not any(map(is_named, plan.words())):
         return plan
     clauses = [

@@ -16,11 +16,11 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.suggest import completed, suggest_likely
 
 COMPLETIONS_COUNTED = 256
-"""Completions that are counted together with the words before, at most, the most frequent ones."""
+"""The most completions that are counted together with the words before; the frequent ones come first."""
 OTHERS_COUNTED = 20
-"""Corrections, and words with a part that the word completes to, that are counted, at most."""
+"""The most corrections, and words with a part that the word completes to, that are counted."""
 BEFORE_MAX = 4
-"""Words before that count, at most, the last ones."""
+"""The most words before the typed one that count: the last ones."""
 
 
 class Typed(NamedTuple):
@@ -86,7 +86,7 @@ def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list
     """Return the suggestions of `suggest_fitting`, by the objects of some buckets.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     return counted_by(steps, [partial(count_in, each, window=window) for each in lexicons])
 
@@ -111,7 +111,7 @@ def count_in(lexicon: Lexicon, groups: list[list[bytes]], words: list[bytes], wi
     """Return how many objects of a bucket hold each of some words together with one word of each group.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     rows = lexicon.rows(words)
     before = [[row for row in lexicon.rows(group) if row is not None] for group in groups]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sonicpy.index.search.likeness import Meant
 
 FEWEST = 16
-"""Objects that are asked for at first, at least."""
+"""The fewest objects that are asked for at first."""
 
 At = tuple[int, int]
 """An object: the place of its bucket, and its IID there."""

@@ -14,7 +14,7 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.named_words import is_whole
 
 WORDS_SHOWN = 100
-"""Words of an object that are named, at most: those that add most to its score."""
+"""The most words of an object that are named: those that add most to the score of the object."""
 
 
 class HowFound:

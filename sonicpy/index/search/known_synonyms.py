@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sonicpy.store.views.view import View
 
 MATCHES_MAX = 64
-"""Substitutes in one query, at most, in the order of its terms and of the rules."""
+"""The most substitutes in one query; the first ones are kept, in the order of the query's terms and of the rules."""
 KNOWN_MAX = 100
-"""Collections whose synonyms are kept ready, at most."""
+"""The most collections whose synonyms are kept ready."""
 
 
 class SynonymLookup:

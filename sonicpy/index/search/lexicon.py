@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
-"""Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 20 MB."""
+"""The most buckets whose pending words are cached for walks, and the most words in all of them: about 20 MB."""
 HOLDING_EXAMINED = 4_000
-"""Words that hold some letters, of a graph or of the pending words, whose frequencies are compared, at most."""
+"""The most words that hold some letters, of a graph or of the pending words, whose frequencies are compared."""
 Mark = tuple[PendingWords | None, int]
 """The pending words of a bucket, and how many were known at a moment; None: there were none."""
 

@@ -75,10 +75,10 @@ PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
 VOICED = {"f": "v", "s": "z"}
 """Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
 BEHIND_MIN = 3
-"""Letters behind an elided word or an article, at least: l'on is a word of its own."""
+"""The fewest letters behind an elided word or an article: l'on is a word of its own."""
 
 STEMMINGS_CACHED = 1_024
-"""Languages of queries and buckets, with the script of a word, whose stemmers are remembered, at most."""
+"""The most languages of queries and buckets, with the script of a word, whose stemmers are remembered."""
 
 
 class WordStemmers(NamedTuple):
@@ -119,7 +119,7 @@ class Matching(NamedTuple):
         return _stemming(self.code, self.is_given, self.languages, script_of(word))
 
     def own_letters(self, word: str) -> str | None:
-        """Return the letters that keep their marks; None: all do."""
+        """Return the letters that keep their marks; None: all letters keep them."""
         if self.code in MARKS_MATTER and not word.isascii():
             return None
         return OWN_LETTERS.get(self.code or "", "")

@@ -95,7 +95,7 @@ class Part(BestObjects):
         """Return the parts of the scores of found objects.
 
         Args:
-            listed_max: maximum of parts of an object that are listed one by one, the largest ones.
+            listed_max: the most parts of an object that are listed one by one, the largest ones.
         """
         words = self._words_held()
         apart = bind(self.query.plan, self.reader, self.query.newest, apart=True)
@@ -171,7 +171,7 @@ def find(query: QueryState, wanted: int, *, total: bool = False, floor: tuple[in
 
     Args:
         query: the result of `bind`.
-        floor: a kind and a score: objects that are not better may be left out; None: none may.
+        floor: a kind and a score: objects that are not better may be left out; None: all objects are considered.
     """
     return Part(query, *find_top(query, wanted, total=total, floor=floor))
 

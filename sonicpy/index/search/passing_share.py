@@ -9,7 +9,7 @@ from sonicpy.index.search.masks import lazy_windows
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 LOOKED_AT = 4
-"""Windows of values that are looked at: their lowest and highest values are taken for those of all."""
+"""The most windows of values that are looked at: their lowest and highest values are taken for those of all."""
 
 
 def share_meeting(reader: BucketReader, condition: Condition) -> float:

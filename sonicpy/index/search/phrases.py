@@ -43,7 +43,7 @@ class PhraseChecks:
     """The objects that phrases look at for one question, whose answer may take several tries.
 
     Args:
-        at_once: maximum of objects that are looked at in one try; None: all are, in one.
+        at_once: the most objects that are looked at in one try; None: all are, in one.
     """
 
     def __init__(self, at_once: int | None = None) -> None:

@@ -142,8 +142,8 @@ def find_by(
     """Return the best `wanted` objects by a plan in a bucket or in several, with the number of all if `total`.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
-        masks: as of `carry_out`.
+        window: only this many objects of each word are read, the newest ones; 0: all.
+        masks: see `carry_out`.
     """
     if isinstance(lexicon, UnitedLexicon):
         return find_in_several(lexicon, plan, wanted, window, total=total, masks=masks)

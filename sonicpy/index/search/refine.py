@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
 
     Attributes:
         plan: of the text; None: it is empty, and all objects answer.
-        window: how many of its newest objects each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
 
     reader: BucketReader
@@ -114,8 +114,8 @@ def condition_of(filter: str | None) -> Condition | None:
 def wanted_of(
     lexicon: AnyLexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
 ) -> list[Wanted]:
-    """Return the objects of each bucket that answer a search, without its filter; none: its text has no words, so none
-    do."""
+    """Return the objects of each bucket that answer a search, without its filter; an empty list if the text of the
+    search has no words."""
     check_ranking(config)
     check_together(lexicon, config)
     plan = None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 CACHED_MAX = 2_000
-"""Words whose rows, and whose families, are cached with some buckets, at most."""
+"""The most words whose rows, and whose families, are cached with some buckets."""
 
 ObjectPlace = tuple[int, int]
 """An object: the place of its bucket among several, and its IID there."""
@@ -55,7 +55,7 @@ def open_several(
     Args:
         first: a bucket that comes before the others.
         elements: see `sonicpy.bucket_names`.
-        most: maximum of buckets.
+        most: the most buckets.
 
     Raises:
         InvalidArgument: there are more, or their texts are cut by different rules.
@@ -329,10 +329,10 @@ COUNTED_PARTS = (Part, SeveralParts)
 
 
 def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
-    """Return a value of each of some objects.
+    """Return the values of objects of several buckets, in the order of `places`.
 
     Args:
-        of_bucket: returns those of some objects of a bucket, by its place.
+        of_bucket: returns the values of objects of one bucket: it gets the number of the bucket and the IIDs.
     """
     by_bucket: dict[int, list[int]] = {}
     for number, iid in places:
@@ -360,7 +360,7 @@ def find_in_several(
     """Return the best `wanted` objects of several buckets, with the number of all if `total`.
 
     Args:
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
         masks: the objects of each bucket that pass a filter; None: all.
     """
     parts: dict[int, Part] = {}

@@ -15,17 +15,17 @@ from sonicpy.index.search.parts import bind, find, merge
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 
 TERMS_MAX = 40
-"""Terms of an object that are looked for, at most."""
+"""The most terms of an object that are looked for."""
 BRINGING_MAX = 16
-"""Terms of which a similar object holds one: more of them take longer, and find nothing better."""
+"""The most terms of which a similar object holds at least one: more of them take longer, and find nothing better."""
 READ_MAX = 400
-"""Terms of an object whose frequencies are compared, at most: those that it holds most often."""
+"""The most terms of an object whose frequencies are compared: those that the object holds most often."""
 COMMON_SHARE, COMMON_MIN = 5, 64
 """A term that more than one of 5 objects holds, and more than 64, is left out: it takes long, and finds others less."""
 ALWAYS = 3
-"""Terms of an object that are never left out."""
+"""The number of terms of an object that are never left out."""
 SHARED_MIN = 2
-"""Minimum of objects that hold a term: a term of one object leads to no other object."""
+"""The fewest objects that hold a term worth asking for: a term of one object leads to no other object."""
 
 
 def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) -> Hits:
@@ -33,7 +33,7 @@ def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) ->
 
     Args:
         limit, offset: the page: at most `limit` objects behind the first `offset`.
-        window: number of newest objects that each word finds; 0: all.
+        window: only this many objects of each word are read, the newest ones; 0: all.
     """
     reader = lexicon.reader
     found = reader.numbered(oid)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sonicpy.config import Config, SearchConfig
 
 CORRECTED_WORDS_SONIC = 128
-"""Maximum of words of a query that are corrected: words without similar words use up no budget."""
+"""The most words of a query that are corrected: words without similar words use up no budget."""
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: sorting n marks on one letter takes n * n steps."""
 

@@ -24,12 +24,12 @@ else:
     Described = object  # each isinstance of a class with a protocol among its bases takes microseconds
 
 CORRECTIONS_EXAMINED = 512
-"""Maximum of corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""
+"""The most corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""
 
 CORRECTIONS_COMPARED = 60
-"""Maximum of corrections of one distance that are compared with the typed word, the most frequent ones."""
+"""The most corrections of one distance that are compared with the typed word; the frequent ones come first."""
 HOLDING_MAX = 2_000
-"""Words that hold some letters, at most, the most frequent ones."""
+"""The most words that hold some letters; the frequent ones come first."""
 LETTER_WORTH = 4.0
 """Weight of a typed letter that a correction keeps, relative to the logarithm of its object frequency. Values from 3 to
 6 give equal results on lists of misspellings."""

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from sonicpy._native.stem_ends import StemEnds
 
 _SHORT = 2
-"""Maximum of letters of a short stem, which few words have."""
+"""The most letters of a short stem, which few words have."""
 
 _TAKEN = {
     "english": (

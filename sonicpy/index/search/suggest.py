@@ -9,7 +9,7 @@ from sonicpy.index.search.expansion import corrections_by_sonic
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000
-"""Maximum of completions compared to find the likely ones: it bounds the time of a one-letter prefix."""
+"""The most completions that are compared to find the likely ones: this bounds the time of a one-letter prefix."""
 WORD, DISTANCE = itemgetter(0), itemgetter(2)
 """Return the word, or the distance, of a correction."""
 

@@ -11,7 +11,7 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 SUGGESTIONS_EXAMINED = 256
-"""Maximum of words that are compared with a filter."""
+"""The most words that are compared with a filter."""
 
 
 def passing_words(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 STEP = 256
-"""Words between two that are noted: at most this many are passed on the way to a page."""
+"""The distance between noted words: to reach a page, at most this many words are passed."""
 LISTS_MAX = 64
-"""Lists whose words are noted, at most: a list of a million words notes 4,000."""
+"""The most lists whose words are noted: a list of a million words notes 4,000."""
 
 WordsFrom = Callable[[bytes, bytes], Iterator[bytes]]
 """Yields the words that begin with one word and follow another, in byte order; see `Lexicon.completions`."""

@@ -16,7 +16,7 @@ from sonicpy.server.connections.descriptors import Room
 logger = logging.getLogger(__name__)
 
 ACCEPTED_AT_ONCE = 16
-"""Connections that are accepted in a pass of the loop."""
+"""The most connections that are accepted in a pass of the loop."""
 HANDSHAKE_S = 10.0
 """Time limit of a handshake, as for START. A connection counts only after its handshake."""
 RETRY_S = 1.0

@@ -46,8 +46,8 @@ else:
 UNLIMITED = 10_240
 """The limit of macOS, unless another one is set."""
 RESERVE = 128
-"""Descriptors that no connection gets: half of them for the health port and for connections to be refused, the others
-for log and disk, processes, and connections accepted at the same moment."""
+"""The number of descriptors that no connection gets: half of them for the health port and for connections to be
+refused, the others for log and disk, processes, and connections accepted at the same moment."""
 SPARE = 16
 """RESERVE of a search process: for word graphs, and for files that are open for a moment."""
 EPISODE_S = 60.0

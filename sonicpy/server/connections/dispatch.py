@@ -1,4 +1,5 @@
-"""Command to index call to reply, by table. `Service.execute` carries out commands that take longer than a turn."""
+"""The table of commands: each row has the call of the index and the form of the reply. `Service.execute` carries out
+commands that take longer than a turn."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,7 +46,7 @@ carry it out."""
 
 
 SYNONYMS_PAGE = 500
-"""Rules of synonyms that one answer has, at most."""
+"""The most rules of synonyms in one answer."""
 
 
 class Postponed(Exception):

@@ -32,8 +32,8 @@ ANY_IPV6 = "::"
 SOMEWHERE = {"0.0.0.0": IPV4_LOOPBACK, ANY_IPV6: "::1"}
 """Wildcard address -> loopback address of this machine."""
 BACKLOG = 1024
-"""Connections that may wait to be accepted, such as clients that reconnect after a restart. The system drops further
-ones, which wait for the greeting as if they were connected."""
+"""The number of connections that may wait to be accepted, such as clients that reconnect after a restart. The system
+drops further ones, which wait for the greeting as if they were connected."""
 UNIX_SOCKET_MODE = 0o660
 """The mode of a Unix socket: its owner and its group may connect."""
 

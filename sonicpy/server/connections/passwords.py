@@ -16,14 +16,14 @@ LONGEST_DELAY_S = 4.0
 FORGOTTEN_AFTER_S = 60.0
 """A network without a wrong password for this time starts anew."""
 NETWORKS_MAX = 4096
-"""Networks that are counted; beyond that, the one that has been quiet for longest is dropped."""
+"""The most networks that are counted; beyond that, the one that has been quiet for longest is dropped."""
 WAITING_MAX = 16
-"""Refusals that may wait for one network at a time."""
+"""The most refusals that wait for one network at a time."""
 WAITING_IN_ALL_MAX = 512
 
 
 class Attempts:
-    """The wrong passwords of one network."""
+    """The count of wrong passwords from one network."""
 
     __slots__ = ("last_s", "waiting", "wrong")
 

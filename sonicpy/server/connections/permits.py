@@ -59,7 +59,7 @@ VERB_OF: Mapping[type, str] = {
 NAMING = ("collection", "bucket", "buckets")
 """The fields of commands that name buckets."""
 REACHED_MAX = 256
-"""Buckets of a connection that are not checked anew for each command."""
+"""The most buckets of a connection that are not checked anew for each command."""
 CommandCall = Callable[[Any, Any], bytes]
 
 

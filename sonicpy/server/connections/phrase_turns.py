@@ -22,7 +22,7 @@ KINDS = (Query, CountFacets, Explain)
 METHODS = ("query", "facets", "explain")
 """Methods of Index that may look for phrases."""
 AT_ONCE = 3_000
-"""Objects that a question looks at within a turn, at most: some milliseconds."""
+"""The most objects that a question looks at within a turn: some milliseconds."""
 
 STEP_S = 0.001
 """A step ends with the window of 4,096 objects in which it has taken this time."""

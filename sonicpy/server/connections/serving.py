@@ -27,7 +27,7 @@ from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 
 READ_BYTES = 1 << 15
-"""Maximum of bytes read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+"""The most bytes read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
 
 
 def limits_of(config: Config) -> Limits:
@@ -44,7 +44,7 @@ def limits_of(config: Config) -> Limits:
 
 
 class ServedConnection(Protocol):
-    """A connection, as the service sees it."""
+    """The methods of a connection that the service calls."""
 
     session: Session
 

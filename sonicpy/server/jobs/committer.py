@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 4096
-"""Changes after which a commit is due: under load, about those of COMMIT_AFTER_S. Larger commits cost less per change
-and replace fewer pages, which LMDB can use again only after the next sync."""
+"""The number of changes after which a commit is due: under load, about those of COMMIT_AFTER_S. Larger commits cost
+less per change and replace fewer pages, which LMDB can use again only after the next sync."""
 COMMIT_CHANGES_SHARED = 256
 """COMMIT_CHANGES while connections that change nothing take turns: they wait for the commit. For connections that
 change something, fewer commits cost less."""
@@ -41,10 +41,10 @@ LONE_TURNS = 4
 IMMEDIATE_TURNS = 64
 """This many turns then seal their changes at once, before sealing at the end of a pass is tried again."""
 SWEEP_ROWS = 200
-"""Rows of flushed buckets deleted between two turns: about 0.2 ms."""
+"""The most rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
 REMOVALS_PER_COMMIT = 16
-"""Steps of a removal for each commit, which writes about a page for each removed term."""
+"""The most steps of a removal for each commit, which writes about a page for each removed term."""
 
 
 class Committer(Sealer):

@@ -13,7 +13,7 @@ from sonicpy.server.jobs.workers import Workers
 logger = logging.getLogger(__name__)
 
 BATCH_TEXTS = 64
-"""Texts of one job, at most."""
+"""The most texts of one job."""
 
 CommandT = TypeVar("CommandT", bound=Any)
 

@@ -39,13 +39,13 @@ thread holds the GIL for about half of the time."""
 BUILT_HERE = 200
 """The loop builds at most this many small graphs, one between two turns; a worker process builds more."""
 READ_TOGETHER = 20
-"""Small buckets that a worker reads from one snapshot: about 1 ms."""
+"""The most small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
 """Graphs published by one commit: about 3 ms."""
 RANGES_PER_COMMIT = 16
-"""Ranges of half empty pages rewritten between two commits: about 1 MB."""
+"""The most ranges of half empty pages rewritten between two commits: about 1 MB."""
 PRUNED_PER_TURN = 20
-"""Buckets whose pending words are deleted between two turns: about 1 ms for small ones."""
+"""The most buckets whose pending words are deleted between two turns: about 1 ms for small buckets."""
 
 Item = TypeVar("Item")
 

@@ -25,7 +25,8 @@ OLD_S = 10.0
 """The age in seconds from which on a reader counts as old: every short read has ended by then."""
 WARN_BYTES = 16 << 20
 RESERVE_BYTES = 64 << 20
-"""Bytes of the disk that an old reader must not use up: a commit, the log and a worker's graphs need some."""
+"""The number of bytes of the disk that an old reader must not use up: a commit, the log and a worker's graphs need
+some."""
 MIB = 1 << 20
 
 
@@ -42,11 +43,11 @@ class ReaderWatch:
     """Checks the readers of the store once a second, on the loop's thread.
 
     Args:
-        limit_bytes: growth of the store at which a worker of ours is killed; 0: no limit.
+        limit_bytes: growth of the store at which a worker of this server is killed; 0: no limit.
         free_bytes: returns the free bytes of the disk of a folder.
 
     Attributes:
-        age_s: age of the oldest reader in seconds; 0.0: none is old enough to count.
+        age_s: age of the oldest reader in seconds; 0.0: no reader is old enough to count.
         pinned_bytes: growth of the store since then.
     """
 

@@ -21,13 +21,13 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
 BUCKETS_BETWEEN_TURNS = 2_000
-"""Buckets whose age is compared between two turns: about 1 ms."""
+"""The most buckets whose age is compared between two turns: about 1 ms."""
 PACK_AFTER_S = 5.0
 """After this time without a change, half-empty pages are filled, once."""
 LOOKED_AT = 1_000
-"""Buckets whose pending words are counted each second."""
+"""The most buckets whose pending words are counted each second."""
 LOOKED_AT_BETWEEN_TURNS = 100
-"""Buckets whose pending words are counted between two turns: about 1 ms."""
+"""The most buckets whose pending words are counted between two turns: about 1 ms."""
 
 
 class Maintained(Protocol):

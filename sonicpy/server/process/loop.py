@@ -11,13 +11,13 @@ else:
 __all__ = ["run_loop", "settle_garbage"]
 
 GARBAGE_OBJECTS = 2_000
-"""New Python objects between two collections: 1,000 commands, or 10 requests over HTTP. A collection takes up to
-1 us for each object that is alive."""
+"""The number of new Python objects between two collections: 1,000 commands, or 10 requests over HTTP. A collection
+takes up to 1 us for each object that is alive."""
 GARBAGE_TIMES = 1
-"""Collections before one that also examines their survivors, so at most 6,000 objects: 500 requests over HTTP keep
-100,000 alive."""
+"""The number of collections before one that also examines their survivors, so at most 6,000 objects: 500 requests over
+HTTP keep 100,000 alive."""
 GARBAGE_WHOLE_TIMES = 5_000
-"""Collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
+"""The number of collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
 (`http_protocol.py`)."""
 
 

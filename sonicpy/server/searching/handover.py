@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 FRAME = struct.Struct("<IB")
 READ_BYTES = 1 << 16
 DESCRIPTORS_MAX = 16
-"""Descriptors that one read may bring."""
+"""The most descriptors that one read may bring."""
 CAN_HAND_OVER = hasattr(socket, "send_fds") and hasattr(socket, "AF_UNIX")
 """Whether this system passes descriptors between processes."""
 CLOSE_ON_EXEC: int = getattr(socket, "MSG_CMSG_CLOEXEC", 0)

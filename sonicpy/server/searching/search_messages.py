@@ -38,7 +38,7 @@ class Ready(NamedTuple):
     """The process accepts connections."""
 
     most: int
-    """Maximum of connections: each takes a descriptor."""
+    """The most connections: each takes a descriptor."""
 
 
 class Handover(NamedTuple):
@@ -115,7 +115,7 @@ class Report(NamedTuple):
     """Buckets whose word graph could not be read."""
     open_graphs: int
     most: int
-    """Maximum of connections: the limit of descriptors can change."""
+    """The most connections: the limit of descriptors can change."""
     was_asked: bool
     """Whether AskReport requested this report."""
     unanswered: Tallies | None = None

@@ -1,4 +1,4 @@
-"""One search process, as the main process sees it."""
+"""One search process, on the side of the main process."""
 
 import asyncio
 import contextlib
@@ -67,10 +67,10 @@ class SearchProcess:
 
     Attributes:
         connections: number of connections that it serves.
-        most: maximum of connections: each takes a descriptor.
+        most: the most connections: each takes a descriptor.
         fresh: number of connections received since its last report.
         heard_s: time of its last message, by the monotonic clock.
-        owes_since_s: time since which a report is due, by the monotonic clock; None: none is due.
+        owes_since_s: time since which a report is due, by the monotonic clock; None: no report is due.
         busy: share of time in which its loop ran, in its last report.
         active: number of connections that sent lines, in its last report, if it was busy.
         open_graphs: number of its open word graphs, in its last report.

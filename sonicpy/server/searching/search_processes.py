@@ -37,7 +37,7 @@ BUSY_S = 2.0
 IDLE_SHARE = 0.02
 IDLE_S = 300.0
 VACATED_AT_ONCE = 50
-"""Connections of an ending process that are taken over in a tick."""
+"""The most connections of an ending process that are taken over in a tick."""
 REPLACE_S = 1.0
 """A process that died is replaced this long after the last start at the earliest."""
 RETRY_S = 30.0

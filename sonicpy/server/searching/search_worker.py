@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 REPORT_S = 0.5
 IDLE_SHARE = 0.01
 ASKED_MAX = 2
-"""Maximum of commands that the main process is asked to answer at a time."""
+"""The most commands that this process sends to the main process at a time."""
 
 
 def serve_searches(link: socket.socket) -> None:
@@ -178,7 +178,7 @@ class SearchService(Serving):
         )
 
     def most_connections(self) -> int:
-        """Return the maximum of connections, by the limit of descriptors."""
+        """Return the greatest number of connections, by the limit of descriptors."""
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:

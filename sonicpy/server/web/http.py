@@ -1,4 +1,5 @@
-"""HTTP and JSON in the server's own process and loop: the same index, the same log, the same wrong passwords.
+"""HTTP and JSON in the process and the event loop of the server, with its index, its log and its count of wrong
+passwords.
 
 The server imports this file only if `http.inet` is set. It serves the application of sonicpy/http with uvicorn, whose
 signal handlers stay off: the server handles signals.
@@ -56,7 +57,7 @@ RECEIVE_BUFFER_BYTES = 1 << 16
 
 
 class ServerBackend:
-    """The index of a server, on the loop's thread: it sees uncommitted changes, as connections do.
+    """The index of a server, on the loop's thread: reads include uncommitted changes, as those of connections do.
 
     Args:
         pace: gives turns to requests that have waited.

@@ -25,13 +25,14 @@ KEEP_ALIVE_S = 75.0
 STUCK_S = 30.0
 """Time limit of an answer that the client does not read."""
 HEAD_BYTES_MAX = 64 << 10
-"""Maximum of bytes for the line and the headers of a request; some bytes are counted twice."""
+"""The most bytes of the first line and the headers of a request; bytes that are parsed again may count twice."""
 HEADER_BYTES = 32
-"""Bytes that are counted for each header in addition to its text: a short one takes more memory than its text."""
+"""The number of bytes that are counted for each header in addition to its text: a short one takes more memory than its
+text."""
 DROPPED_BYTES_MAX = 256 << 10
-"""Maximum of bytes of a body that is ignored because the request was answered before its end."""
+"""The most bytes of a body that are ignored because the request was answered before its end."""
 PIPELINE_MAX = 16
-"""Requests of one connection that wait for the answer of the one before."""
+"""The most requests of one connection that wait for the answer of the one before."""
 CONNECTIONS_MAX = 512
 LOOK_EVERY_S = 1.0
 TOO_MANY = (
@@ -39,14 +40,14 @@ TOO_MANY = (
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
 COLLECTIONS = 50
-"""Collections of survivors before one of all objects, which waits until few requests are under way."""
+"""The number of collections of survivors before one of all objects, which waits until few requests are under way."""
 FEW = 16
-"""Requests under way whose objects a collection may examine: 3,000."""
+"""The most requests under way whose objects a collection may examine: 3,000 objects."""
 
 PASS_S = 0.001
 """A pass of the loop that takes longer halves the number of acts in the next pass."""
 ALLOWED_MAX = 2
-"""Maximum of acts in one pass: an answer of 1,000 hits takes 3 ms."""
+"""The most acts in one pass: an answer of 1,000 hits takes 3 ms."""
 NEW_EVERY = 4
 
 
@@ -98,7 +99,7 @@ class Pace:
             await turn
 
     async def after(self, event: "asyncio.Future[Any]") -> None:
-        """Wait for an event that many requests may wait for, then for a pass with room. Raises what the event raises.
+        """Wait for an event that many requests may wait for, then for a pass with room. Raises the error of the event.
 
         The end of the event resumes no request by itself, so it takes the same time for one and for 500.
         """

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 REQUEST_S = 10.0
 """Time limit for sending a request, and for reading its answer."""
 CLIENTS_MAX = 64
-"""Maximum of connections, each with a thread; one more ends the oldest."""
+"""The most connections, each with a thread; one more ends the oldest."""
 BACKLOG = 128
 
 

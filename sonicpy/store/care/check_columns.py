@@ -14,7 +14,7 @@ from sonicpy.store.rows.meta import uses_of
 from sonicpy.store.rows.objects_there import ObjectsThere
 
 KEY_BYTES = 10
-"""Bytes of the numbers of a bucket, a column and a row in a key."""
+"""The number of bytes of the numbers of a bucket, a column and a row in a key."""
 
 
 def column_faults(transaction: Transaction, state: BucketState) -> Iterator[str]:

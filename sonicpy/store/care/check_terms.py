@@ -55,7 +55,7 @@ from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, 
 NO_NAME = b"-"
 """The name of every object in this check, for native code that needs some name."""
 NUMBER_BYTES = 5
-"""Bytes of a term id, and of an IID, in a key."""
+"""The number of bytes of a term id, and of an IID, in a key."""
 
 
 class TermsCheck:

@@ -58,9 +58,9 @@ from sonicpy.store.views.write_view import WriteView
 logger = LateLogger(__name__)
 
 STEP_ROWS = 64
-"""Rows of `objects` that one transaction converts: about a thousand objects."""
+"""The most rows of `objects` that one transaction converts: about a thousand objects."""
 SWEPT_ROWS = 20_000
-"""Rows of dropped buckets that one transaction deletes."""
+"""The most rows of dropped buckets that one transaction deletes."""
 REPORT_SECONDS = 5.0
 """Interval of log lines."""
 SCRIPTS_WITHOUT_BLANKS = (

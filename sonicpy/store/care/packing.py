@@ -46,7 +46,7 @@ WORTH_SHARE: Final = 0.08
 """A range is rewritten if this share of its pages becomes free: much more than rewriting costs."""
 WORTH_PAGES: Final = 256
 WORTH_STORE_SHARE: Final = 0.05
-"""Nothing is rewritten unless at least this many pages and this share of all pages become free."""
+"""Nothing is rewritten unless WORTH_PAGES pages or more, and this share of all pages or more, become free."""
 
 
 @dataclass(frozen=True, slots=True)

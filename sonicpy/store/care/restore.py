@@ -28,9 +28,9 @@ from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
 STEP_ROWS = 200
-"""Rows copied in one step, between turns of clients: about 0.3 ms."""
+"""The number of rows copied in one step, between turns of clients: about 0.3 ms."""
 COMMIT_STEPS = 5
-"""Steps after which they are committed: about 2 ms."""
+"""The number of steps of a restore per commit: about 2 ms."""
 TRIES = 3
 
 RestoreStep = Callable[[WriteView], None]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.view import View
 
 BOUNDED = frozenset((TEXTS.id, VALUES.id))
-"""The fields of which a bucket has a number of names, at most."""
+"""The fields of which a bucket has a limited number of names."""
 
 
 def has_bounds(fields: Fields) -> bool:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 SORTED = 1 << 31
 """Parts with this number or a higher one are sorted by their words."""
 PARTS_MIN = 8
-"""Objects of fewer parts are removed unsorted."""
+"""An object with fewer parts than this is removed unsorted."""
 TERMS_PER_STEP = 1_200
-"""Terms that one step reads or sorts: about 2 ms."""
+"""The most terms that one step reads or sorts: about 2 ms."""
 
 TERM = Struct(">QIBQ")
 """Term id, tf, whether it is hidden, and block, behind the word: packed, because the garbage collector would examine
@@ -43,7 +43,7 @@ class PartSorter:
 
     Args:
         bucket, iid: the object.
-        terms: maximum of terms in a sorted part.
+        terms: the most terms in a sorted part.
     """
 
     def __init__(self, bucket: int, iid: int, terms: int) -> None:

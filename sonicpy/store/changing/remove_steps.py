@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 TERMS_PER_STEP = 300
-"""Terms of an object that one step removes: about 2 ms."""
+"""The most terms of an object that one step removes: about 2 ms."""
 BUCKETS_PER_STEP = 200
-"""Buckets that one step removes: about 2 ms."""
+"""The most buckets that one step removes: about 2 ms."""
 VECTOR_ROWS_PER_STEP = 500
-"""Rows of vectors that one step removes: about 2 ms."""
+"""The most rows of vectors that one step removes: about 2 ms."""
 
 
 def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:

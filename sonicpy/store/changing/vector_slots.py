@@ -1,4 +1,4 @@
-"""The short way of a vector into its row: for one vector of an object, whose column the bucket has."""
+"""The quick change of one vector of an object, if the bucket already has the column of the vector."""
 
 from typing import TYPE_CHECKING
 

@@ -68,7 +68,8 @@ class ChangeBoard:
         return self._words[COMMITTED]
 
     def newest(self, collection: str, bucket: str | None) -> int:
-        """Return the commit of the newest change of a bucket, or a later one; None: of any bucket."""
+        """Return the commit of the newest change of a bucket, or a later commit; with None as bucket, the commit of the
+        newest change of any bucket."""
         if bucket is None:
             return self._words[ANY]
         return max(self._words[slot_of(collection, bucket)], self._words[COLLECTIONS])

@@ -42,9 +42,11 @@ DIGEST_BYTES: Final = 32
 SLOT_BYTES: Final = 2 * PAGE_BYTES_MAX
 
 CHECKPOINT_BYTES: Final = 4 << 20
-"""Bytes of replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger data file."""
+"""The number of bytes of replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger
+data file."""
 REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
-"""Bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the changes."""
+"""The number of bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the
+changes."""
 
 
 class Checkpoint(NamedTuple):

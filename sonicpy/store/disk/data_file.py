@@ -41,7 +41,7 @@ PAGE_BYTES_MIN, PAGE_BYTES_MAX = 512, 1 << 16
 META_PAGES: Final = 2
 USUAL_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 DEPTH_MAX: Final = 32
-"""Maximum of levels of a tree in LMDB."""
+"""The most levels of a tree in LMDB."""
 META_BYTES: Final = PAGE_HEADER.size + META_HEAD.size + 2 * DATABASE.size + META_TAIL.size
 
 

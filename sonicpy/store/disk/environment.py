@@ -43,7 +43,7 @@ LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, 
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 GROWTHS_MAX: Final = 20
-"""Doublings of the map for one change at most: far more than any disk holds."""
+"""The most doublings of the map for one change: far more than any disk holds."""
 PAUSE_S: Final = 0.001
 """Pause between two checks whether other threads have ended their transactions."""
 

@@ -29,9 +29,9 @@ LMDB_LOCK_FILE = environment.LOCK_FILE
 HOLDER_MAX_BYTES = 4096
 """A size above that of a process id and the URL of a server."""
 TRIES = 100
-"""Attempts to lock a file that another process may replace meanwhile."""
+"""The most attempts to lock a file that another process may replace meanwhile."""
 LOOKED_AT = 100
-"""Maximum of files in a folder whose modes are compared at a start."""
+"""The most files in a folder whose modes are compared at a start."""
 LOOK_S = 0.2
 """Interval of checks that the names still refer to the open files."""
 LOCKS = Path("/proc/locks")

@@ -27,7 +27,7 @@ MUCH_BYTES: Final = 1 << 23
 MUCH_SHARE: Final = 0.25
 """Free pages that take at least this much, and this share of the file, are given back before the store is at rest."""
 SORTED_PAGES: Final = 100_000
-"""Minimum of pages that are sorted together: those that different commits freed make one hole."""
+"""The fewest pages that are sorted together: the pages that different commits freed make one hole."""
 TRIES: Final = 10
 TRY_PAUSE_S: Final = 0.005
 """Pause between the TRIES in which the store has to be found unchanged: a shorter change does not end the work."""

@@ -19,9 +19,9 @@ from sonicpy.store.disk.background_sync import Bell, rang
 logger = LateLogger(__name__)
 
 COMMIT_CHANGES: Final = 4_096
-"""Changes after which the thread that makes them commits."""
+"""The number of changes after which the thread that makes them commits."""
 COMMIT_BYTES: Final = 4 << 20
-"""Bytes of the log after which that thread commits."""
+"""The number of bytes of the log after which that thread commits."""
 READ_AFTER_S: Final = 0.05
 """Time from a change to its commit while another process reads the folder; other processes look for a commit as
 often.

@@ -180,7 +180,7 @@ class Log:
         """Begin a new segment, so that the older ones can be deleted once a sync of the environment covers them.
 
         Raises:
-            StoreFull: it could not be begun; the old one stays in use.
+            StoreFull: the new segment could not be begun; the old one stays in use.
         """
         if self.position > self._current.start:
             self.cut_rest()  # else it would be taken for what the next segment holds

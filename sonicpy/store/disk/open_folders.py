@@ -36,7 +36,8 @@ AT_EXIT_S = 2.0
 
 _lock = threading.Lock()
 _opened: "dict[FolderId, weakref.ref[FolderClaim] | str]" = {}
-"""Folder -> its claim; in a forked process, the end of the message why it cannot be opened."""
+"""Folder -> the claim on it; in a forked process, the end of the error message: the reason why the folder cannot be
+opened."""
 
 
 class OpenFolder(Protocol):

@@ -40,7 +40,7 @@ KIND: Final = 0x6F
 """The flags of a page for its kind; the other flags are used only in memory."""
 FREE_PAGES, TABLES = "the list of free pages", "the list of tables"
 FAULTS_MAX: Final = 20
-"""Maximum of faults that are listed one by one: a damaged page near a root makes thousands of others unreachable."""
+"""The most faults that are listed one by one: a damaged page near a root makes thousands of others unreachable."""
 
 
 @dataclass(frozen=True, slots=True)

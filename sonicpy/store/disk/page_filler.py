@@ -72,7 +72,8 @@ class PageFiller:
         return self._start
 
     def _begin_page(self, before: StoredRow, row: StoredRow) -> None:
-        """Put a row that does not fit on the last page, behind a marker if the marker fits."""
+        """Put a row that does not fit on the last page on a new page; if a marker fits on the last page, put it before
+        the row."""
         self._end_beginning()
         moved: StoredRow | None = before
         marker = before[0] + b"\0"

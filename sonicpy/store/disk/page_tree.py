@@ -25,7 +25,7 @@ from sonicpy.store.disk.data_file import (
 )
 
 PLACE_BYTES: Final = 2
-"""Bytes of an entry in the list of places of a page."""
+"""The number of bytes of an entry in the list of places of a page."""
 
 
 class Leaf(NamedTuple):

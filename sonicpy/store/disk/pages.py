@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096
-"""Maximum of rows of one call: about half a megabyte of words."""
+"""The most rows of one call: about half a megabyte of words."""
 
 
 def pages(

@@ -9,7 +9,8 @@ from sonicpy.store.disk.folder import LOCK_FILE, WriterLock, is_there
 MEMORY = ":memory:"
 SHARED_MEMORY = Path("/dev/shm")
 SHARED_MEMORY_FREE = 256 << 20
-"""Bytes that must be free in shared memory, room for about a million short texts; else a folder on the disk is used."""
+"""The number of bytes that must be free in shared memory, room for about a million short texts; else a folder on the
+disk is used."""
 PREFIX = "sonicpy-memory-"
 """Prefix of the names of temporary folders; the process id follows."""
 
@@ -18,7 +19,7 @@ def temporary_folder() -> Path:
     """Return a new empty folder, after deleting those of killed processes.
 
     Raises:
-        StoreError: none can be made.
+        StoreError: no folder can be made.
     """
     home = memory_home()
     _sweep(home)

@@ -71,7 +71,7 @@ class CachedView(Protocol):
 
 
 KEY_BYTES_MAX: Final = 511
-"""Maximum of bytes of a key, fixed when LMDB is compiled."""
+"""The most bytes of a key, fixed when LMDB is compiled."""
 
 
 class Transaction:

@@ -26,7 +26,7 @@ HEAD = Struct("<BI")
 OF_OBJECTS = frozenset((TAG_COUNTS, COLUMN_NAMES, TEXT_COUNTS, TEXT_NAMES, ORDERED))
 """Kinds that follow from the tags, values, named texts and orders of objects."""
 KEY_BYTES = 5
-"""Bytes of the numbers of a bucket and a kind in a key."""
+"""The number of bytes of the numbers of a bucket and a kind in a key."""
 
 
 class Facts:

@@ -1,4 +1,4 @@
-"""The terms of an object: the field that every object has, and that format 5 knows."""
+"""The terms of an object: the field that every object has, and the only one of format 5."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 KEY_BYTES = 10
-"""Bytes of the numbers of a bucket, a column and a row in a key."""
+"""The number of bytes of the numbers of a bucket, a column and a row in a key."""
 
 
 class Vectors:

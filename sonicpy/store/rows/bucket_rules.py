@@ -27,7 +27,7 @@ def unpack_rules(row: bytes | None) -> int:
 
     Raises:
         StoreDamaged: the row cannot be read.
-        StoreError: this version does not know the rules.
+        StoreError: this version does not have the rules.
     """
     if row is None:
         return FIRST

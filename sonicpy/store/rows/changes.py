@@ -25,15 +25,15 @@ NEWEST = struct.Struct("<Q")
 SIZE = struct.Struct("<H")
 SIZE_MAX = 0xFFFF
 OLDER_BYTES = 1_400
-"""Maximum of all older entries together, and so of the whole row if the newest entry is small: below half a page, so
-that LMDB keeps it in the page of the table, which each commit writes anyway."""
+"""The most bytes of all older entries together, and so of the whole row if the newest entry is small: below half a
+page, so that LMDB keeps it in the page of the table, which each commit writes anyway."""
 ENTRY_BYTES = 12_000
 """A larger entry leaves out the words, and if that is not enough, the lists."""
 SLIM_BYTES = 100
 """A larger entry of an older commit loses its words."""
 
 KEPT_WEIGHT = 20_000
-"""Maximum of numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
+"""The most numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
 changes many buckets, the row has no room for them."""
 BUCKET_WEIGHT = 8
 """The weight of a bucket with neither numbers nor words."""

@@ -11,7 +11,7 @@ from sonicpy.errors import StoreDamaged
 COLUMN_NAMES: Final = 42
 """The kind of the fact that has the names of columns."""
 COLUMNS_MAX: Final = 256
-"""Columns of a bucket: their numbers are a byte of keys."""
+"""The most columns of a bucket: the number of a column is one byte of a key."""
 COUNT_BYTES: Final = 5
 
 

@@ -36,7 +36,7 @@ HASH_BYTES = 4
 
 
 def digest_at(row: bytes | bytearray, place: int) -> bytes:
-    """Return the digest at a place of a row; NO_DIGEST: there is none."""
+    """Return the digest at `place` of a row; NO_DIGEST: there is none."""
     return bytes(row[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]) or NO_DIGEST
 
 

@@ -67,7 +67,7 @@ __all__ = [
 
 BUCKET_MAX = VALUES_MARK - 1
 TERM_KEY_BYTES = 9
-"""Bytes of the bucket and the term in the keys of `postings` and `impacts`."""
+"""The number of bytes of the bucket and the term in the keys of `postings` and `impacts`."""
 
 STAGING = ""
 """The collection of the staged buckets of a restore; see `restore`."""
@@ -145,8 +145,8 @@ def window_id(column: int, iid: int) -> int:
 
 
 def owner_of(number: int) -> int:
-    """Return the number of the bucket that the rows with a number belong to: its own, or those of its tags or named
-    texts."""
+    """Return the number of the bucket to which the rows under `number` belong: rows of its own, of its tags or of its
+    named texts."""
     return number & BUCKET_MAX
 
 

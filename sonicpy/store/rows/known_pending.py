@@ -9,7 +9,7 @@ import threading
 from sonicpy._native.held import Held
 
 PENDING_READ_MAX = 4_096
-"""Maximum of pending words to scan for new ones; above it, looking up the family again costs less."""
+"""The most pending words to scan for new ones; with more, looking up the family again costs less."""
 
 
 class KnownPending:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 LANGUAGES: Final = 2
 """The kind of the fact that counts languages."""
 LANGUAGES_MAX = 64
-"""Languages that are counted, at most: beyond, the rarest one is forgotten."""
+"""The most languages that are counted: for a new one beyond that, the rarest one is forgotten."""
 TEXTS_MIN = 8
 SHARE_MIN, SHARE_LEFT = 20, 50
 """A language is the bucket's from TEXTS_MIN texts and one in SHARE_MIN on, until it is less than one in SHARE_LEFT."""
@@ -21,7 +21,7 @@ class LanguageCount(NamedTuple):
     """The texts in a language.
 
     Attributes:
-        texts: how many were counted.
+        texts: the number of texts that were counted.
         is_own: the language is one of the bucket's.
     """
 

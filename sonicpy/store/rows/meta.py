@@ -202,7 +202,7 @@ def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> Non
 
 
 def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
-    """Raise StoreError unless this version reads the format of the store, and knows all that it uses.
+    """Raise StoreError unless this version reads the format of the store and each name that the store uses.
 
     Args:
         what: "the store" or "the backup", for the message.

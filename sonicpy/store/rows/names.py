@@ -18,8 +18,8 @@ from sonicpy.store.rows.keys import bucket_key, object_key
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
 
 NAMES_PER_SLICE = 64
-"""Maximum of the average of names in a slice: 450 bytes. With twice as many, a page has room for four rows and usually
-holds two or three."""
+"""The greatest average number of names per slice: 450 bytes. With twice as many, a page has room for four rows and
+usually holds two or three."""
 WAITING_MIN = 1_000
 WAITING_MAX = 8_000
 """Bounds of the number of waiting names, which is a sixteenth of all names."""
@@ -63,7 +63,7 @@ def new_names(transaction: Transaction, state: BucketState) -> NewNames:
 
 
 def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tuple[int, ...]:
-    """Return the IIDs of the objects in `oids` whose OID has a hash.
+    """Return the IIDs of the objects in `oids` whose OID hashes to `hash`.
 
     Raises:
         DamagedBytes: the row is damaged.

@@ -19,9 +19,9 @@ RULES: Final = b"rules of synonyms "
 """The prefix of the keys of rules."""
 STAMP_BYTES: Final = 8
 RULES_MAX: Final = 10_000
-"""Rules of a collection, at most."""
+"""The most rules of a collection."""
 RULE_WORDS_MAX: Final = 16
-"""Words of a rule, at most."""
+"""The most words of a rule."""
 
 Phrase = tuple[str, ...]
 """One or more words, in the form that they have in a bucket."""

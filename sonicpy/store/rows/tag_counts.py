@@ -21,12 +21,13 @@ class Beside(NamedTuple):
     """A kind of terms that objects have beside their words, with rows and postings under a number of their own.
 
     Attributes:
-        mark: the bits of the number.
-        row_mark: the bits of the number in the keys of `tags`, where the ids of the terms of objects are.
+        mark: the bits that are set in the number of the bucket.
+        row_mark: the bits that are set in the number of the bucket in the keys of `tags`, where the ids of the terms of
+            objects are.
         counts: the kind of the fact with the counters.
         use: the name in `uses.KNOWN`.
         row: reads and changes a row of ids.
-        per_row: the objects of a row.
+        per_row: the number of objects per row.
         frequency_of: returns the frequency that the postings of a term have.
     """
 

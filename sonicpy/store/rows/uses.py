@@ -38,7 +38,7 @@ KNOWN: Final[dict[str, str]] = {
 
 
 def unknown(names: Iterable[str]) -> list[str]:
-    """Return the names that this version does not know, sorted."""
+    """Return the names that are not in this version's table, sorted."""
     return sorted(set(names) - KNOWN.keys())
 
 

@@ -47,7 +47,7 @@ class BucketReader:
         self._rules: int | None = None
 
     def fact(self, kind: int) -> bytes | None:
-        """Return the fact of the bucket of a kind, a number of 8 bits; None: there is none."""
+        """Return the fact `kind`, a number of 8 bits, of the bucket; None: the bucket has no such fact."""
         return self._view.fact(self.state.bucket, kind)
 
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
@@ -166,8 +166,8 @@ class BucketReader:
         return PostingList.of(blocks), skipped
 
     def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
-        """Return the blocks with the newest `window` postings (0: all), and the number of first postings outside it.
-        Raises StoreDamaged if blocks are missing."""
+        """Return the blocks with the newest `window` postings (0: all), and the number of leading postings outside the
+        window. Raises StoreDamaged if blocks are missing."""
         blocks = [word.tail] if word.tail else []
         count = posting_count(word.tail) if word.tail else 0
         if word.position and (not window or count < window):
@@ -250,7 +250,7 @@ class BucketReader:
         return self._view.lengths(self.state)
 
     def length_masks(self) -> LengthMasks:
-        """Return bits of the objects that are shorter than a limit."""
+        """Return the masks of the bucket by the lengths of objects."""
         return LengthMasks(self.lengths())
 
     def wordless(self) -> list[int]:
@@ -260,7 +260,8 @@ class BucketReader:
         return self.existing(without)
 
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words that begin with `prefix` in byte order, with their rows, live or not.
+        """Yield the words that begin with `prefix` in byte order, with their rows, including words that no listing
+        shows.
 
         Args:
             after: only words behind this one.
@@ -274,7 +275,8 @@ class BucketReader:
                 yield word, TermInfo(row, shown_bytes(word, letters=letters))
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
-        """Return the first words that begin with `prefix`, at most `most`, in byte order, live or not."""
+        """Return the first words that begin with `prefix`, at most `most`, in byte order, including words that no
+        listing shows."""
         key_prefix = word_key(self.state.bucket, prefix)
         words: list[bytes] = []
         start, size = key_prefix, min(16, most)
@@ -289,7 +291,7 @@ class BucketReader:
         """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.
 
         Args:
-            examined: maximum of words to compare, the first ones in byte order.
+            examined: the most words to compare, the first ones in byte order.
         """
         letters = counts_letters(self.rules)
         words = self._view.word_range(word_key(self.state.bucket, prefix), examined, letters=letters)
@@ -328,7 +330,7 @@ class TagReader(BucketReader):
         return self._owner.lengths()
 
     def length_masks(self) -> LengthMasks:
-        """Return bits of the objects that are shorter than a limit."""
+        """Return the masks of the bucket by the lengths of objects."""
         return self._owner.length_masks()
 
     def starting(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WINDOW_OBJECTS = 4_096
 WINDOW_ROWS = WINDOW_OBJECTS // OBJECTS_PER_COLUMN_ROW
 LISTED_MAX = 512
-"""Windows of a column that are cached as one list, too, at most: the list keeps them alive."""
+"""The most windows of a column that are cached as one list, too: the list keeps them alive."""
 LIST_MARK = 1 << 40
 """The bit, in the number of a cached list, of all windows of a column."""
 KNOWN_MARK = 1 << 41

@@ -9,7 +9,7 @@ from sonicpy.store.views.view import View
 FIRST_COLLECTION = b"\1"
 """A key behind those of staged buckets, whose collection has no name."""
 ROWS_MIN = 2
-"""Minimum of rows to read: the row in which the last page ended, which may have new objects, and the next row."""
+"""The fewest rows to read: the row in which the last page ended, which may have new objects, and the next row."""
 LAST_BUCKET = b"\xff"
 """Bytes behind every name of a bucket, because names are ASCII."""
 
@@ -19,7 +19,7 @@ def collections_after(view: View, after: str | None, limit: int) -> list[str]:
 
     Args:
         after: only names behind this one, which need not exist; None: from the first on.
-        limit: maximum of names.
+        limit: the most names.
     """
     found: list[str] = []
     start = FIRST_COLLECTION if after is None else collection_prefix(after) + LAST_BUCKET
@@ -45,8 +45,8 @@ def objects_from(
     Args:
         start: the first IID.
         prefix: only names that begin with it.
-        limit: maximum of names.
-        rows_max: maximum of rows of sixteen objects to read; at least two.
+        limit: the most names.
+        rows_max: the most rows of sixteen objects to read; at least two.
 
     Raises:
         DamagedBytes: a row cannot be read.

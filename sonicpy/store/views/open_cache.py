@@ -59,7 +59,8 @@ class OpenCache(SnapshotCache):
         return cache
 
     def _changed_words(self, bucket: int) -> list[bytes] | None:
-        """Return the words of a bucket whose rows changed since the last call; None: perhaps others, too."""
+        """Return the words of a bucket whose rows changed since the last call; None: they are not all noted, so any row
+        may have changed."""
         terms = self._view.terms
         lost = terms.lost_notes
         words = terms.take_noted(bucket)

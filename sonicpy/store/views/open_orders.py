@@ -53,7 +53,7 @@ class OpenFacts:
     require: Callable[[str], None]
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
+        """Return the fact `kind` of the bucket with the number `bucket`; None: the bucket has no such fact."""
         held = self._write_cache.of(bucket)
         if kind == LANGUAGES and held.languages:
             self._note_languages(bucket)

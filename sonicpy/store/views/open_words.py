@@ -69,5 +69,5 @@ def delete_vanished(transaction: Transaction, cache: TermCache) -> None:
 
 
 def behind(prefix: bytes) -> bytes | None:
-    """Return the smallest bytes behind all keys with a prefix; None: there are none."""
+    """Return the smallest bytes behind all keys that begin with `prefix`; None: there are none."""
     return prefix + NO_LETTER if prefix else None

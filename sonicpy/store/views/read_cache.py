@@ -48,19 +48,19 @@ Changes = ChangesBetween | dict[int, Touched]
 
 BUCKETS_MAX = 1_000
 WORDS_MAX = 16_384
-"""Maximum of cached rows of words of a bucket, and of as many older ones: about 8 MB."""
+"""The most cached rows of words of a bucket, and the most older rows besides: about 8 MB."""
 NAME_ROWS_MAX = 12_500
-"""Maximum of cached rows of sixteen OIDs of a bucket: about 5 MB for short OIDs."""
+"""The most cached rows of sixteen OIDs of a bucket: about 5 MB for short OIDs."""
 IDLE_COMMITS = 1_024
 """The cached rows of a bucket are dropped after one to two times this many commits without a read: the bucket may be
 gone, and the row of changes is shorter."""
 POSTINGS_MAX_BYTES = 448 << 20
-"""Maximum of cached postings, packed blocks and windows of common words over all buckets, half of it for older ones:
-room for all that queries of a million chat messages use again and again.
+"""The most bytes of cached postings, packed blocks and windows of common words over all buckets, half of them for older
+ones: room for all that queries of a million chat messages use again and again.
 """
 ROWS_MAX_BYTES = 32 << 20
-"""Maximum of cached rows of words and OIDs in all buckets, and of as many bytes of older rows of words: it bounds the
-memory of many active buckets."""
+"""The most bytes of cached rows of words and OIDs in all buckets, and the most bytes of older rows of words besides:
+this bounds the memory of many active buckets."""
 CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
 """Approximate bytes per cached row."""
 CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
@@ -253,7 +253,7 @@ class Snapshot(View):
         return state
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
+        """Return the fact `kind` of the bucket with the number `bucket`; None: the bucket has no such fact."""
         facts, key = self.snapshot_cache.facts, (bucket, kind)
         try:
             return facts[key]

@@ -86,7 +86,7 @@ class View:
 
     Args:
         transaction: the source of the rows.
-        cached: maximum of buckets in `cache`.
+        cached: the most buckets in `cache`.
 
     Attributes:
         transaction: for reading the other tables.
@@ -116,12 +116,12 @@ class View:
         return None if row is None else BucketState.unpack(row)
 
     def scope(self, number: int) -> Scope | None:
-        """Return the scope of the bucket with a number, or None if it was flushed."""
+        """Return the scope of the bucket with the number `number`, or None if the bucket was flushed."""
         key = self.transaction.get(BUCKETS, bucket_key(number))
         return None if key is None else scope_of(key)
 
     def bucket_numbered(self, number: int) -> BucketState | None:
-        """Return the state of the bucket with a number, or None if it was flushed."""
+        """Return the state of the bucket with the number `number`, or None if the bucket was flushed."""
         scope = self.scope(number)
         return None if scope is None else self.bucket(*scope)
 
@@ -131,7 +131,7 @@ class View:
         return [BucketState.unpack(row) for _, row in self.transaction.rows(SCOPES, collection_prefix(collection))]
 
     def count_buckets(self, collection: str, field: str) -> int:
-        """Return how many buckets of a collection have a number other than 0 in a field of their state."""
+        """Return how many buckets of a collection have a number other than 0 in the field `field` of their state."""
         self._flush_states()
         prefix = collection_prefix(collection)
         rows = self.transaction.rows_onward(SCOPES, prefix)
@@ -185,7 +185,7 @@ class View:
         return digest in [self.digest(state.bucket, iid) for iid in iids]
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
+        """Return the fact `kind` of the bucket with the number `bucket`; None: the bucket has no such fact."""
         return self.transaction.get(FACTS, fact_key(bucket, kind))
 
     def facts(self, bucket: int) -> dict[int, bytes]:

@@ -82,13 +82,13 @@ class RecentRow:
         self._plain: RecordRow | None = None  # of `packed`, if that is not dense
 
     def put(self, place: int, record: bytes) -> None:
-        """Put a record at a place, instead of an earlier one."""
+        """Put a record at `place`, instead of an earlier one."""
         self.is_changed = True
         row = changed_row(self.packed, place, record)
         self.packed = self._as_plain().put(place, record) if row is None else row
 
     def drop(self, place: int) -> None:
-        """Take the record at a place out of the row."""
+        """Take the record at `place` out of the row."""
         self.is_changed = True
         row = changed_row(self.packed, place, None)
         self.packed = self._as_plain().drop(place) if row is None else row
@@ -139,7 +139,7 @@ class WriteCache:
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.
         flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
-        has_dropped: whether rows of flushed buckets may wait for `sweep`; the first sweep finds out.
+        has_dropped: whether rows of flushed buckets may wait for `sweep`; true until the first sweep.
         removals: the removals under way; None: not read yet.
         terms: rows of words.
         states: of buckets, by scope.

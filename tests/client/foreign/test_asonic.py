@@ -125,7 +125,8 @@ def test_a_wrong_password_is_refused(locked_server: Server) -> None:
 
 
 def test_a_raw_newline_in_a_text_breaks_that_text_only(tmp_path: Path) -> None:
-    """asonic sends it as it is, so the text becomes two lines; each of them is answered, and the connection lives."""
+    """asonic sends a newline as it is, so the text becomes two lines; each line is answered, and the connection stays
+    open."""
 
     async def talk(client: Client) -> None:
         with pytest.raises(ServerError, match="invalid_format"):

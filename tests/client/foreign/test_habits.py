@@ -47,7 +47,7 @@ def test_php_lines_end_in_cr_lf_and_blanks_trail(locked_server: Server) -> None:
 
 
 def test_elixir_compares_started_as_a_whole(locked_server: Server) -> None:
-    """Waits for CR LF, wants one exact STARTED, escapes nothing."""
+    """The client in Elixir waits for CR LF, accepts one exact STARTED, and escapes nothing."""
     with Peer(locked_server) as peer:
         assert whole_line(peer).endswith(b"\r\n")
         peer.send(b"START ingest SecretPassword\n")
@@ -59,7 +59,8 @@ def test_elixir_compares_started_as_a_whole(locked_server: Server) -> None:
 
 
 def test_go_starts_before_the_greeting_and_cuts_by_blanks(locked_server: Server) -> None:
-    """Writes START at once, takes the last word of STARTED as a number, and drops three words of an EVENT."""
+    """The client in Go writes START at once, takes the last word of STARTED as a number, and drops three words of an
+    EVENT."""
     pushers = [Peer(locked_server) for _ in range(8)]
     for number, peer in enumerate(pushers):  # a bulk of pushes goes over as many connections
         peer.send(b"START ingest SecretPassword\r\n")
@@ -112,7 +113,7 @@ def test_rust_pipelines_and_splits_after_the_marker(locked_server: Server) -> No
 
 
 def test_java_reads_with_whole_patterns(locked_server: Server) -> None:
-    """Every answer has to match a pattern from end to end."""
+    """The client in Java matches every answer with a pattern from end to end."""
     with Peer(locked_server, "ingest") as peer:
         assert re.fullmatch("OK", peer.ask('PUSH java b o "ein Wort"\r'))
         assert re.fullmatch(r"RESULT (\d+)", peer.ask('POP java b o "ein"\r'))
@@ -126,7 +127,8 @@ def test_java_reads_with_whole_patterns(locked_server: Server) -> None:
 
 
 def test_ruby_reads_pending_blindly_and_nim_trails_a_blank(locked_server: Server) -> None:
-    """One reads any line after PENDING as its EVENT; the other sends a space behind the password."""
+    """The client in Ruby reads any line after PENDING as its EVENT; the client in Nim sends a space behind the
+    password."""
     with Peer(locked_server) as peer:
         assert whole_line(peer).decode().rstrip("\r\n").startswith("CONNECTED")
         peer.send(b"START search SecretPassword \r\n")

@@ -32,7 +32,7 @@ PAGE = 100
 PAGES_MAX = 5
 JOINTS = re.compile(r"[\W_]")
 MORE = 500
-"""Messages to push only after the first restart."""
+"""The number of messages to push only after the first restart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ TEST_S = 900
 ADDRESS = 'pub const HOST: &str = "localhost:36999";'
 PASSWORD = "SecretPassword1234"
 TESTS = 10
-"""Tests of the crate that run: seven talk to a server. Examples in its documentation count besides."""
+"""The number of tests of the crate that run: seven talk to a server. Examples in its documentation count besides."""
 PASSED = re.compile(r"^test result: ok\. (\d+) passed; 0 failed; 0 ignored;", re.MULTILINE)
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(FETCH_S + 2 * TEST_S)]
@@ -55,7 +55,7 @@ def run(command: list[str], folder: Path, seconds: float) -> subprocess.Complete
 
 @pytest.mark.parametrize("server", ["ours", "Sonic"])
 def test_its_own_tests(crate: Path, server: str, tmp_path: Path) -> None:
-    """Sonic itself is asked, too, so that a test which fails for both is not taken for a defect of ours."""
+    """Sonic itself is asked, too, so that a test which fails for both is not taken for a defect of sonicpy."""
     cargo = shutil.which("cargo") or str(Path.home() / ".cargo" / "bin" / "cargo")
     with both_servers(tmp_path, PASSWORD, only=server) as servers:
         give_address(crate, servers[server])
@@ -65,7 +65,7 @@ def test_its_own_tests(crate: Path, server: str, tmp_path: Path) -> None:
 
 
 def give_address(crate: Path, address: Address) -> None:
-    """Write the address of a server into the crate's tests, which know one address only."""
+    """Write the address of a server into the crate's tests, which have only one address."""
     common = crate / "tests" / "common.rs"
     original = crate / "tests" / "common.original"
     if not original.exists():

@@ -24,7 +24,7 @@ Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
 
 ADDRESSES_MAX = 2_000
-"""Addresses that begin with the typed numbers, at most."""
+"""The most addresses that begin with the typed numbers."""
 WHOLE_LETTERS_MAX = 6
 """The last letter of a word is taken for right if an object holds the word, and it has this number of letters or fewer:
 many words begin almost as a short one."""

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
 
 CORRECTIONS_MAX = 16
-"""Corrections of a word, at least, where FUZZY names a number of edits."""
+"""The least limit of the corrections of a word, where FUZZY names a number of edits."""
 MANY_WORDS = 2_000
-"""Words that the items of a query with * represent together, at most: those that most objects hold."""
+"""The most words that the items of a query with * represent together: those that most objects hold."""
 INNER_SHARE = 0.8
 """The share of the weight of letters that a word has which holds them."""
 
@@ -36,7 +36,7 @@ class Edited:
     Args:
         statistics: the same without the limit.
         edits: the most edits.
-        most: words that begin so, at most.
+        most: the most words that begin so.
     """
 
     def __init__(self, statistics: Statistics, edits: int, most: int) -> None:

@@ -3,7 +3,7 @@
 from sonicpy.lexer.variants import spellings
 
 HAN_OR_KANA = 0xE3
-"""The first byte of a letter of Han or kana in UTF-8, at least."""
+"""The least first byte of a letter of Han or kana in UTF-8."""
 PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
 
 

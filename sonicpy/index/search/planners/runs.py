@@ -6,7 +6,7 @@ from sonicpy._native.plan import ADDS, Clause, Slot
 from sonicpy.index.search.statistics import Statistics
 
 BEGUN_MAX = 2_000
-"""Words that begin with the typed letters, at most."""
+"""The most words that begin with the typed letters."""
 BEGINNING_SHARE = 3.0
 """The share of the typed letters' weight that a word adds which begins with them: objects of any lengths are to
 have this order."""

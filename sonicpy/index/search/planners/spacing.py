@@ -31,7 +31,7 @@ LETTERS_MIN, LETTERS_MAX = 4, 24
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 4
 SPELLINGS_MAX = 8
-"""Words of other accents that one piece may be, at most: those that most objects hold."""
+"""The most words of other accents that one piece may be: those that most objects hold."""
 SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 """This share of all objects holds a piece of this number of letters, as `in`, `an` and `zu`: most other words that
 could be cut so are misspelt (`sayng` is not `say ng`)."""
@@ -77,7 +77,7 @@ def write_together(
     Args:
         places: of `words_together` in _native/planner.pyx.
         held: those of its words that objects hold, each with its row.
-        objects: how many there are.
+        objects: the number of all objects.
     """
     by_term = {clause.term: clause for clause in clauses} if held else {}
     for word, row in held:

@@ -48,7 +48,7 @@ def with_stand_ins(
     """Return the clauses of a plan with the substitutes of their terms.
 
     Args:
-        objects: how many there are.
+        objects: the number of all objects.
         has_weights: clauses have weights.
     """
     if not found:
