@@ -440,7 +440,7 @@ cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules)
 
 
 cdef class Rules:
-    """What words of ASCII letters alone need of the rules of languages, see `_Rules` in the stub."""
+    """The part of the rules of languages that words of ASCII letters alone need; see `_Rules` in the stub."""
     cdef object rules
     cdef Folding plain
     cdef uint32_t[26] seconds  # by the first letter of a pair that may stand for one letter: the second ones, a bit each
@@ -460,7 +460,7 @@ cdef Rules last_rules = Rules()
 
 
 cdef Rules known_rules(rules):
-    """Return what is needed of some rules, which are the same for all buckets."""
+    """Return the `Rules` of some rules of languages; all buckets share them."""
     global last_rules
     cdef Rules known = last_rules
     cdef bytes pair

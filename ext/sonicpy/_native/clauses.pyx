@@ -156,8 +156,8 @@ def add_misspelt(
 
     Args:
         likeliest: (word, row, errors) of each, by rising number of errors, the likeliest first of each number.
-        weight: of the typed word, at most.
-        objects: how many there are.
+        weight: the most that a word of the clause weighs: the weight of the typed word.
+        objects: the number of objects of the bucket.
         ends: how many of the likeliest words are in the slots before the last one.
         shares: of the weight that the words of the slots have with one error; with two, half.
     """
