@@ -25,7 +25,6 @@ class _Settings(Protocol):
 
 EXAMINED: int
 EDITED_LETTERS_MIN: int
-SWAPPED_LETTERS: int
 
 def edits_allowed(length: int) -> int: ...
 def matches_of(statistics: _Statistics, word: bytes) -> list[tuple[bytes, int]]: ...

@@ -289,7 +289,7 @@ class Engine(TextEngine):
         with self.changing_apart() if is_long else self.changing():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            in_steps = not self.is_autocommit  # who commits by itself has nobody else to serve meanwhile
+            in_steps = not self.is_autocommit  # an index that commits after each change serves nobody else meanwhile
             result = None
             if type(mutation) is FlushObject:
                 result = self.store.flush_object(*mutation, in_steps=in_steps)

@@ -1,5 +1,6 @@
 """Texts to terms, with the errors of a call with a text; no folder is needed."""
 
+import unicodedata
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, TypeVar
 
@@ -126,13 +127,20 @@ def last_word(piece: str, terms: Terms, lexer: Lexer) -> tuple[str, Terms]:
     Args:
         terms: of the piece, which has several words.
     """
-    written = piece.encode()
-    while (end := len(written) - terms.typed[terms.last]) > 0:
-        joined, word = written[:end].decode(errors="ignore"), written[end:].decode(errors="ignore")
-        if is_one_word(found := lexer.lex_plain(word)) and joined + word == written.decode(errors="ignore"):
-            return joined, found
-        written = written.decode(errors="ignore")[:-1].encode()  # a sign behind the last word
+    length = terms.typed[terms.last]
+    for written in dict.fromkeys((piece, _without_signs(piece))):
+        word = written.encode()[-length:].decode(errors="ignore")  # nothing is left out if the word is at the end
+        if is_one_word(found := lexer.lex_plain(word)) and len(word.encode()) == length:
+            return written[: len(written) - len(word)], found
     return "", terms
+
+
+def _without_signs(piece: str) -> str:
+    """Return a piece of text without the signs behind its last letter or digit."""
+    end = len(piece)
+    while end and unicodedata.category(piece[end - 1])[0] not in "LMN":
+        end -= 1
+    return piece[:end]
 
 
 def is_one_word(terms: Terms) -> bool:

@@ -17,9 +17,7 @@ EXAMINED = AMONG
 """The most completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
 seldom has more."""
 EDITED_LETTERS_MIN = LETTERS_MIN
-"""Shorter words have no corrections, but for the next ones."""
-SWAPPED_LETTERS = SWAPPED
-"""A word of this number of letters that no object holds may have two neighbours swapped: `teh`."""
+"""Shorter words have no corrections, but for two swapped neighbours in a word of three letters that no object holds."""
 
 cdef double COMPLETED_SHARE = 0.9  # of the typed word's weight: that of a completion, by the letters that it shares
 cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]

@@ -24,7 +24,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     MOST_WORDS = 4
-    MOST_FIELDS = 32
+    FIELDS_MAX = 32
     NAME_SLOTS = 64     # a power of two
 
 cdef struct Meta:
@@ -80,8 +80,8 @@ cdef class PlainLine:
             raise ValueError(f"{result.__name__} is not a tuple with 0 to {MOST_WORDS} words, but {words} words are asked for")
         if words + has_text + len(rest) != self.fields:
             raise ValueError(f"{result.__name__} has {self.fields} fields, not {words + has_text + len(rest)}")
-        if not 0 < self.fields <= MOST_FIELDS:
-            raise ValueError(f"{result.__name__} has {self.fields} fields; allowed are 1 to {MOST_FIELDS}")
+        if not 0 < self.fields <= FIELDS_MAX:
+            raise ValueError(f"{result.__name__} has {self.fields} fields; allowed are 1 to {FIELDS_MAX}")
         if limit_maximum:
             self.limit_at = names.index("limit", words + has_text)
         if has_offset:
@@ -124,7 +124,7 @@ cdef class PlainReader:
 
     cdef object fill(self, PlainLine shape, Cursor line, Cursor at, Cursor end):
         cdef Piece words[MOST_WORDS]
-        cdef PyObject* fields[MOST_FIELDS]
+        cdef PyObject* fields[FIELDS_MAX]
         cdef Py_ssize_t number
         cdef Py_ssize_t count = 0
         cdef Quoted quoted
