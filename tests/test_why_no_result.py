@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.patience import WAIT_S
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "why-no-result.md"
@@ -40,6 +42,7 @@ def shown(tmp_path: Path) -> list[tuple[str, str]]:
     return now
 
 
+@pytest.mark.full
 def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     for block, (language, now) in zip(BLOCKS, shown(tmp_path), strict=True):
         assert block == (language, now)

@@ -70,7 +70,7 @@ def check_every_row_is_there_once(folder: Path, ids: Sequence[str]) -> None:
 def test_rows_are_there_once(tmp_path: Path) -> None:
     random = Random(7)
     words = [f"word{number}" for number in range(500)]
-    count = 20_000
+    count = 12_000
     source = tmp_path / "rows.tsv"
     source.write_text("".join(f"{number}\t{' '.join(random.choices(words, k=5))}\n" for number in range(count)))
     folder = tmp_path / "killed"

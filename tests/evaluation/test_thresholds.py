@@ -14,7 +14,7 @@ from tests.support.shared_data import shared_data
 
 SEED = 11
 QUERIES = 300
-PAIRS = 700
+PAIRS = 350
 
 
 @pytest.fixture

@@ -410,5 +410,5 @@ def test_connections_that_are_reset_leave_nothing(tmp_path: Path) -> None:
     with WithHttp(tmp_path) as server:
         reset(100)
         rss_bytes = server.rss_bytes()
-        reset(500)
-        assert server.rss_bytes() - rss_bytes < 2 << 20
+        reset(250)
+        assert server.rss_bytes() - rss_bytes < 1 << 20

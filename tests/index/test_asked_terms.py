@@ -22,6 +22,7 @@ from sonicpy.index.recorder import Recorder  # noqa: E402
 from sonicpy.index.search.web_syntax import MANY_MAX  # noqa: E402
 from tests.index.test_spread import Part  # noqa: E402
 from tests.reference.boolean import Item, answering, near, typed  # noqa: E402
+from tests.support.examples import examples
 from tests.support.surfaces import PartsDesk
 from tests.test_options_everywhere import command, of_reply  # noqa: E402
 
@@ -235,7 +236,7 @@ def spread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Part, Spr
             index.close()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(query=queries, match=st.sampled_from(("all", "any", "auto")), fuzzy=st.sampled_from(("0", "2", "auto")))
 def test_a_spread_bucket_answers_the_same(
     spread: tuple[Part, Spread], query: list[list[Item]], match: str, fuzzy: str

@@ -479,7 +479,7 @@ class TestThreads:
             readers = [threading.Thread(target=read, args=(index,)) for _ in range(3)]
             for reader in readers:
                 reader.start()
-            for number in range(8):
+            for number in range(examples(16)):
                 push(index, "p", f"neues{number}wort")
                 index.consolidate()
             ended.set()

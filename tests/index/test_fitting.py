@@ -56,7 +56,7 @@ def many() -> Iterator[sonicpy.Index]:
         yield index
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(TEXTS, st.lists(st.sampled_from(WORDS), min_size=1, max_size=6, unique=True), st.integers(1, 6))
 def test_against_counts(many: sonicpy.Index, texts: list[str], before: list[str], limit: int) -> None:
     many.flush_bucket("c", "b")

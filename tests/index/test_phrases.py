@@ -21,6 +21,7 @@ from sonicpy.store.changing.order_writer import OrderWriter
 from sonicpy.store.disk.transaction import ORDERS, Transaction
 from sonicpy.store.store import Store
 from tests.reference.phrases import Ordered
+from tests.support.examples import examples
 
 ORDERED: dict[str, object] = {"store.order": True}
 WORDS = ["aa", "bb", "cc", "dd", "the", "ee"]
@@ -45,7 +46,7 @@ def opened(folder: Path, config: dict[str, object] = ORDERED) -> Index:
     return sonicpy.open(folder, config=config)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(st.lists(changes, max_size=12), st.lists(phrases, min_size=1, max_size=4), st.booleans())
 def test_phrases_are_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory,
@@ -182,7 +183,7 @@ def test_a_phrase_goes_with_everything(index: Index) -> None:
 texts_of_several = st.lists(st.tuples(st.sampled_from(["b", "d"]), st.sampled_from(OBJECTS), texts), max_size=10)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(texts_of_several, phrases)
 def test_several_buckets_and_facets_are_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str, list[str]]], phrase: list[str]

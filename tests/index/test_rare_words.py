@@ -7,6 +7,7 @@ import pytest
 
 import sonicpy
 from sonicpy import Index
+from tests.support.examples import examples
 
 OBJECTS = 65_300
 """In a small bucket no word is rare enough; behind 65,536 objects, lists get another part."""
@@ -32,7 +33,7 @@ def test_answers_are_those_of_an_index_that_has_kept_nothing(tmp_path: Path, see
     try:
         for index in (kept, fresh):
             index.bucket("c", "b").push_many([(number, f"filler{number % 50}") for number in range(OBJECTS)])
-        for _ in range(12):
+        for _ in range(examples(24)):
             with kept.batch(), fresh.batch():
                 for _ in range(chance.choice((1, 1, 5, 200))):
                     number += 1

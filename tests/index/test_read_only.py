@@ -84,7 +84,7 @@ def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -
         assert writer.stdout.readline() == "ready\n"
         seen = set()
         with sonicpy.open(tmp_path / "store", read_only=True) as index:
-            deadline = time.monotonic() + 1.5
+            deadline = time.monotonic() + 0.8
             while time.monotonic() < deadline or len(seen) < 6:  # graphs that it swapped meanwhile
                 assert index.query("c", "b", "anchroed") == ["anchor"], "found by a correction alone"
                 assert index.suggest("c", "b", "foreevr") == ["forever"]

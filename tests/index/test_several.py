@@ -14,6 +14,7 @@ from sonicpy.api.explanation import Term
 from sonicpy.bucket_names import in_bucket, read_buckets, split_bucket
 from sonicpy.errors import InvalidArgument
 from tests.index.test_spread import corpus, queries
+from tests.support.examples import examples
 
 C, ALL = "c", "whole"
 BUCKETS = ("red", "forum:1", "forum:2", "b,(*")
@@ -57,7 +58,7 @@ def test_queries(index: sonicpy.Index) -> None:
         compare(index, text, chance.choice((1, 3, 10, 100)), chance.choice((0, 0, 2, 9)), chance.choice(("eng", None)))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.text("aehlnrstuwi ", min_size=1, max_size=7), max_size=4).map(" ".join), st.integers(1, 12))
 def test_any_letters(index: sonicpy.Index, text: str, limit: int) -> None:
     compare(index, text, limit, 0, "eng")

@@ -18,6 +18,7 @@ from sonicpy.store.disk.transaction import META
 from sonicpy.store.rows.synonym_rules import RULES, STAMPS
 from sonicpy.store.store import Store
 from tests.reference.synonyms import answers, holders
+from tests.support.examples import examples
 
 C, B = "c", "b"
 WORDS = "zebra kiwi mango quokka fjord lynx vortex".split()
@@ -50,7 +51,7 @@ rule = st.one_of(
 ).filter(lambda text: len({part.strip() for part in text.replace("=>", ",").split(",")}) > 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(rule, min_size=1, max_size=4), st.lists(words, min_size=1, max_size=3, unique=True), st.integers())
 def test_the_twin_agrees(rules: list[str], query: list[str], seed: int) -> None:
     dice = random.Random(seed)
@@ -71,7 +72,7 @@ def test_the_twin_agrees(rules: list[str], query: list[str], seed: int) -> None:
         assert index.explain(C, B, text, **EXACTLY).total == len(some)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(rule, min_size=1, max_size=3), st.lists(words, min_size=1, max_size=3, unique=True), st.integers())
 def test_the_newest_objects_that_hold_all_words(rules: list[str], query: list[str], seed: int) -> None:
     dice = random.Random(seed)

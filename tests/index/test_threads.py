@@ -11,9 +11,10 @@ import pytest
 
 from sonicpy import Index
 from tests.index.shorthand import B, C, contents, open_index
+from tests.support.examples import examples
 
 THREADS = 8
-CHANGES = 250
+CHANGES = examples(500)
 WORDS = [
     "anker", "birne", "dampf", "eiche", "feder", "grube", "häuser", "İzmir", "straße", "ﬁnden", "ёлка", "東京", "naïve",
     "cafe\u0301s", "e-mail@example.org", "10.0.0.1",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import sonicpy
 from sonicpy.index.report import unanswered
 from sonicpy.index.report.unanswered import Questions, without_addresses
+from tests.support.examples import examples
 
 NOTED = {"search": {"note_unanswered": True}}
 
@@ -47,7 +48,7 @@ def test_queries_that_found_nothing() -> None:
         assert index.stats("d")["unanswered"] == {"queries": {}, "words": {}}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(st.sampled_from("bc"), st.text("xyz", min_size=1, max_size=2)), max_size=60))
 def test_counts_of_several_processes_add_up(noted: list[tuple[str, str]]) -> None:
     whole, here, there = Questions(), Questions(), Questions()

@@ -10,6 +10,7 @@ from sonicpy._native.expansions import EDITED_LETTERS_MIN, edits_allowed, expans
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
 from tests.reference.expansions import expansions as expected
+from tests.support.examples import examples
 
 WORD = st.text("abé", min_size=1, max_size=6)
 HELD = st.dictionaries(WORD, st.integers(1, 9), max_size=8)
@@ -57,7 +58,7 @@ class Words:
         return [(word, row, edits) for word, edits in free for _, row in self.held([word])]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     word=WORD,
     held=HELD,

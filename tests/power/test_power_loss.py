@@ -27,7 +27,7 @@ def cut_power(*arguments: str) -> None:
 
 @needs_recorder
 def test_some_states() -> None:
-    cut_power("interval", "restart", "--states", "20")
+    cut_power("interval", "restart", "--states", "12")
 
 
 @needs_recorder

@@ -32,7 +32,7 @@ def read_once(store: Store) -> int:
         return state.objects
 
 
-@pytest.mark.parametrize("map_bytes", [1 << 20, 1 << 30])
+@pytest.mark.parametrize("map_bytes", [1 << 20, pytest.param(1 << 30, marks=pytest.mark.full)])
 def test_readers_see_whole_snapshots_while_one_thread_writes(tmp_path: Path, map_bytes: int) -> None:
     store = open_store(tmp_path, map_bytes=map_bytes)
     stop = threading.Event()
