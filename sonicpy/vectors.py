@@ -35,12 +35,46 @@ def bits_of(argument: str, given: Vector) -> str | None:
     Raises:
         InvalidArgument: it is no vector, has a length that is not allowed, or the name of a column is not valid.
     """
-    return _written(argument, given, native.signs, bytes, read_bits)
+    if given is None:
+        return None
+    columns = bits_by_column(argument, given)
+    return given if isinstance(given, str) else ",".join(_written(name, bits) for name, bits in columns)
+
+
+def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...]:
+    """Return (column, packed bits) of each vector that `bits_of` takes; without a name the column is "". Raises as
+    `bits_of`."""
+    try:
+        if isinstance(given, str):
+            return read_bits(given)
+        if not isinstance(given, Mapping):
+            bits = given if type(given) is bytes else _packed(given, native.signs, bytes)
+            _check_length(8 * len(bits))
+            return (("", bits),)
+        columns = tuple((_checked(name), _packed(one, native.signs, bytes)) for name, one in given.items())
+        return _checked_columns(columns)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _refusal(argument, error) from error
 
 
 def numbers_of(argument: str, given: Vector) -> str | None:
     """Return the form for QUERY of a vector. Args and errors as `bits_of`; there is one column."""
-    return _written(argument, given, native.whole_numbers, native.of_bits, read_numbers)
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            text = given
+        elif isinstance(given, Mapping):
+            of_each = (
+                _written(name, _packed(one, native.whole_numbers, native.of_bits)) for name, one in given.items()
+            )
+            text = ",".join(of_each)
+        else:
+            text = _written("", _packed(given, native.whole_numbers, native.of_bits))
+        read_numbers(text)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _refusal(argument, error) from error
+    return text
 
 
 def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
@@ -50,11 +84,7 @@ def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
         _check_length(8 * len(one[1]))
         return (one,)
     given = tuple(map(_read_one, text.split(",")))
-    if len(given) > COLUMNS_MAX or len({name for name, _ in given}) < len(given):
-        raise ValueError(f"it has {len(given)} columns; allowed are {COLUMNS_MAX} different ones")
-    for _, bits in given:
-        _check_length(8 * len(bits))
-    return given
+    return _checked_columns(given)
 
 
 def read_numbers(text: str) -> tuple[str, bytes]:
@@ -64,10 +94,24 @@ def read_numbers(text: str) -> tuple[str, bytes]:
     return name, numbers
 
 
+def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, bytes], ...]:
+    if not given or len(given) > COLUMNS_MAX or len({name for name, _ in given}) < len(given):
+        raise ValueError(f"it has {len(given)} columns; allowed are {COLUMNS_MAX} different ones")
+    for _, bits in given:
+        _check_length(8 * len(bits))
+    return given
+
+
+def _checked(name: str) -> str:
+    if not isinstance(name, str) or not COLUMN.fullmatch(name):
+        raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
+    return name
+
+
 def _read_one(text: str) -> tuple[str, bytes]:
     name, colon, packed = text.rpartition(":") if ":" in text else ("", "", text)
-    if colon and not COLUMN.fullmatch(name):
-        raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
+    if colon:
+        _checked(name)
     try:
         return name, a2b_base64(packed.encode("ascii"), strict_mode=True)
     except (Error, UnicodeEncodeError) as error:
@@ -79,33 +123,19 @@ def _check_length(count: int) -> None:
         raise ValueError(f"it has {count} numbers; allowed are multiples of 8 from 8 to {native.BITS_MAX}")
 
 
-def _written(
-    argument: str,
-    given: Vector,
-    of_numbers: Callable[[Any], bytes],
-    of_bits: Callable[[bytes], bytes],
-    read: Callable[[str], object],
-) -> str | None:
-    if given is None:
-        return None
-    try:
-        if isinstance(given, str):
-            text = given
-        elif isinstance(given, Mapping):
-            text = ",".join(f"{name}:{_packed(one, of_numbers, of_bits)}" for name, one in given.items())
-        else:
-            text = _packed(given, of_numbers, of_bits)
-        read(text)
-    except (ValueError, TypeError, OverflowError) as error:
-        allowed = "" if "; allowed are" in str(error) else f"; allowed are {ALLOWED}"
-        raise InvalidArgument(f"{argument} is refused, {error}{allowed}", "invalid_meta_value") from error
-    return text
+def _refusal(argument: str, error: Exception) -> InvalidArgument:
+    allowed = "" if "; allowed are" in str(error) else f"; allowed are {ALLOWED}"
+    return InvalidArgument(f"{argument} is refused, {error}{allowed}", "invalid_meta_value")
 
 
-def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[bytes], bytes]) -> str:
+def _written(name: str, packed: bytes) -> str:
+    base64 = b2a_base64(packed, newline=False).decode()
+    return f"{name}:{base64}" if name else base64
+
+
+def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[bytes], bytes]) -> bytes:
     given = _plain(given)
-    packed = of_bits(given) if isinstance(given, bytes) else of_numbers(given)
-    return b2a_base64(packed, newline=False).decode()
+    return of_bits(given) if isinstance(given, bytes) else of_numbers(given)
 
 
 def _plain(given: Any) -> Any:

@@ -246,14 +246,15 @@ class Engine(TextEngine):
             RulesDiffer: as `push`.
             InvalidArgument: the bucket does not take a field; nothing was changed.
         """
-        with self.changing():
-            store = self.store
-            collection, bucket, oid, terms, fields, rules = push
+        collection, bucket, oid, terms, fields, rules = push
+        with self.turn.hold():  # as `changing`, which would be one call more
+            if self._late is not None and self._late.is_idle:
+                self._late.begin()
             is_short = is_vector(fields)
-            if not is_short or not store.push_with_vector(collection, bucket, oid, terms, fields[0][1], rules):
+            if not is_short or not self.store.push_with_vector(collection, bucket, oid, terms, fields[0][1], rules):
                 with self.read() as view:
                     ColumnCheck(view).check((push,))
-                store.apply(push)
+                self.store.apply(push)
             self._finish_change()
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:

@@ -17,7 +17,7 @@ from sonicpy.store.rows.vector_columns import (
     unpack_vectors,
 )
 from sonicpy.store.views.view import View
-from sonicpy.vectors import bits_of, numbers_of, read_bits
+from sonicpy.vectors import bits_by_column, bits_of, numbers_of, read_bits
 
 Embed = Callable[[list[str]], Sequence[Any]]
 """Returns a vector for each text; see `embed` of `sonicpy.open`."""
@@ -29,11 +29,7 @@ Scoped = tuple[str, str]
 
 def packed_fields(argument: str, given: Any) -> tuple[tuple[int, bytes], ...]:
     """Return the fields of a PUSH with vectors that a program gave. Raises InvalidArgument as `bits_of`."""
-    try:
-        read = read_bits(given) if type(given) is str else None
-    except ValueError:
-        read = None
-    return vector_fields(str(bits_of(argument, given))) if read is None else ((VECTORS.id, pack_vectors(read)),)
+    return ((VECTORS.id, pack_vectors(bits_by_column(argument, given))),)
 
 
 def vector_fields(vector: str) -> tuple[tuple[int, bytes], ...]:
@@ -65,13 +61,25 @@ class ColumnCheck:
     def __init__(self, view: View) -> None:
         self._view = view
         self._columns: dict[Scoped, tuple[VectorColumn, ...]] = {}
+        self._taken: set[tuple[Scoped, bytes]] = set()  # with the heads of vectors that buckets take
 
     def refusal(self, push: AnyPush) -> str | None:
         """Return the reason why a bucket does not take the vectors of a PUSH; None: it takes them."""
         if not isinstance(push, PushWith):
             return None
-        given = [one for id, value in push.fields if id == VECTORS.id for one in unpack_vectors(value)]
-        return self.refusal_of((push.collection, push.bucket), given)
+        scope = push.collection, push.bucket
+        for id, packed in push.fields:
+            if id == VECTORS.id and packed:
+                head = packed[: packed[0] + 2]  # the column and the length
+                is_one = len(packed) == len(head) + head[-1]
+                if is_one and (scope, head) in self._taken:
+                    continue
+                reason = self.refusal_of(scope, unpack_vectors(packed))
+                if reason is not None:
+                    return reason
+                if is_one:
+                    self._taken.add((scope, head))
+        return None
 
     def refusal_of(self, scope: Scoped, given: Iterable[tuple[str, bytes]]) -> str | None:
         """Return the reason why a bucket does not take the vectors of an object, by column; None: it takes them."""

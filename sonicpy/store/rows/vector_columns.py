@@ -105,7 +105,10 @@ def column_named(columns: tuple[VectorColumn, ...], name: str) -> VectorColumn |
 
 def pack_vectors(given: ColumnBits) -> bytes:
     """Return vectors as a record holds them: of each length of the name u8, the name, number of bytes u8, bits."""
-    return b"".join(b"%c%b%c%b" % (len(name), name.encode("ascii"), len(bits), bits) for name, bits in given)
+    if len(given) == 1:  # most of them
+        [(name, bits)] = given
+        return b"%c%b%c%b" % (len(name), name.encode("ascii"), len(bits), bits)
+    return b"".join(pack_vectors((one,)) for one in given)
 
 
 def unpack_vectors(packed: bytes) -> ColumnBits:
