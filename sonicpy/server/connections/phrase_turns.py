@@ -98,6 +98,6 @@ class PhraseTurns:
                 until = time.perf_counter() + STEP_S
 
     async def _turn(self) -> None:
-        """Let other work run for a pass of the loop; one query continues in each pass."""
+        """Wait for the next pass of the loop, in which other work runs; one query continues in each pass."""
         async with self._one:
             await asyncio.sleep(0)

@@ -207,7 +207,7 @@ class ServerBackend:
         return refused
 
     async def _next_turn(self) -> None:
-        """Let other work run for a pass of the loop; continue in a later pass."""
+        """Wait for a later pass of the loop, so that other work runs."""
         await asyncio.sleep(0)
         await self._pace.turn()
 
