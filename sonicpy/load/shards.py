@@ -56,7 +56,9 @@ class Shard:
             raise ShardRefused(started.decode("utf-8", "replace"))
 
     def line(self, deadline: float) -> bytes:
-        """Return the next line of the server. Raises TimeoutError after `deadline` (monotonic clock), and OSError."""
+        """Return the next line of the server. Raises TimeoutError at `deadline`, by the monotonic clock, and
+        OSError.
+        """
         assert self._socket is not None
         while b"\n" not in self._received:
             self._socket.settimeout(seconds_left(deadline))

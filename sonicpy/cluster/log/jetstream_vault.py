@@ -160,9 +160,7 @@ async def create_snapshots(connection: Client, copies: int) -> None:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Replace errors of the brokers and the network inside a `with` block by exceptions that say what to do: see
-    `meaning`.
-    """
+    """Turn errors of the brokers and the network inside a `with` block into the exceptions of `meaning`."""
     try:
         yield
     except KeyWrongLastSequenceError as error:

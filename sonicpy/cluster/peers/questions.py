@@ -68,7 +68,7 @@ COMMANDS: dict[str, Any] = {
     "Reasons": Explain,
 }
 NAMES = {kind: name for name, kind in COMMANDS.items()}
-"""Class of a command, or function -> the name of the kind of question."""
+"""Class of a command -> its name in questions."""
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
