@@ -60,7 +60,7 @@ class ImportJob:
         self._position_file: Path | None = None
         self._bad: IO[str] | None = None
         self._objects: dict[str, int] = {}
-        """The number of objects that each collection had before its first row."""
+        """Collection -> its number of objects before its first row."""
         self._pushed = 0
 
     def save_position(self, path: Path, position: Position) -> None:
