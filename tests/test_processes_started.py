@@ -46,7 +46,7 @@ CALLS = {
     "runpy": {"run_path", "run_module"},
     "sys": {"executable"},
 }
-"""Functions that start a process, by their module; all functions of `os` that begin with exec or spawn count, too."""
+"""Module -> its functions that start a process; all functions of `os` that begin with exec or spawn count, too."""
 ANY = re.compile(
     r"\b(?:os\.(?:exec|spawn)|" + "|".join(sorted(set[str]().union(*CALLS.values()) - {"run"})) + "|subprocess)"
 )
