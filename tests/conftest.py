@@ -33,12 +33,13 @@ HERE = Path(__file__).parent
 NOBODY = 65_534
 
 ENDS_S = 30.0
-"""The time limit for the end of the last killed processes and their children."""
+"""The longest wait in seconds for the end of the last killed processes and their children."""
 LEFT_BEHIND = pytest.StashKey[list[str]]()
 
 LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
-"""Folders of long tests, and of tests that wait for clocks. They start first; otherwise one worker would run them alone
-at the end."""
+"""The folders of long tests, and of tests that wait for clocks. They start first; otherwise one worker would run them
+alone at the end.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a run that leaves processes behind; the last ones may need a moment to end."""
+    """Fail a run that leaves processes behind, after a wait for those that are just ending."""
     end_template()
     if not hasattr(session.config, "workerinput"):
         try:
@@ -92,7 +93,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server for this test alone, with default settings."""
+    """A server for only this test, with default settings."""
     with Server(tmp_path) as running:
         yield running
 

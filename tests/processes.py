@@ -1,4 +1,4 @@
-"""Servers as subprocesses, like those of `python -m sonicpy serve`, on a free port, with a folder of its own.
+"""Servers as subprocesses, as `python -m sonicpy serve` starts them, each on a free port, with a folder of its own.
 
 Every server ends with the test that started it. Tests signal only processes that they started.
 """
@@ -29,11 +29,11 @@ from tests.support.patience import WAIT_S, is_within
 
 HOST = "127.0.0.1"
 KEPT_VARIABLE = "SONIC_SERVER__SEARCH_PROCESSES"
-"""Set it to let all servers of the tests have search processes."""
+"""The variable that, if set, gives search processes to all servers of the tests."""
 FREE_PORTS = (10_000, 32_000)
 START_S = WAIT_S
 STOP_S = 5.0
-"""Longest time that a server may take to stop, on a machine that is not slow."""
+"""The longest time in seconds that a server may take to stop, on a machine that is not slow."""
 
 
 class Server:
@@ -42,9 +42,9 @@ class Server:
     Args:
         folder: gets the index and the captured log; it is not deleted, so that another server can use it.
         settings: dotted keys and their values, set by environment variables.
-        password: the one that clients must send with START.
+        password: the password that clients must send with START.
         host: the address to listen on.
-        is_fresh: start it with `python -m sonicpy serve` in any case. Others are forked (`tests/support/forked.py`).
+        is_fresh: start it with `python -m sonicpy serve`; otherwise it is forked (`tests/support/forked.py`).
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Server:
         return self._running().pid
 
     def start(self, settings: Mapping[str, object] | None = None) -> None:
-        """Start the server and wait until it accepts connections; `settings` hold for later starts too.
+        """Start the server and wait until it accepts connections; `settings` also apply to later starts.
 
         Raises:
             RuntimeError: the server ended instead; the message holds its log.
@@ -194,7 +194,7 @@ def run_serve(arguments: Sequence[str], folder: Path, settings: Mapping[str, obj
 def refused_start(
     arguments: Sequence[str], folder: Path, settings: Mapping[str, object] | None = None
 ) -> tuple[int, str]:
-    """Like run_serve, but within this process, which is quicker."""
+    """Run a server that must not start, as `run_serve` does, but within this process, which is quicker."""
     status, _, said = run_here(["serve", *arguments], folder, settings)
     return status, said
 
@@ -232,8 +232,8 @@ def environment(settings: Mapping[str, object]) -> dict[str, str]:
 def free_port(host: str = HOST) -> int:
     """Return a port that no process listens on. Raises OSError if the machine has no such address.
 
-    It lies below the ports that systems give to outgoing connections and to servers that ask for any port, so that
-    nothing takes it before the server that it is meant for.
+    The port is below those that systems give to outgoing connections and to servers that ask for any port, so that no
+    other process takes it before the server does.
     """
     while True:
         port = random.randrange(*FREE_PORTS)

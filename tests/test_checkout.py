@@ -1,4 +1,4 @@
-"""A source folder without compiled modules: `import sonicpy` in a checkout takes the installed package."""
+"""Tests of a source folder without compiled modules: `import sonicpy` there imports the installed package."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 
 def python(code: str, folder: Path, *path: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, where it looks for modules first, and then in `path`."""
+    """Run Python code in a folder, where it looks for modules first, and then in `path`."""
     program = f"import sys; sys.path[1:1] = {list(map(str, path))}; {code}"
     # -S -E: an editable sonicpy of the machine must not answer instead.
     command = [sys.executable, "-S", "-E", "-c", program]

@@ -1,4 +1,6 @@
-"""The files for three machines: compose file, units, settings of brokers, alerts. They fit each other and sonicpy."""
+"""Tests of the files for three machines: compose file, units, settings of brokers, alerts. They fit each other and
+sonicpy.
+"""
 
 import os
 import re
@@ -42,7 +44,7 @@ def unit(name: str, key: str) -> list[str]:
 
 
 def filled(text: str) -> str:
-    """Return a text with the variables of the machine's file substituted, as systemd and compose do."""
+    """Return a text with the variables of the machine's file replaced by their values, as systemd and compose do."""
     return re.sub(r"\$\{(\w+)[^}]*\}", lambda found: {**MACHINE, "STATE_DIRECTORY": "/var/lib/x"}[found[1]], text)
 
 
@@ -180,7 +182,7 @@ def selectors(expression: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule["alert"] for rule in RULES])
 def test_an_alert(rule: dict[str, Any]) -> None:
-    """Prometheus can read it, its metrics exist, and its part of the runbook too."""
+    """Prometheus can read an alert, its metrics exist, and so does its part of the runbook."""
     promql = pytest.importorskip("promql_parser", reason="needs promql-parser, which the extra test installs")
     expression = promql.parse(rule["expr"])
     names = {selector.name for selector in selectors(expression)}
@@ -199,7 +201,7 @@ HEALTHY = {
     "up": 1, "sonicpy_partition_faulty": 0, "sonicpy_partition_lag_seconds": 3.0, "sonicpy_refusing": 0,
     "sonicpy_log_waiting_seconds": 9.0, "sonicpy_brokers_silent_seconds": 5.0,
 }  # fmt: skip
-"""The worst that is usual, also while a new leader is elected."""
+"""The worst values of metrics that are usual, even while a new leader is elected."""
 BROKEN = {
     "up": 0, "sonicpy_partition_faulty": 1, "sonicpy_partition_lag_seconds": 11.0, "sonicpy_refusing": 1,
     "sonicpy_log_waiting_seconds": 14.0, "sonicpy_brokers_silent_seconds": 16.0,
@@ -222,15 +224,15 @@ def test_alerts_are_silent_as_long_as_all_is_well() -> None:
 
 
 Vector = dict[str, float]
-"""Values by partition."""
+"""Partition -> value."""
 
 
 def evaluated(expression: Any, now: list[tuple[str, float]], before: Vector) -> Vector:
-    """Return the value of an expression of few kinds for each partition.
+    """Return the value of an expression for each partition; only some kinds of expressions are supported.
 
     Args:
         now: the samples of the one metric, each with its partition.
-        before: the newest sample of each partition that has had one lately.
+        before: the newest sample of each partition, if it is recent.
     """
     kind = type(expression).__name__
     if kind == "ParenExpr":

@@ -45,7 +45,7 @@ BUILD, IMAGE = instructions(DOCKERFILE)
 
 
 def only(name: str) -> str:
-    """Return the arguments of an instruction that the image has once."""
+    """Return the arguments of an instruction that the Dockerfile has only once."""
     (arguments,) = [rest for instruction, rest in IMAGE if instruction == name]
     return arguments
 
@@ -152,7 +152,7 @@ def test_the_rest_does_not(name: str) -> None:
 
 
 def is_left_out(name: str) -> bool:
-    """Return whether .dockerignore keeps a file back: the last pattern that fits it or a folder around it decides."""
+    """Return whether .dockerignore leaves a file out: the last pattern that fits it or a folder around it decides."""
     left_out = False
     parts = name.split("/")
     around = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -1,4 +1,4 @@
-"""sonicpy.disk: waiting for the disk, on Linux and on a simulated macOS."""
+"""Tests of sonicpy.disk: waiting for the disk, on Linux and on a simulated macOS."""
 
 import errno
 import fcntl
@@ -9,12 +9,12 @@ import pytest
 from sonicpy import disk
 
 FULL_SYNC = 51
-"""F_FULLFSYNC of macOS."""
+"""The value of F_FULLFSYNC on macOS."""
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the calls that wait for the disk, in their order; none of them does."""
+    """Replace the calls that wait for the disk; return the list of their names, in the order of the calls."""
     made: list[str] = []
     for name in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, name, lambda descriptor, name=name: made.append(name), raising=False)
@@ -23,7 +23,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def on_macos(monkeypatch: pytest.MonkeyPatch, calls: list[str], error: int = 0) -> None:
-    """Give the platform F_FULLFSYNC, which fails with an error."""
+    """Give the platform F_FULLFSYNC, as on macOS; it fails with an error unless `error` is 0."""
 
     def full_sync(descriptor: int, command: int) -> int:
         assert command == FULL_SYNC

@@ -36,7 +36,7 @@ JOBS = [(f"{name}.{job}", body) for name, flow in WORKFLOWS.items() for job, bod
 
 
 def steps(action: str) -> list[dict[str, Any]]:
-    """Return the steps of all workflows that use an action, or that run a command (`action` is "run")."""
+    """Return the steps of all workflows that use an action, or that run a command if `action` is "run"."""
     return [
         step
         for _, job in JOBS
@@ -159,7 +159,7 @@ def test_the_changelog_begins_with_what_is_not_released() -> None:
 
 
 def places(page: str) -> set[str]:
-    """Return the files, and the tests behind "::", that a page names."""
+    """Return the files, and the tests after "::", that a page names."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return set(re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|pyi|pyx|md|cfg|tsv|toml|yml)(?:::\w+)?)`", text))
 

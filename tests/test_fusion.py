@@ -1,4 +1,4 @@
-"""`sonicpy.fuse`, and the embedders of other packages, with simulated models."""
+"""Tests of `sonicpy.fuse`, and of the embedders of other packages, with simulated models."""
 
 import random
 import sys
@@ -45,7 +45,7 @@ def test_what_cannot_be_fused() -> None:
 
 
 class Model:
-    """A model of three packages: its vectors show the arguments of the call."""
+    """A model in place of those of three packages: its vectors show the arguments of the call."""
 
     def __init__(self, name: str, **options: Any) -> None:
         self.made = (name, options)

@@ -1,4 +1,6 @@
-"""Keys and values: against a dict, with threads and processes beside them, closed, killed, backed up and restored."""
+"""Tests of keys and values: compared with a dict, with threads and processes beside them, closed, killed, backed up and
+restored.
+"""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Layers import only the layers below them, and nothing imports in a circle."""
+"""Layers import only the layers below them, and no modules import each other in a circle."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ EVERYBODY = {
     *("options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter", "late_logger"}
-"""Modules with parts that depend on the operating system, and the loggers."""
+"""Modules with parts that depend on the operating system, and loggers."""
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
@@ -65,7 +65,7 @@ ALLOWED = {
     "values": {"errors", "ids"},
     "version": set(),
 }
-"""The rooms that the files of a room may import."""
+"""Layer -> the layers that its files may import."""
 ROOMS = {
     "index": {
         "search": set(),
@@ -97,22 +97,24 @@ ROOMS = {
         "web": {"connections", "service", "watching"},
     },
 }
-"""The other parts of a layer that a part may import at its own import; files beside the parts may import all."""
+"""Layer -> its parts -> the other parts that each may import when it is imported; files beside the parts may import
+all.
+"""
 
 
 LINES_MAX = 500
 LONGER = {
     "ext/sonicpy/_native/stored_postings.pyx": "postings, and the windows of their blocks, which live and go together",
 }
-"""Files of the package and of the native modules with more lines, and the reason."""
+"""File of the package or of the native modules with more lines than allowed -> the reason."""
 
 CHAINS_MAX = {"cli.serve": 15, "cluster.server": 15}
-"""Modules from these to the errors, along the longest way."""
+"""Module -> the most modules on the longest chain of imports from it to the errors."""
 
 
 @cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """Return the nodes of the syntax of a file."""
+    """Return the nodes of the syntax tree of a file."""
     return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
@@ -193,7 +195,7 @@ def test_types_name_each_other_in_no_circle() -> None:
 
     @cache
     def below(name: str) -> frozenset[str]:
-        """Return the modules to which imports lead from a module, those for types included."""
+        """Return the modules that a module imports, directly or through others, those for types included."""
         found, waiting = set[str](), [name]
         while waiting:
             new = known.get(waiting.pop(), set()) - found
@@ -208,7 +210,7 @@ def test_types_name_each_other_in_no_circle() -> None:
 def test_the_way_down_is_short() -> None:
     @cache
     def way(name: str) -> tuple[str, ...]:
-        """Return the longest chain of imports from a module to the errors, or nothing."""
+        """Return the longest chain of imports from a module to the errors; () if there is none."""
         if name == "errors":
             return (name,)
         ways = [way(imported) for imported in modules().get(name, ())]
@@ -230,7 +232,7 @@ def test_a_file_holds_one_idea() -> None:
 
 
 WITHOUT_BASE = {"SlicedTransaction": "has no transaction of LMDB of its own: it reads through one after the other"}
-"""Classes whose constructor does not run that of their base, and the reason."""
+"""Class whose constructor does not run that of its base -> the reason."""
 
 
 def classes() -> dict[str, list[ast.ClassDef]]:
@@ -249,7 +251,7 @@ def constructor(node: ast.ClassDef) -> ast.FunctionDef | None:
 
 
 def bases_of(node: ast.ClassDef) -> set[str]:
-    """Return the names of the bases of a class, without modules and parameters."""
+    """Return the names of the bases of a class, without modules and type parameters."""
     return {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases} - {node.name}
 
 
@@ -282,7 +284,7 @@ def test_every_package_is_installed() -> None:
 
 
 BY_NAME = re.compile(r'load_cluster\("([\w.]+)"\)(?:\.(\w+))?')
-"""A module of a cluster that is loaded when it is needed, and the function that is called."""
+"""The pattern of a call that loads a module of a cluster on demand: the module, and the function that is called."""
 
 
 def test_modules_that_are_loaded_by_name_are_there() -> None:

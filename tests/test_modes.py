@@ -1,4 +1,4 @@
-"""The modes of new files and folders: only their user has access, or a group, too, whatever the umask."""
+"""Tests of the modes of new files and folders: only their user has access, or a group, too, whatever the umask."""
 
 import ast
 import os
@@ -33,7 +33,7 @@ MADE = {
     "pytest_plugin.py: touch": "in the folder of a test",
     "store/disk/temporary.py: mkdtemp": "which only this user may enter",
 }
-"""Places that make files and folders without `files.py`, each with the reason."""
+"""Place that makes a file or a folder without `files.py` -> the reason."""
 MAKES = {
     "NamedTemporaryFile", "copy", "copy2", "copyfile", "copytree", "fdopen", "makedirs", "mkdir", "mkdtemp", "mkfifo",
     "mkstemp", "mknod", "touch", "write_bytes", "write_text",
@@ -48,7 +48,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """Return the modes of all files and folders in a folder, and its own."""
+    """Return the modes of all files and folders in a folder, and of the folder itself."""
     return {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
 
 
@@ -124,7 +124,7 @@ def test_files_that_exist_keep_their_modes_and_a_start_says_so(tmp_path: Path) -
 
 
 def makes(node: ast.AST) -> str | None:
-    """Return the name of a call that makes a file or a folder; None: it makes none."""
+    """Return the name of a call that makes a file or a folder; None: the node is not such a call."""
     if not isinstance(node, ast.Call):
         return None
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -1,4 +1,4 @@
-"""One name, one thing: a name found by grep leads to one class, and a file name to one file."""
+"""Each name has one meaning: a name found by grep leads to one class, and a file name to one file."""
 
 import ast
 from collections import Counter
@@ -11,19 +11,19 @@ PACKAGE = Path(sonicpy.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 NAMED_BY_USERS = {"cli", "http"}
-"""Folders whose files bear the names of verbs of the command line, of routes, and of the problems of RFC 9457."""
+"""Folders whose files have the names of verbs of the command line, of routes, and of the problems of RFC 9457."""
 TWINS = ("client/aio", "client/blocking")
-"""Folders with the same files: one for asyncio, one that blocks."""
+"""Folders with the same files: one for asyncio, one for blocking calls."""
 SHARED = {
     "bucket": "the methods of one bucket, blocking and for asyncio, whose names are the same",
     "connection": "the two ends of one connection",
     "server": "the server, and the server of a node",
 }
-"""File names that two files of the package share, and the reason."""
+"""File name that two files of the package share -> the reason."""
 
 
 def file_names() -> Iterator[str]:
-    """Yield the names of the package's files but those that bear the name of something else; twins count once."""
+    """Yield the names of the package's files, without those named after other things; twins count once."""
     for path in FILES:
         folder, *_ = path.relative_to(PACKAGE).parts
         is_twin = path.is_relative_to(PACKAGE / TWINS[1]) and (PACKAGE / TWINS[0] / path.name).exists()
@@ -32,17 +32,19 @@ def file_names() -> Iterator[str]:
 
 
 def shared(names: Iterator[str]) -> set[str]:
-    """Return the names that come more than once."""
+    """Return the names that occur more than once."""
     return {name for name, count in Counter(names).items() if count > 1}
 
 
 def is_type_variable(value: ast.expr | None) -> bool:
-    """Return whether a value is a variable of types: it may be any type, so it names no thing."""
+    """Return whether a value is a type variable, which may be any type, so that its name has no meaning of its own."""
     return isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec")
 
 
 def type_names(*, variables: bool) -> Iterator[str]:
-    """Yield the public names of classes and of types at the top of each file, or those of variables of types."""
+    """Yield the public names of classes and types at the top of each file; with `variables`, those of type
+    variables.
+    """
     for path in FILES:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not variables:

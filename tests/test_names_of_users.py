@@ -1,4 +1,4 @@
-"""The package as programs see it: its names, tab completion, and both ways to connect."""
+"""Tests of the package as programs see it: its names, tab completion, and both ways to connect."""
 
 import asyncio
 import errno

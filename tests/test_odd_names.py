@@ -1,4 +1,4 @@
-"""Names, passwords and folders that are no text, programs without a home, and limits: a sentence, never a traceback."""
+"""Odd names, passwords and folders, programs without a home, and limits: each gives a sentence, never a traceback."""
 
 import os
 import subprocess
@@ -96,7 +96,7 @@ except sonicpy.SonicError as error:
 
 
 def child(folder: Path, limit: int) -> str:
-    """Return what a program without a home says that may reserve `limit` bytes of addresses."""
+    """Return the output of a program without a home directory that may reserve `limit` bytes of address space."""
     variables = {name: value for name, value in os.environ.items() if name not in ("HOME", "USER", "LOGNAME")}
     command = ["sh", "-c", f'ulimit -v {limit >> 10}; exec "$@"', "sh", sys.executable, "-c", CHILD, str(folder)]
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout

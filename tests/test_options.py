@@ -1,4 +1,4 @@
-"""The table of options and everything that is made from it, or written beside it, agree."""
+"""The table of options agrees with everything that is made from it, or written beside it."""
 
 import argparse
 import importlib

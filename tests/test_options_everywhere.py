@@ -1,4 +1,4 @@
-"""Every option means the same on every way to an answer.
+"""Every option means the same in each way to ask.
 
 A new option gets an example below: of QUERY in EXAMPLES, of other commands in EXAMPLES_OF. Its test fails where the
 option is forgotten: in a cache, the clients, the parser, HTTP, the command line, EXPLAIN, a cluster, a spread bucket,
@@ -35,10 +35,10 @@ class Example(NamedTuple):
     """A value of an option, and a text whose answer it changes.
 
     Attributes:
-        value: another one than the default.
-        text: is asked about the objects of TEXTS.
-        beside: other options, which are given with and without it.
-        is_shown: EXPLAIN has the option, too; otherwise it chooses the shown part of an answer.
+        value: a value other than the default.
+        text: the text of a query for the objects of TEXTS.
+        beside: other options of the query, both with and without this option.
+        is_shown: whether EXPLAIN has the option, too; otherwise it only chooses the part of an answer that is shown.
     """
 
     value: Any
@@ -75,7 +75,9 @@ EXAMPLES: dict[str, Example] = {
 
 
 class Answer(NamedTuple):
-    """The objects of an answer, the number of all, and the words by which each answers, if they were asked for."""
+    """The objects of an answer, the number of all, and the words by which each answers, the last two if they were asked
+    for.
+    """
 
     names: list[str]
     total: int | None
@@ -90,8 +92,9 @@ def of_hits(hits: Any) -> Answer:
 
 
 def of_reply(reply: bytes, *, how: bool = False) -> Answer:
-    """Return the answer in an event, whose items are the total, if it was asked for, and names that do not begin with
-    digits; with `how`, the corrected text comes before these, and words behind each."""
+    """Return the answer in an event. Its items are the total, if it was asked for, and names that do not begin with
+    digits; with `how`, the corrected text precedes the names, and words follow each name.
+    """
     items = reply.decode().splitlines()[1].split()[3:]
     totals = [int(items.pop(0))] if items and items[0].isdigit() else [None]
     if not how:
@@ -216,7 +219,7 @@ def test_explain_knows_what_decides_an_answer(index: sonicpy.Index, name: str) -
 
 
 ORDERING = {"vector", "meaning", "depth", "group"}
-"""Options of EXPLAIN that choose among the objects that answer, or order them: FACETS does without them."""
+"""Options of EXPLAIN that choose among the objects that answer, or order them; FACETS does not have them."""
 
 
 def test_facets_take_what_decides_an_answer() -> None:
@@ -225,8 +228,9 @@ def test_facets_take_what_decides_an_answer() -> None:
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"limit", "group"}))
 def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
-    """An option by which other objects answer is an option of FACETS, too: `limit` counts tags there, and facets count
-    the objects of groups."""
+    """An option that changes which objects answer is an option of FACETS, too; `limit` counts tags there, and facets
+    count the objects of groups.
+    """
     value, text, _, beside = EXAMPLES[name]
     plain, wanted = (index.query(C, B, text, **{**given, "total": True}) for given in (beside, {**beside, name: value}))
     if name in ARGUMENTS["FACETS"]:
@@ -247,14 +251,14 @@ class Verb(NamedTuple):
     """A command that answers without changing anything.
 
     Attributes:
-        method: of the library and the clients.
-        path: of HTTP.
-        flags: of the command line, with its verb.
+        method: the method of the library and the clients.
+        path: the path over HTTP.
+        flags: the verb and the flags of the command line.
         named: the parameter of HTTP for the text.
         read: returns the answer in the result of a method.
-        read_json: returns it in that of HTTP.
-        read_line: returns it in the items of a reply.
-        beside: parameters of HTTP.
+        read_json: returns the answer in the JSON of HTTP.
+        read_line: returns the answer in the items of a reply.
+        beside: further parameters of HTTP.
     """
 
     method: str
@@ -301,7 +305,7 @@ COUNTED = MappingProxyType({"of": "*"})
 
 
 class ExampleOf(NamedTuple):
-    """Like Example, with the META argument of the option on the wire."""
+    """An Example with the META argument of the option on the wire."""
 
     value: Any
     meta: str
@@ -317,7 +321,7 @@ def bare(value: Any, meta: str, text: str) -> ExampleOf:
 EXACT = MappingProxyType({"fuzzy": "0", "match": "all"})
 EXACT_META = "FUZZY(0) MATCH(all)"
 ALSO = ["x0", "x*"]
-"""Buckets which together have the objects of B; one is named twice."""
+"""Buckets that together have the objects of B; one is named twice."""
 EXAMPLES_OF: dict[str, dict[str, ExampleOf]] = {
     "FACETS": {
         "limit": ExampleOf(1, "LIMIT(1)"),
@@ -449,7 +453,7 @@ def test_an_option_of_another_command_means_the_same_everywhere(
 
 
 def assert_other_buckets(surfaces: Surfaces, ways: dict[str, WayOf], name: str, example: ExampleOf) -> None:
-    """Ask for B and buckets with the same objects again, on each way to the index that has these."""
+    """Repeat a query of B for buckets with the same objects, in each way to ask the index that has these."""
     verb, together = VERBS[name], [B, *ALSO]
     options = dict(example.beside)
     method = getattr(surfaces.whole, verb.method)

@@ -1,4 +1,6 @@
-"""The distribution: sdist, wheel from it, and an installed wheel that serves and passes tests outside the checkout."""
+"""Tests of the distribution: sdist, wheel from it, and an installed wheel that serves and passes tests outside the
+checkout.
+"""
 
 import doctest
 import os
@@ -32,8 +34,8 @@ def run(*command: object, cwd: Path, path: Path | None = None, alone: bool = Fal
     """Return the output of a command.
 
     Args:
-        path: is searched for programs first.
-        alone: it finds no other programs, so no compiler, and no variables of this process.
+        path: the folder that is searched for programs first.
+        alone: whether it finds no other programs, such as a compiler, and no variables of this process.
     """
     search = os.environ["PATH"] if path is None else f"{path}{os.pathsep}{os.environ['PATH']}"
     # Nothing may lead an installed package back to the checkout.
@@ -69,7 +71,7 @@ def distributions(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> t
 
 @pytest.fixture(scope="module")
 def scripts(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment with the wheel, installed where there is no compiler."""
+    """The folder with the programs of an environment in which the wheel is installed, without a compiler."""
     folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder / "venv", with_pip=True)
     found = folder / "venv" / "bin"
@@ -80,7 +82,7 @@ def scripts(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="module")
 def repaired_wheel(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel as cibuildwheel would publish it: libraries it needs packed in, its name says where it runs."""
+    """The wheel as cibuildwheel would publish it: with the libraries it needs, and with its platform in its name."""
     if sys.platform != "linux":
         pytest.skip("auditwheel repairs wheels of Linux only")
     folder = tmp_path_factory.mktemp("repair")

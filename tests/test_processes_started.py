@@ -1,4 +1,4 @@
-"""Processes that sonicpy starts run no code from the working folder; a new start of a process is detected."""
+"""Processes that sonicpy starts run no code from the working folder; a new place that starts a process fails a test."""
 
 import ast
 import asyncio
@@ -32,7 +32,7 @@ STARTS = {
     "store/disk/check_process.py: subprocess.run": "python_command",
     "store/disk/platform.py: subprocess.run": "sysctl, by its whole path",
 }
-"""The places that start processes, each with its protection against the working folder. A new place belongs here."""
+"""Place that starts a process -> its protection against the working folder; add new places here."""
 CALLS = {
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
     "loop": {"subprocess_exec", "subprocess_shell"},
@@ -46,7 +46,7 @@ CALLS = {
     "runpy": {"run_path", "run_module"},
     "sys": {"executable"},
 }
-"""Functions that start a process, by their module; all functions of `os` that begin with exec or spawn count, too."""
+"""Module -> its functions that start a process; all functions of `os` that begin with exec or spawn count, too."""
 ANY = re.compile(
     r"\b(?:os\.(?:exec|spawn)|" + "|".join(sorted(set[str]().union(*CALLS.values()) - {"run"})) + "|subprocess)"
 )
@@ -79,7 +79,7 @@ def test_every_start_of_a_process_is_known() -> None:
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Iterator[Path]:
-    """A folder with modules that leave a mark when they are carried out; at the end, none has."""
+    """A folder with modules that leave a mark when they are executed; at the end, no mark is there."""
     folder = tmp_path / "hostile"
     (folder / "sonicpy").mkdir(parents=True)
     mark = tmp_path / "mark"
@@ -91,7 +91,7 @@ def hostile(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> list[str]:
-    """The command line of the script that pip would make: the first folder of its path is that of the script."""
+    """The command line of a script as pip makes it: the first entry of its path is the folder of the script."""
     path = tmp_path / "bin" / "sonicpy-here"
     path.parent.mkdir()
     path.write_text("import sys\nfrom sonicpy.cli.main import main\nsys.exit(main())\n")
@@ -116,7 +116,9 @@ def test_a_check_and_a_worker_in_a_hostile_folder(
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 def test_a_server_in_a_hostile_folder(hostile: Path, script: list[str], tmp_path: Path) -> None:
-    """Processes of a server: its search process, its workers, the check that a worker starts, and `sonicpy verify`."""
+    """No process of a server runs foreign code: the search process, the workers, the check that a worker starts, and
+    `sonicpy verify`.
+    """
     port = free_port(HOST)
     server = Server(tmp_path)
     server.port = port

@@ -1,4 +1,6 @@
-"""The pytest plugin in a user's project: its fixtures, objects that tests share, and its cost when no test uses it."""
+"""Tests of the pytest plugin in a user's project: its fixtures, objects that tests share, and its cost if no test uses
+it.
+"""
 
 import re
 import subprocess

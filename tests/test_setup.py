@@ -1,4 +1,4 @@
-"""The messages of the build about compiling, and the folders of its objects."""
+"""Tests of the messages of the build about compiling, and of the folders of its objects."""
 
 import os
 import subprocess

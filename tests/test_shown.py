@@ -1,4 +1,6 @@
-"""The displays of objects: by a URL, by rows of a file, by a function; and links that could run code are left out."""
+"""Tests of the displays of objects: by a URL, by rows of a file, by a function; links that could run code are left
+out.
+"""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""The imports of a start: `import sonicpy` and `sonicpy --help` load a handful of modules, however busy the machine is,
-and an index that is opened and asked only those that answer.
+"""Tests of the imports at start: `import sonicpy` and `sonicpy --help` load a handful of modules; opening an index and
+a query load only the modules that answer.
 
-A module is a fraction of a millisecond, so these numbers mean 10 ms and 30 ms of CPU beside Python's own start.
+A module takes a fraction of a millisecond, so these numbers mean 10 ms and 30 ms of CPU beyond Python's own start.
 """
 
 import json

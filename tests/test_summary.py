@@ -1,4 +1,4 @@
-"""The summary of a run of the tests, and the time limits of its tests."""
+"""Tests of the summary of a test run, and of the time limits of tests."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""docs/why-no-result.md: its examples print the output that the page shows."""
+"""Tests of docs/why-no-result.md: its examples print the output that the page shows."""
 
 import os
 import re

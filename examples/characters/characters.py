@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import sonicpy
 
 NUMBERED = ("CJK UNIFIED", "CJK COMPATIBILITY", "HANGUL SYLLABLE", "TANGUT", "NUSHU", "KHITAN", "EGYPTIAN HIEROGLYPH-")
-"""Names that are only a number or a sound begin with these."""
+"""The beginnings of names that are only a number or a sound."""
 
 
 def characters() -> Iterator[tuple[str, str]]:
-    """Yield (code, name) of each character that has a name of words."""
+    """Yield (code, name) for each character whose name consists of words."""
     for code in range(sys.maxunicode + 1):
         name = unicodedata.name(chr(code), "")
         if name and not name.startswith(NUMBERED):

@@ -1,7 +1,7 @@
 """Find records that mean the same: `python duplicates.py customers.csv`.
 
-The index proposes a few similar records in microseconds, so nothing compares every record with every other one. A
-comparison of the whole texts then decides.
+The index proposes a few similar records in microseconds, so that not every record has to be compared with every other
+one. A comparison of the whole texts then decides.
 """
 
 import csv
@@ -18,7 +18,7 @@ PROPOSED = 5
 
 
 def duplicates(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, float]]:
-    """Yield (name, name of an earlier record that means the same, how alike they are in per cent)."""
+    """Yield (name, name of an earlier record that means the same, their likeness in per cent)."""
     seen: dict[str, str] = {}
     with sonicpy.open(":memory:") as index, index.batch():
         records = index.bucket("records", "default")
@@ -33,7 +33,7 @@ def duplicates(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, floa
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how alike two texts are in per cent, whatever the order of their words."""
+    """Return the likeness of two texts in per cent, ignoring the order of their words."""
     return token_sort_ratio(one, other, processor=default_process)
 
 

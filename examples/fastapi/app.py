@@ -32,7 +32,7 @@ app = FastAPI(lifespan=lifespan)
 
 @app.get("/search")
 def search(request: Request, text: str = Query(max_length=200)) -> dict[str, Any]:
-    """Return the films that answer a text, with its words marked, and words that complete the last one."""
+    """Return the films that answer a text, with its words marked, and words that complete its last word."""
     films: sonicpy.Bucket = request.app.state.films
     explained = films.explain(text, limit=10)
     hits = []

@@ -1,4 +1,4 @@
-"""Ask the route without a browser."""
+"""Calls the route without a browser."""
 
 from app import app
 from fastapi.testclient import TestClient

@@ -1,4 +1,4 @@
-"""Fill the index and ask the route, without a browser."""
+"""Fills the index and calls the route, without a browser."""
 
 from app import app
 

@@ -12,7 +12,7 @@ ARTICLES = [
 
 
 def main() -> None:
-    """Make the table, copy it, and ask."""
+    """Make the table, copy it, and send the query."""
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE articles USING fts5(title, body)")
     db.executemany("INSERT INTO articles VALUES (?, ?)", ARTICLES)

@@ -24,7 +24,7 @@ class Notes:
         return self._index.bucket("notes", session.tenant)
 
     def forget(self, tenant: str) -> None:
-        """Erase everything of a tenant."""
+        """Erase all notes of a tenant."""
         self._index.flush("notes", tenant)
 
 

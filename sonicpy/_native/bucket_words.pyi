@@ -21,52 +21,57 @@ class _Lexicons(Protocol):
     synonyms: Any
     """`of(view, collection)` returns the synonyms of a collection."""
     families: Any
-    """The families by bucket, typed word and matching: the moment, the family, and the pending words then."""
+    """(bucket, typed word, matching) -> (moment, family, pending words at that moment)."""
     joined: Any
-    """By bucket, typed word and matching: the moment, the words with the typed one as a part, and the pending words."""
+    """(bucket, typed word, matching) -> (moment, compounds with the typed word as a part, pending words at that
+    moment).
+    """
     joined_words: int
-    """An upper bound of the number of words in `joined`."""
+    """An upper bound of the number of words in all values of `joined`."""
     begun: Any
-    """By bucket and typed word: the moment, the words with that beginning, and the pending words then."""
+    """(bucket, typed word) -> (moment, words that begin with the typed one, pending words at that moment)."""
     recoveries: Callable[[], int]
 
     def pending(self, view: Any, state: Any, /) -> Any:
         """Return the words that appeared or vanished since the graph was built."""
 
     def stand_in(self, reader: Any, /) -> WordSource:
-        """Return the words of a bucket whose graph cannot be read."""
+        """Return the words of a bucket from the store, in place of a graph that cannot be read."""
 
 class _Rules(Protocol):
-    """The rules of languages."""
+    """The rules of languages; index/search/lexicon.py implements them."""
 
     @property
     def family(self) -> Callable[[tuple[bytes, ...], tuple[bytes, ...]], Any]:
-        """Makes a family of the words that a word surely finds, and of those that it may find."""
+        """Makes a family from the words that a word finds in any case, and those that it may find."""
 
     def family_of(self, sources: Sequence[WordSource], word: bytes, matching: Any, /) -> tuple[set[bytes], set[bytes]]:
-        """Return the words that a word surely finds, and those that it may find, perhaps itself."""
+        """Return the words that a word finds in any case, and those that it may find, perhaps itself."""
 
     def joined_with(
         self, sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Any, /
     ) -> set[bytes]:
-        """Return the words that have a word, or one of its family, as a part."""
+        """Return the compounds that have a word, or one of its family, as a part."""
 
     def nearest_words(self, word: bytes, words: list[bytes], /) -> tuple[bytes, ...]:
-        """Return the words of a family that are nearly as long as the typed one, in byte order."""
+        """Return the words of a family that are closest in length to the typed one, in byte order."""
 
     def is_too_long(self, reader: Any, word: bytes, /) -> bool:
-        """Return whether no shown word of a bucket has a beginning."""
+        """Return whether a beginning has more letters than any word that the bucket shows."""
 
     def folded(self, word: bytes, /) -> bytes:
         """Return a word without accents."""
 
     def other_spelling(self, word: bytes, /) -> tuple[list[bytes], Folding] | None:
-        """Return other spellings of the beginning of a word, and the letters that are the same in them; None: there are
-        none."""
+        """Return the other spellings of the beginning of a word, and the letters that count as equal in them; None:
+        there are none.
+        """
 
     @property
     def pairs(self) -> tuple[bytes, ...]:
-        """Pairs of the letters a to z: a word of ASCII letters without one of them has no other spelling."""
+        """The pairs of letters from a to z that another spelling may have: an ASCII word without such a pair has no
+        other spelling.
+        """
 
     def plain_folding(self) -> Folding:
         """Return `folded` as a table of letters."""

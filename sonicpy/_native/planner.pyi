@@ -17,16 +17,16 @@ class _Settings(Protocol):
     def query_alternates_try(self) -> int: ...
 
 class _Rarely(Protocol):
-    """The steps of a plan that few queries need."""
+    """The steps of a plan that few queries need; index/search/planners/rarely.py implements them."""
 
     def same_numbers(self, word: bytes, /) -> Iterable[bytes]:
-        """Return the other ways to write a number."""
+        """Return the other spellings of a number."""
 
     def spelled(self, term: bytes, /) -> tuple[bytes, ...]:
-        """Return the other spellings of letters of Han or kana."""
+        """Return the variants of letters of Han and kana."""
 
     def add_folded(self, places: dict[bytes, tuple[int, ...]], words: list[bytes], /) -> None:
-        """Add to the words that neighbours make together those without accents."""
+        """Add variants without accents to the words that neighbours make together."""
 
     def write_together(
         self,
@@ -36,22 +36,22 @@ class _Rarely(Protocol):
         objects: int,
         /,
     ) -> None:
-        """Add to the clauses of neighbours the words that they make together, and that objects hold."""
+        """Add the words that neighbours make together, and that objects hold, to the clauses of the neighbours."""
 
     def pieces(self, statistics: Any, cuttable: list[Clause], /, *, folds: bool) -> dict[int, list[_Piece]]:
-        """Return the pieces of words that objects hold apart, by the number of the term."""
+        """Return the pieces into which terms can be cut, so that objects hold each piece, by the number of the term."""
 
     def first_letters(self, statistics: Any, runs: list[Clause], /) -> list[Clause]:
-        """Return clauses of the words that begin with runs of letters without blanks."""
+        """Return clauses for the words that begin with runs of letters without blanks."""
 
     def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
-        """Complete the numbers that a query ends in."""
+        """Complete the numbers at the end of a query to addresses and versions."""
 
     def corrections(self, statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
-        """Add the corrections of the word that a query ends in, and of its beginning."""
+        """Add corrections of the last word of a query, and words that begin with a correction."""
 
     def stand_ins(self, statistics: Any, matches: Any, matching: Any, clauses: list[Clause], /) -> Sequence[Any]:
-        """Return the substitutes of terms, and note their holders in the clauses of these."""
+        """Return the substitutes of terms, and note the number of their holders in the clauses of these terms."""
 
     def apart(
         self,
@@ -62,7 +62,7 @@ class _Rarely(Protocol):
         others: Any,
         /,
     ) -> list[Clause]:
-        """Return the clauses with pieces of words and with substitutes."""
+        """Return the clauses of a plan with the pieces of words that may be written apart, and with substitutes."""
 
 EXPANDED_WORDS: int
 SHARE_STRENGTH: float

@@ -8,7 +8,7 @@ FAMILY_LETTERS_MIN: int
 DOUBLED_LETTERS: int
 
 class _Languages(Protocol):
-    """The rules and tables of languages: see the modules of the layer above that have these names."""
+    """The rules and tables of languages; families.py and the modules beside it implement them under these names."""
 
     fold: Any
     unmarked: Any

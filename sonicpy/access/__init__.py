@@ -6,6 +6,6 @@ key.py       a key as it is kept: never its secret
 key_store.py keys in a folder beside the index, changed by `sonicpy keys`
 key_file.py  keys in a file of the configuration
 tokens.py    tokens that an application signs
-rates.py     how often a key may ask
-keys.py      from a secret to a grant
+rates.py     limits of the requests of a key
+admission.py from a secret to a grant
 """

@@ -10,19 +10,20 @@ from sonicpy.access.rates import Rates
 from sonicpy.access.tokens import key_of_token, looks_like_token, narrowed, signing_secret
 
 FRESH_S = 0.5
-"""The number of seconds for which the result of looking up a key is used again: a change takes hold within this
-time."""
+"""The time in seconds for which the result of looking up a key is used again: a change takes effect within this
+time.
+"""
 
 
 class KeySource(Protocol):
     """A source of keys."""
 
     def get(self, name: str) -> Key | None:
-        """Return the key of a name; None: there is none."""
+        """Return the key with a name; None: there is none."""
 
 
 class Held(NamedTuple):
-    """A permit, for another process of the server."""
+    """A permit, as it is sent to another process of the server."""
 
     grant: Grant
     key: Key
@@ -32,9 +33,9 @@ class Keys:
     """The keys of a server.
 
     Args:
-        sources: looked into in this order.
-        secret: `server.secret`; None: tokens are refused.
-        takes_filters: keys with a filter are allowed: the index answers questions with one.
+        sources: the sources of keys, searched in this order.
+        secret: the setting `server.secret`; None: tokens are refused.
+        takes_filters: whether keys with a filter are allowed, because the index answers queries with a filter.
     """
 
     def __init__(self, sources: Sequence[KeySource], secret: str | None, *, takes_filters: bool = True) -> None:
@@ -45,12 +46,12 @@ class Keys:
         self._rates = Rates()
 
     def add_source(self, source: KeySource) -> None:
-        """Add a source of keys for this process only, which is looked into last."""
+        """Add a source of keys for this process only, which is searched last."""
         self._is_known_to_all = False
         self._sources.append(source)
 
     def admit(self, given: bytes) -> "Permit | None":
-        """Return the permit of a secret or a token; None: no key that exists has `given` as its secret, or signed it.
+        """Return the permit of a secret or a token; None: no existing key has this secret, or signed this token.
 
         Raises:
             NotPermitted: such a key exists, but the secret or the token has expired, or is not allowed for another
@@ -65,7 +66,7 @@ class Keys:
         return self._permit(key.grant(), key)
 
     def go_on(self, held: Held) -> "Permit":
-        """Return the permit that another process has given; its first use looks the key up."""
+        """Return the permit that another process has handed over; its first use looks the key up."""
         permit = self._made(held.grant, held.key)
         permit.distrust()
         return permit
@@ -97,11 +98,11 @@ class Permit:
 
     Attributes:
         grant: the rights.
-        held: for another process that goes on with the connection; None: no other process can. A rate is counted in one
-            process.
+        held: the permit for another process that takes the connection over; None: no other process can, because the
+            rate of a key is counted in one process.
 
     Args:
-        goes_on: whether the other processes of the server can look up the key.
+        goes_on: whether the other processes of the server can look the key up.
     """
 
     __slots__ = ("_fresh_until", "_get", "_is_counted", "_key", "_rates", "grant", "held")
@@ -131,7 +132,7 @@ class Permit:
         return self.grant
 
     def distrust(self) -> None:
-        """Look the key up with the next use."""
+        """Look the key up at the next use."""
         self._fresh_until = 0.0
 
     def _check(self, now: float) -> None:
@@ -142,6 +143,6 @@ class Permit:
         self._fresh_until = self._next_check(now)
 
     def _next_check(self, now: float) -> float:
-        """Return the time of the next check, at the latest the time when the key expires."""
+        """Return the time of the next look-up, at the latest that when the key expires."""
         expires = self.grant.expires
         return now + (FRESH_S if expires is None else min(FRESH_S, expires - time.time()))

@@ -17,7 +17,7 @@ class NotPermitted(CommandError):
     """A key does not allow a request.
 
     Args:
-        why: a sentence without its last dot.
+        why: the reason, a sentence without its full stop.
     """
 
     def __init__(self, why: str) -> None:
@@ -28,21 +28,21 @@ class NotPermitted(CommandError):
 
 
 class TooOften(NotPermitted):
-    """A key asks more often than it may."""
+    """A key is used for more requests than its rate allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rights of a key, or of a token of it.
+    """The rights of a key, or of a token signed for it.
 
     Attributes:
         key: the name of the key.
-        verbs: names of verbs.
-        scopes: buckets, those of the key.
-        within: the buckets to which a token narrows `scopes`; None: no token does.
-        filters: filters that every question passes, those of the key and of the token.
-        expires: seconds since 1970; None: never.
-        rate: requests a second; None: any number.
+        verbs: the names of the allowed verbs.
+        scopes: the buckets of the key.
+        within: the buckets to which a token narrows `scopes`; None: there is no token, or it does not narrow them.
+        filters: the filters of the key and of the token, which are added to every query.
+        expires: the time of the end, in seconds since 1970; None: never.
+        rate: the most requests a second; None: no limit.
     """
 
     key: str
@@ -61,7 +61,7 @@ class Grant:
             asked: the buckets that the request may touch; EVERYTHING for the whole index.
 
         Raises:
-            NotPermitted: it is not allowed.
+            NotPermitted: the verb or a bucket is not allowed.
         """
         if verb not in self.verbs:
             raise NotPermitted(f"the key {self.key} does not allow {verb}; it allows {', '.join(sorted(self.verbs))}")
@@ -79,8 +79,9 @@ class Grant:
                 raise NotPermitted(f"{holder} does not reach {shown_scope(scope)}; it reaches {names}")
 
     def check_after(self, after: str | None) -> None:
-        """Check that a page may begin behind an object. Raises NotPermitted if it may not: the order would show the
-        places of objects outside of a fixed filter."""
+        """Check that a page may begin behind an object. Raises NotPermitted if the grant has filters: the order would
+        show the places of objects that do not pass them.
+        """
         if self.filters and after is not None:
             raise NotPermitted(
                 f"the key {self.key} has a fixed filter, and a page behind an object is asked for; allowed is an offset"
@@ -99,7 +100,7 @@ def asked_scopes(
     """Return the buckets that a request touches.
 
     Args:
-        others: of the same collection: names, in quotes or without, and beginnings of names with `*` behind them.
+        others: further buckets of the collection: names, in quotes or without, and beginnings of names followed by `*`.
     """
     first = asked_scope(collection, bucket)
     return [first, *(KeyScope(first.collection, _pattern(other)) for other in others or ())]

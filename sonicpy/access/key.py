@@ -39,7 +39,7 @@ class Key:
         name: letters, digits, `_` and `-`.
         hash: BLAKE2b of the secret.
         verbs, scopes, filter, rate, expires: as in `Grant`.
-        created: seconds since 1970.
+        created: the time in seconds since 1970.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Key:
 
 
 def hash_of(secret: bytes) -> bytes:
-    """Return the hash by which a secret is known."""
+    """Return the hash of a secret, which is stored in its place."""
     return hashlib.blake2b(secret, digest_size=HASH_BYTES, person=b"sonicpy key").digest()
 
 
 def new_secret(name: str) -> str:
-    """Return a new secret for the key of a name."""
+    """Return a new secret for the key with a name."""
     return f"{name}.{base64.urlsafe_b64encode(secrets.token_bytes(SECRET_BYTES)).decode().rstrip('=')}"
 
 
@@ -130,12 +130,12 @@ def _number(what: str, value: Any, ceiling: float) -> float | None:
 
 
 def pack_key(key: Key) -> bytes:
-    """Return a key as the store holds it."""
+    """Return a key as the store holds it, as JSON."""
     return json.dumps({"hash": key.hash.hex(), **rights_of(key)}, separators=(",", ":")).encode()
 
 
 def rights_of(key: Key) -> dict[str, Any]:
-    """Return the rights of a key, as `make_key` takes them: groups of verbs by their names."""
+    """Return the rights of a key in the form that `make_key` takes; groups of verbs have their names."""
     group = next((name for name, verbs in GROUPS.items() if verbs == key.verbs), None)
     held = {
         "verbs": sorted(key.verbs) if group is None else [group],
@@ -149,10 +149,10 @@ def rights_of(key: Key) -> dict[str, Any]:
 
 
 def unpack_key(name: str, packed: Mapping[str, Any], where: str) -> Key:
-    """Return a key from its parts.
+    """Return a key from its stored parts.
 
     Raises:
-        ConfigError: they are damaged, or of a newer version.
+        ConfigError: the parts are damaged, or a newer version wrote them.
     """
     try:
         secret_hash = bytes.fromhex(packed["hash"])
@@ -165,5 +165,5 @@ def unpack_key(name: str, packed: Mapping[str, Any], where: str) -> Key:
 
 
 def is_past(expires: float | None, now: float | None = None) -> bool:
-    """Return whether a time is over. Times are seconds since 1970."""
+    """Return whether a time, in seconds since 1970, is over."""
     return (math.inf if expires is None else expires) <= (time.time() if now is None else now)

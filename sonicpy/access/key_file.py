@@ -1,4 +1,4 @@
-"""Keys in a TOML file that a setting names; `sonicpy keys export` prints one. It is read again once it changes.
+"""Keys in a TOML file that a setting names; `sonicpy keys export` prints one. The file is read again after each change.
 
 [web]
 hash = "9f..."
@@ -19,10 +19,10 @@ class KeyFile:
     """The keys of a file.
 
     Args:
-        path: of the file.
+        path: the path of the file.
 
     Raises:
-        ConfigError: it cannot be read, or a key in it cannot.
+        ConfigError: the file, or a key in it, cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,7 +32,7 @@ class KeyFile:
         self._read()
 
     def get(self, name: str) -> Key | None:
-        """Return the key of a name; None: there is none. Raises ConfigError if the file cannot be read any more."""
+        """Return the key with a name; None: there is none. Raises ConfigError if the file cannot be read any more."""
         if self._stamp() != self._seen:
             self._read()
         return self._keys.get(name)

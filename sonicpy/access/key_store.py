@@ -26,7 +26,7 @@ class KeyStore:
     """The keys of an index.
 
     Args:
-        folder: of the index. The folder of keys is made by the first change.
+        folder: the folder of the index. The first change makes the folder of keys in it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,7 +34,7 @@ class KeyStore:
         self._environment: SharedEnvironment | None = None
 
     def get(self, name: str) -> Key | None:
-        """Return the key of a name; None: there is none. Raises ConfigError if the key cannot be read."""
+        """Return the key with a name; None: there is none. Raises ConfigError if the key cannot be read."""
         packed = None
         with self._reading() as transaction:
             if transaction is not None:
@@ -42,14 +42,14 @@ class KeyStore:
         return None if packed is None else self._unpack(name, bytes(packed))
 
     def all(self) -> Iterator[Key]:
-        """Yield all keys, by name. Raises ConfigError if one cannot be read."""
+        """Yield all keys, by name. Raises ConfigError if a key cannot be read."""
         with self._reading() as transaction:
             rows = [] if transaction is None else list(transaction.cursor())
         for name, packed in rows:
             yield self._unpack(bytes(name).decode(), bytes(packed))
 
     def put(self, key: Key) -> bool:
-        """Add a key, and wait for the disk; return False if there is one of this name already."""
+        """Add a key, and wait for the disk; return False if there is one with this name already."""
         environment = self._opened(makes=True).environment
         with self._explained(), environment.begin(write=True) as transaction:
             environment.reader_check()
@@ -104,7 +104,7 @@ class KeyStore:
 
 
 class SharedEnvironment:
-    """A folder that this process has open, shared by its users: LMDB's locks allow no second opening."""
+    """An LMDB environment that all users in this process share, because LMDB's locks allow only one opening."""
 
     _open: "WeakValueDictionary[tuple[int, Path], SharedEnvironment]" = WeakValueDictionary()
     _lock = Lock()

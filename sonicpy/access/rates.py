@@ -1,7 +1,7 @@
-"""Limits of how often keys may ask: a bucket of tokens for each key (the algorithm of that name), in bounded memory.
+"""Limits of the requests of keys: a bucket of tokens for each key (the algorithm of that name), in bounded memory.
 
-A key may ask `rate` times a second in the long run, and as often at once after a second of silence. Each process of
-a server counts for itself.
+A key may send `rate` requests a second in the long run, and as many at once after a second of silence. Each process of
+a server counts by itself.
 """
 
 import time
@@ -10,7 +10,7 @@ from collections import OrderedDict
 from sonicpy.access.grant import Grant, TooOften
 
 KEYS_MAX = 10_000
-"""The most keys that are counted; beyond that, the one that has been quiet for longest starts anew."""
+"""The most keys that are counted; beyond that, the key that has been quiet for longest loses its count."""
 
 
 class Rates:
@@ -20,7 +20,7 @@ class Rates:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def count(self, grant: Grant) -> None:
-        """Count a request. Raises TooOften if it is one too many."""
+        """Count a request. Raises TooOften if it exceeds the rate of its key."""
         rate = grant.rate
         if rate is None:
             return

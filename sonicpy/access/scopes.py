@@ -1,4 +1,4 @@
-"""The buckets that a key names: `collection/bucket`, both exact or with `*` at the end.
+"""The buckets that a key names: `collection/bucket`, both either exact or with `*` at the end.
 
     messages             every bucket of the collection messages
     messages/user-7      one bucket
@@ -38,13 +38,13 @@ class Pattern(NamedTuple):
 
 
 class KeyScope(NamedTuple):
-    """The buckets whose names fit a pattern, in the collections whose names fit another one."""
+    """The buckets whose names fit a pattern, in the collections whose names fit another pattern."""
 
     collection: Pattern
     bucket: Pattern
 
     def covers_all(self, other: "KeyScope") -> bool:
-        """Return whether every bucket of another scope is one of this scope."""
+        """Return whether this scope covers every bucket of another scope."""
         return self.collection.covers_all(other.collection) and self.bucket.covers_all(other.bucket)
 
 
@@ -56,7 +56,7 @@ def scope_of(text: object) -> KeyScope:
     """Return the scope in a text.
 
     Raises:
-        InvalidArgument: it has another form.
+        InvalidArgument: the text has another form.
     """
     if not isinstance(text, str) or not 0 < len(text) <= SCOPE_MAX or text.count("/") > 1 or not text.isprintable():
         raise _no_scope(text)
@@ -67,7 +67,7 @@ def scope_of(text: object) -> KeyScope:
 
 
 def check_reach(text: str) -> None:
-    """Raise InvalidArgument for a scope that no bucket can be in, because no valid name fits it."""
+    """Raise InvalidArgument for a scope that fits no valid names of collections and buckets."""
     scope = scope_of(text)
     for check, pattern in ((check_collection, scope.collection), (check_bucket, scope.bucket)):
         if pattern.text:
@@ -89,12 +89,12 @@ def _no_scope(text: object) -> InvalidArgument:
 
 
 def written_scope(scope: KeyScope) -> str:
-    """Return a scope as a text: `scope_of` returns the same scope for it."""
+    """Return a scope as a text from which `scope_of` makes an equal scope."""
     return f"{_written(scope.collection)}/{_written(scope.bucket)}"
 
 
 def shown_scope(scope: KeyScope) -> str:
-    """Return a scope for a sentence."""
+    """Return a scope as it is shown in a sentence."""
     if scope == EVERYTHING:
         return "the whole index"
     if scope.bucket == EVERY_NAME and not scope.collection.is_prefix:

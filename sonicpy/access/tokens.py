@@ -23,9 +23,9 @@ ALGORITHM = "HS256"
 LIFE_MAX_S = 7 * 24 * 3600
 SKEW_S = 60
 TOKEN_MAX = 8192
-"""The maximum number of characters of a token."""
+"""The most characters of a token."""
 SECRET_MIN = 32
-"""The minimum number of characters of server.secret."""
+"""The fewest characters of server.secret."""
 CLAIMS = frozenset({"exp", "iat", "nbf", "buckets", "filter", "sub", "jti"})
 """The claims that a token may have; `sub` and `jti` are for the application and have no effect here."""
 _SALT = b"sonicpy tokens"
@@ -51,7 +51,7 @@ def looks_like_token(secret: bytes) -> bool:
 
 
 def key_of_token(token: str) -> str | None:
-    """Return the name of the key that a token names, before its signature is checked; None: it names none."""
+    """Return the name of the key in a token, before its signature is checked; None: it names no key."""
     jwt = _jwt()
     if len(token) > TOKEN_MAX:
         return None
@@ -68,7 +68,7 @@ def narrowed(token: str, signed_with: str, grant: Grant) -> Grant | None:
 
     Args:
         signed_with: the signing secret.
-        grant: of the key.
+        grant: the rights of the key.
 
     Raises:
         NotPermitted: the signature is right, but the token is too old, too long-lived, or has a wrong claim.
@@ -123,7 +123,7 @@ def _scopes(names: object) -> tuple[KeyScope, ...]:
 
 
 def _jwt() -> Any:
-    """Return the module jwt, which only a server with tokens needs."""
+    """Return the module jwt, which is imported only in a server with tokens."""
     import jwt  # noqa: PLC0415
 
     return jwt

@@ -11,17 +11,17 @@ SEARCH = frozenset(
 INGEST = frozenset({"push", "upsert", "pop", "flush", "tag", "count", "synonyms"})
 CONTROL = frozenset({"trigger", "info", "stats", "verify"})
 GROUPS = {"search": SEARCH, "ingest": INGEST, "control": CONTROL, "all": SEARCH | INGEST | CONTROL}
-"""Several verbs under one name."""
+"""Name of a group -> its verbs."""
 VERBS = GROUPS["all"]
 FILTERED = frozenset({"query", "suggest", "facets"})
-"""Verbs that a fixed filter bounds; a key with one allows no other verb."""
+"""Verbs whose answers a fixed filter can restrict; a key with a filter allows no other verb."""
 
 
 def verbs_of(names: Iterable[object]) -> frozenset[str]:
-    """Return verbs by their names, and by those of groups.
+    """Return the verbs with these names, and those of the named groups.
 
     Raises:
-        InvalidArgument: a name is none of these, or there is none.
+        InvalidArgument: a name is neither a verb nor a group, or there is no name.
     """
     found: set[str] = set()
     for name in names:

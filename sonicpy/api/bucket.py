@@ -125,7 +125,7 @@ class Searchable(Protocol):
 
 
 class Bucket:
-    """One bucket of an index, whether it exists or not. It stores only the names.
+    """One bucket of an index, whether it exists or not. The object holds only the index and the two names.
 
     `len(bucket)` is the number of its objects, iterating gives their names, and `name in bucket` is whether the object
     exists. Every bucket is true, also an empty one.
@@ -178,7 +178,9 @@ class Bucket:
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> bool | None:
-        """Give an object just this text; return whether it is another one, None: a client. See `Index.upsert`."""
+        """Replace the words of an object by those of a text; return whether anything changed (None for a client). See
+        `Index.upsert`.
+        """
         return self._index.upsert(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
 
     def push_many(
@@ -212,10 +214,10 @@ class Bucket:
         )
 
     def drop_vectors(self, column: str = "") -> int:
-        """Take the vectors of a column from every object; return how many columns went.
+        """Remove the vectors of a column from every object; return the number of columns removed.
 
         Args:
-            column: the name of the column; "": of all columns.
+            column: the name of the column; "": all columns.
         """
         return self._index.drop_vectors(self.collection, self.bucket, column)
 
@@ -240,7 +242,7 @@ class Bucket:
 
     @with_options("SIMILAR")
     def similar(self, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
-        """Return the objects that are most like an object; see `Index.similar`."""
+        """Return the objects most similar to a given one; see `Index.similar`."""
         return self._index.similar(self.collection, self.bucket, object, **options)
 
     def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
@@ -260,7 +262,9 @@ class Bucket:
         return self._index.exists(self.collection, self.bucket, object)
 
     def count(self, object: ObjectName | None = None, *, of: Counted | None = None) -> int:
-        """Return how many different words the bucket, or one of its objects, holds; of="objects": how many objects."""
+        """Return the number of different words in the bucket, or in one of its objects; of="objects": the number of
+        objects.
+        """
         return self._index.count(self.collection, self.bucket, object, of=of)
 
     def count_objects(self) -> int:

@@ -1,4 +1,4 @@
-"""The columns of rows, where no others are named."""
+"""The default columns of rows, and the columns that are guessed by their names."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -9,20 +9,20 @@ TEXT_COLUMN = "text"
 ID_NAMES = (
     "id", "object", "sku", "key", "uuid", "guid", "isbn", "asin", "ean", "code", "number", "no", "nr", "slug", "url",
 )  # fmt: skip
-"""Names of columns that hold the name of a row, the likeliest first."""
+"""Likely names of the column that identifies a row, the likeliest first."""
 TEXT_NAMES = (
     "text", "title", "name", "headline", "subject", "body", "description", "summary", "content", "message", "comment",
 )  # fmt: skip
-"""Names of columns that hold texts, in the order in which they are joined."""
+"""Likely names of columns with texts, in the order in which the texts are joined."""
 
 
 def columns_like(columns: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns that have one of some names, or end in it (product_id), in the order of the names."""
+    """Return the columns whose names are, or end in, one of some names (product_id), in the order of these names."""
     found = dict.fromkeys(column for name in names for column in columns if column.casefold() == name)
     more = (column for name in names for column in columns if column.casefold().endswith((f"_{name}", f" {name}")))
     return list(found) or list(dict.fromkeys(more))
 
 
 def columns_of_texts(columns: Sequence[str]) -> list[str]:
-    """Return the columns that hold texts by their names, in the order of TEXT_NAMES."""
+    """Return the columns that hold texts, judged by their names, in the order of TEXT_NAMES."""
     return list(dict.fromkeys(chain.from_iterable(columns_like(columns, [name]) for name in TEXT_NAMES)))

@@ -1,4 +1,4 @@
-"""The kinds of things that `count` counts: the names given and `of` decide."""
+"""The things that `count` can count, which the names given and `of` decide."""
 
 from typing import Any, Literal
 
@@ -12,8 +12,9 @@ COUNTED: dict[str, tuple[Counted, ...]] = {
     "a bucket": ("words", "objects"),
     "an object": ("words",),
 }
-"""The kinds that can be counted of a collection, a bucket or an object; without `of`, the first, as COUNT of the
-channel."""
+"""Things named -> kinds of things that can be counted in them; without `of`, the first, as COUNT of the channel
+does.
+"""
 
 
 def counted(bucket: Any, object: Any, of: Any = None) -> Counted:

@@ -42,7 +42,7 @@ class Analysis:
     """The settings that decide which words a text has; `highlight` applies them to another text.
 
     Attributes:
-        rules: of the bucket, by which its texts are cut; see `sonicpy.rules`.
+        rules: the version of the rules that cut the bucket's texts into words; see `sonicpy.rules`.
     """
 
     compat: bool
@@ -56,15 +56,15 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """A substitute: a word that the query looked for in the place of one of its own.
+    """A substitute: a word that the query looked for in place of one of its own.
 
     Attributes:
         how: "form": it has the same stem, or differs only in accents; "completion": it begins with the query's word;
             "correction": it is some edits away; "spelling": it is the same word in another normal form; "synonym": it
-            replaces it, by the synonyms of the collection.
-        objects: how many objects hold it.
+            is a synonym in the rules of the collection.
+        objects: the number of objects that hold it.
         kept: how many of them the query reads, see `Term.kept`.
-        weight: its weight in a score; None: there are no scores.
+        weight: its weight in a score; None: the ranking has no scores.
     """
 
     word: str
@@ -86,9 +86,9 @@ class Term:
         why: the reason why it only adds, or was left out.
         objects: how many objects hold it.
         kept: how many of them the query reads: all, or the newest store.kv.retain_word_objects.
-        weight: its weight in a score; None: there are no scores, or it was left out.
+        weight: its weight in a score; None: the ranking has no scores, or the word was left out.
         alternates: the words that the query looked for in its place.
-        exact_only: the reason why there are none.
+        exact_only: the reason why there are no alternates; None: there may be some.
     """
 
     word: str
@@ -107,9 +107,9 @@ class ScorePart:
 
     Attributes:
         term: the query's word.
-        word: the word that the object holds: the same, or one in its place.
+        word: the word that the object holds: the query's word, or one in its place.
         times: how often the object holds it; 0: unknown.
-        score: its part of the object's score; None: there are no scores.
+        score: its part of the object's score; None: the ranking has no scores.
     """
 
     term: str
@@ -128,9 +128,9 @@ class ExplainedHit:
             only), "exact" (some of them), "completion" or "correction"; "filter" if there is no text.
         base: the part of the score for that way; 0 if only words count.
         parts: the parts of the words, the largest ones.
-        more: how many more words add to the score.
-        more_score: the sum of their parts.
-        likeness: how alike its vector and that of the query are, from -1 to 1; None: one of them has none.
+        more: the number of further words that add to the score.
+        more_score: the sum of the parts of these further words.
+        likeness: the likeness of its vector and that of the query, from -1 to 1; None: one of them has no vector.
         meaning: the part of the score for `likeness`; for an object without a vector, the mean of the others. None: the
             query has no vector, or the object is behind the first `depth`.
         bucket, group: as in `Hit`.
@@ -155,7 +155,7 @@ class ExplainedHit:
 
 
 OF_FILTER = frozenset({"filter", "unfiltered", "unmet"})
-"""The attributes of an explanation that only one with a filter has in JSON."""
+"""The attributes of an explanation that its JSON has only for a query with a filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +166,18 @@ class Explanation:
         ranking: the setting search.ranking.
         objects: how many objects the bucket holds.
         terms: the words of the query.
-        more_terms: how many more words the query has.
+        more_terms: the number of further words in the query.
         hits: the objects that answer, best first.
-        total: how many objects answer in all; with groups, how many groups.
-        whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
-            corrections alone; None: it is not known.
+        total: the number of all objects that answer; with GROUP, that of all groups.
+        whole: how many of them answer by words of the query or their forms, not only by completions or corrections;
+            None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
         notes: sentences about signs of the text that have another meaning here than elsewhere, or none.
         filter: the conditions that objects have to meet; None: there are none.
-        unfiltered: how many objects would answer without them; None: there are none.
+        unfiltered: how many objects would answer without the filter; None: there is no filter.
         unmet: the tags and names of values of the filter that no object has.
-        buckets: those that were searched as one; none: only `bucket` was.
-        group: the groups of which only the best objects are hits; None: there are none.
+        buckets: the buckets that were searched as one; empty: only `bucket` was searched.
+        group: the value of GROUP, whose groups have one hit each; None: there are no groups.
     """
 
     collection: str
@@ -202,11 +202,11 @@ class Explanation:
 
     @property
     def advice(self) -> list[str]:
-        """Sentences on why objects may be missing, and how to find them."""
+        """Sentences about possible reasons for missing objects, and ways to find them."""
         return list(_advice(self))
 
     def to_json(self) -> str:
-        """Return it as one line of JSON in ASCII."""
+        """Return the explanation as one line of JSON in ASCII."""
         shown = asdict(self) | {"advice": self.advice}
         if not self.notes:
             del shown["notes"]
@@ -227,7 +227,7 @@ class Explanation:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Explanation":
-        """Return the explanation that `to_json` wrote. Raise ValueError if the text is no such JSON."""
+        """Return the explanation that `to_json` wrote. Raises ValueError if the text is not such JSON."""
         try:
             given: dict[str, Any] = json.loads(text)
             given.pop("advice", None)
@@ -347,7 +347,7 @@ WORD_SHOWN = 64
 
 
 def shortened(word: str) -> str:
-    """Return a word, or the beginning of a very long one."""
+    """Return a word, or only the beginning of a very long one."""
     return word if len(word) <= WORD_SHOWN else f"{word[:WORD_SHOWN]}..."
 
 

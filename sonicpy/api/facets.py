@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 
 class RangeCount(NamedTuple):
-    """The objects with a value from `low` up to `high`, which it leaves out.
+    """The number of objects with a value from `low` up to `high`, without `high` itself.
 
     Attributes:
-        low, high: None: no bound.
+        low, high: the bounds of the values; None: no bound.
         objects: the number of objects.
     """
 
@@ -23,8 +23,8 @@ class Facets(NamedTuple):
 
     Attributes:
         total: the number of all objects that answer.
-        tags: by the beginning of tags, such as "size:": tags and the number of objects that hold each, most first.
-        ranges: by the name of values: the number of objects in each range that has any.
+        tags: beginning of tags, such as "size:" -> tag -> number of objects that hold it, highest first.
+        ranges: name of values -> the ranges that have objects.
     """
 
     total: int
@@ -44,7 +44,7 @@ class Facets(NamedTuple):
         return json.dumps(self.to_dict(), separators=(",", ":"))
 
     def without_tags(self) -> "Facets":
-        """Return the facets with no tag."""
+        """Return the facets without tags."""
         return self._replace(tags={name: {} for name in self.tags})
 
     def _repr_html_(self) -> str:
@@ -69,10 +69,10 @@ class Facets(NamedTuple):
 
 
 def merged(parts: Sequence[Facets], limit: int) -> Facets:
-    """Return the facets of all parts of a bucket together.
+    """Return the sum of the facets of all parts of a bucket.
 
     Args:
-        parts: each with all of its tags.
+        parts: the facets of each part, with all its tags.
         limit: the most tags of a facet.
     """
     tags: dict[str, dict[str, int]] = {}
@@ -94,7 +94,7 @@ def merged(parts: Sequence[Facets], limit: int) -> Facets:
 
 
 def most_first(counts: Mapping[str, int], limit: int) -> dict[str, int]:
-    """Return the `limit` highest counts, those of equal counts in the order of their names."""
+    """Return the `limit` highest counts, equal ones in the order of their names."""
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:limit])
 
 

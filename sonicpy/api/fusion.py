@@ -1,4 +1,4 @@
-"""Fusion: hits by words and hits by another index, such as one of vectors, in one order by the sum of their scores."""
+"""Fusion: merges hits by words with hits of another index, such as one of vectors, by the sum of their scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
@@ -13,15 +13,15 @@ Others = Mapping[Any, float] | Iterable[tuple[Any, float]]
 
 
 def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None = None) -> Hits:
-    """Return the objects of hits and of others, by the score of the hit plus `weight` times the other score.
+    """Return the objects of hits and of others, ordered by the score of the hit plus `weight` times the other score.
 
-    Scores of hits are shares of the best possible one, beside the kind of the match; the others should be alike, such
-    as cosines. An object without the one score or the other gets 0 for it. Of equal sums, hits come first.
+    The fraction of a hit's score is its share of the best possible score; the other scores should be of that size, too,
+    such as cosines. A missing score counts as 0. Among equal sums, hits come first.
 
     Args:
-        hits: of `query`, with scores; take more than are shown.
+        hits: the result of `query`, with scores; ask for more than are shown.
         others: (object, score) pairs, or a mapping of objects to scores.
-        weight: of the other scores, from 0 on.
+        weight: the weight of the other scores, from 0 on.
         limit: the most objects; None: all.
 
     Raises:
@@ -46,7 +46,9 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
 
 
 def _pairs(others: Any) -> Iterator[tuple[Any, float]]:
-    """Yield the objects and scores of others. Raises InvalidArgument: a member is no pair of an object and a score."""
+    """Yield the objects and scores of others. Raises InvalidArgument for a member that is not a pair of an object and a
+    score.
+    """
     if isinstance(others, str) or not isinstance(others, Iterable):
         raise InvalidArgument(f"others is {shown(others)}; allowed are (object, score) pairs, and a dict of scores")
     for place, pair in enumerate(others.items() if hasattr(others, "items") else others):

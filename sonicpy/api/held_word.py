@@ -9,8 +9,8 @@ class HeldWord(NamedTuple):
 
     Attributes:
         how: "word": it is the word of the query; "form": another form or spelling of it; "part": the word of the query
-            is a part of it, or its letters are in it; "completion": it begins so; "correction": it is some edits away;
-            "synonym": it replaces it, by the synonyms of the collection.
+            is a part of it, or its letters are in it; "completion": it begins with the word of the query; "correction":
+            it is some edits away; "synonym": it is a synonym in the rules of the collection.
         typed: the word of the query, in its normal form.
         word: the word that the object holds.
     """

@@ -1,6 +1,6 @@
 """The words of a text that a query found: as places in the text, or marked in it.
 
-A word is marked where the lexer, with the settings of the index, finds the term that the query looked for, or one of
+A word is marked if the lexer, with the settings of the index, makes it the term that the query looked for, or one of
 the words in its place. One scan over the folded text finds the possible places (Aho-Corasick, all words at once); the
 lexer then decides about each place.
 """
@@ -24,7 +24,7 @@ from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 
 TORN_MAX = 200
-"""The most characters without a word border in which terms are searched: they are read once for each term."""
+"""The most characters without a word border in which terms are searched, because they are lexed once for each term."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CHUNKS = re.compile(r"\S+")
@@ -36,7 +36,7 @@ def highlight(
 ) -> str:
     """Return a text with marks around the words that the query of an explanation looked for.
 
-    Completions and corrections are marked too; stop words only where they found objects themselves.
+    Completions and corrections are marked, too; stop words only if they found objects by themselves.
 
     Args:
         text: the text of an object; the index does not keep it.
@@ -84,10 +84,11 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
 
 
 def _wanted(explanation: Explanation) -> dict[str, set[str]]:
-    """Return the words that a query looks for, its own and those in their place, each with the typed words that may be
-    a part of it; an empty one means the whole word.
+    """Return the words that a query looks for, its own and their substitutes, each with the typed words that may be a
+    part of it; an empty one means the whole word.
 
-    A word that goes on behind the typed letters without a blank is not among them: the typed letters are marked in it.
+    A word that continues behind the typed letters in a script without blanks is not among them; only the typed letters
+    are marked in it.
     """
     wanted: dict[str, set[str]] = {}
     for term in explanation.terms:
@@ -155,7 +156,7 @@ class _Reading:
         """Yield the places where the lexer finds one of the words, some perhaps twice.
 
         Args:
-            wanted: the words, each with its possible parts: then only the part is marked.
+            wanted: the words, each with its possible parts; if it has parts, only the part is marked.
         """
         for word, span in self._words(set(wanted)):
             inner: list[Span] = []
@@ -217,7 +218,7 @@ class _Reading:
         return is_cut and self._tears_nothing(chunk, span)
 
     def _tears_nothing(self, around: Span, span: Span) -> bool:
-        """Return whether a few characters have the same terms when a place in them is taken out."""
+        """Return whether a few characters keep their terms when a place in them is taken out."""
         (first, last), (start, end) = around, span
         if last - first > TORN_MAX:
             return False
@@ -234,8 +235,9 @@ class _Reading:
 
 
 def _is_joint(text: str, place: int) -> bool:
-    """Return whether a part of a joined word may begin or end at `place`: behind or before a sign, where letters change
-    to digits or back, and where a small letter meets a capital one."""
+    """Return whether a part of a compound may begin or end at `place`: beside a sign, between letters and digits, or
+    between a small letter and a capital one.
+    """
     before, behind = text[place - 1], text[place]
     if not (_is_letter(before) and _is_letter(behind)):
         return _is_letter(before) != _is_letter(behind)

@@ -18,10 +18,10 @@ class Hit(str):
 
     Attributes:
         object: its name, as a plain str.
-        score: how well it answers, at most the score of the hit before it; None: unknown, or the ranking has no scores.
-            With "bm25" the whole number is the kind of the match (3: it holds every word of the query or one of its
-            forms, stop words aside, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of
-            the best possible score.
+        score: the quality of the match, at most the score of the hit before; None: unknown, or the ranking has no
+            scores. With "bm25" the whole number is the kind of the match (3: the object holds every word of the query
+            or one of its forms, stop words aside; 2: some of them; 1: completions; 0: corrections), and the fraction is
+            the share of the best possible score.
         how: the words by which it answers; None: the query did not ask for them.
         bucket: its bucket, if several were searched; else None.
         group: the value or the tag of its group; None: it is a group of its own, or there are no groups.
@@ -98,14 +98,15 @@ class Hits(tuple[Hit, ...]):
 
     Args:
         objects: their names.
-        scores: their scores; None: there are none.
-        total: how many objects answer on all pages together; None: the query did not ask for it.
-        whole: how many of these hold words of the query, or forms of them, and do not answer by completions or
-            corrections alone; None: it is not known.
+        scores: their scores; None: the ranking has no scores.
+        total: the number of objects that answer on all pages together; None: the query did not ask for it.
+        whole: how many of these answer by words of the query or their forms, not only by completions or corrections;
+            None: it is not known.
         hows: the words by which each object answers; None: the query did not ask for them.
-        corrected: the text that the query may have meant; None: it holds no word to correct, or `hows` is None.
-        buckets: of the objects, if several buckets were searched; None: one was.
-        groups: the value or the tag of the group of each object, None: it is one of its own; None: there are no groups.
+        corrected: the text that the user may have meant; None: it holds no word to correct, or `hows` is None.
+        buckets: the bucket of each object, if several were searched; None: one was.
+        groups: the value or the tag of the group of each object, or None for a group of its own; None: there are no
+            groups.
     """
 
     _scores: tuple[float, ...] | None
@@ -156,12 +157,12 @@ class Hits(tuple[Hit, ...]):
 
     @property
     def total(self) -> int | None:
-        """How many objects answer in all, or None if the query did not ask for it."""
+        """The number of all objects that answer, or None if the query did not ask for it."""
         return self._total
 
     @property
     def whole(self) -> int | None:
-        """How many of `total` hold words of the query, or forms of them, or None if it is not known."""
+        """How many of `total` answer by words of the query or their forms, or None if it is not known."""
         return self._whole
 
     @property
@@ -171,8 +172,9 @@ class Hits(tuple[Hit, ...]):
 
     @property
     def corrected(self) -> str | None:
-        """The text with the likeliest words for those that no object holds ("did you mean"), if `how` was asked for;
-        None: there is nothing to correct."""
+        """The text with likely words in place of those that no object holds ("did you mean"), if `how` was asked for;
+        None: there is nothing to correct.
+        """
         return self._corrected
 
     @property

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 SCOPES_SHOWN = 20
-"""The most buckets of an index that are shown one by one."""
+"""The most buckets of an index that are shown, one per row."""
 THOUSANDS = "\N{NARROW NO-BREAK SPACE}"
 
 StatsMethod = Callable[..., Mapping[str, Any]]
@@ -25,7 +25,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
 
 
 def figures_table(caption: str, figures: Mapping[str, object]) -> str:
-    """Return a table of figures, one a row: dicts and lists are left out, names in `_bytes` are shown as sizes."""
+    """Return a table of figures, one per row: dicts and lists are left out, names with `_bytes` are shown as sizes."""
     rows = [
         (name.removesuffix("_bytes").replace("_", " "), _size(value) if name.endswith("_bytes") else value)
         for name, value in figures.items()
@@ -57,7 +57,7 @@ def _scopes_table(whole: Mapping[str, Any], stats: StatsMethod) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for people: thousands separated, at most four decimal places."""
+    """Return a value as text for people, with separated thousands and at most four decimal places."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -79,7 +79,7 @@ def _cell(tag: str, value: object) -> str:
 
 
 def _size(size_bytes: object) -> object:
-    """Return a number of bytes in a suitable unit: 1536 is "1.5 KiB"; another value unchanged."""
+    """Return a number of bytes in a suitable unit, such as "1.5 KiB" for 1536; any other value unchanged."""
     if not isinstance(size_bytes, int):
         return size_bytes
     size = float(size_bytes)

@@ -15,7 +15,9 @@ def is_missing(value: object) -> bool:
 
 
 def joined(texts: Iterable[object]) -> object:
-    """Return the texts of several columns as one, without missing ones; or a value that is no text, to be refused."""
+    """Return the texts of several columns joined, without missing ones; or, to be refused, a value that is not a
+    text.
+    """
     there = [text for text in texts if not is_missing(text)]
     wrong = next((text for text in there if not isinstance(text, str)), None)
     if wrong is not None or not there:

@@ -7,7 +7,7 @@
     sqlite3.Row, and DictRow of psycopg2              `keys()`, and its values in the same order
     asyncpg.Record, pandas Series, ...                `keys()`, and the value of each
 
-A column that a row lacks is refused, and never looked for at another place.
+A row that lacks a column is refused; the value is never taken from another place.
 """
 
 import dataclasses
@@ -25,13 +25,13 @@ RowParts = tuple[Any, Any, Any, Any, Any] | tuple[Any, Any, Any, Any, Any, Any, 
 columns with tags, the values by name, and the vectors by column."""
 
 COLUMNS_SHOWN = 20
-"""The most names of columns that the reason of one refused row lists."""
+"""The most names of columns that the refusal of one row lists."""
 ALLOWED_ROWS = "allowed are tuples, dicts, and rows that have names"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NoParts:
-    """A row without parts: the reason, as half a sentence, and the name of its object, or ""."""
+    """A row that cannot be read: the reason, as half a sentence, and the name of its object, or ""."""
 
     reason: str
     object: str = ""
@@ -41,7 +41,7 @@ RowReader = Callable[[Any, Shape], RowParts | NoParts]
 
 
 def reader_of(kind: type) -> RowReader | None:
-    """Return the function that reads the rows of a type; None: no row is of this type."""
+    """Return the function that reads rows of a type; None: objects of this type are not rows."""
     if kind is tuple or kind is list:
         return _by_position
     if issubclass(kind, Mapping):
@@ -117,11 +117,11 @@ NAMED: tuple[tuple[Callable[[type], bool], RowReader], ...] = (
     (lambda kind: issubclass(kind, Sequence) and _has_keys(kind), _by_keys_in_order),
     (lambda kind: hasattr(kind, "__getitem__") and _has_keys(kind), _by_keys),
 )
-"""(a test whether the rows of a type have names, the function that reads such rows); the first match counts."""
+"""(function that returns whether rows of a type have names, function that reads such rows); the first match counts."""
 
 
 def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> RowParts | NoParts:
-    """Return the parts of a row whose columns are fixed: a column that it lacks is refused."""
+    """Return the parts of a row whose columns are fixed; a row that lacks a column is refused."""
     if len(names) != len(values):
         return NoParts(f"the row has {len(names)} names and {len(values)} values")
     row = dict(zip(names, values, strict=True))
@@ -180,7 +180,7 @@ def _lacks(columns: Iterable[str], row: Mapping[Any, Any]) -> str:
 
 
 def _label(name: object) -> str:
-    """Return the name of a column, as `shown` shows it if it is long or not a str."""
+    """Return the name of a column for a message; `shown` shortens it if it is long or not a str."""
     label = shown(name)
     return label[1:-1] if isinstance(name, str) and label == repr(name) else label
 

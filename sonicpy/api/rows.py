@@ -1,4 +1,4 @@
-"""Rows to push, read from tuples, dicts, rows that have names, and tables.
+"""Rows to push, read from tuples, dicts, rows with names, and tables.
 
 A generator or a stream of batches is never in memory as a whole.
 """
@@ -33,7 +33,7 @@ OnProgress = Callable[[int], object]
 
 
 class Row(NamedTuple):
-    """A text to push; the names are valid."""
+    """A text to push, with valid names."""
 
     collection: str
     bucket: str
@@ -43,11 +43,11 @@ class Row(NamedTuple):
     vector: str | None = None
     """Bits of vectors, in the form of `sonicpy.vectors`."""
     tags: list[str] | None = None
-    """All tags of the object; None: they stay."""
+    """All tags of the object; None: the tags do not change."""
     values: dict[str, int | str | None] | None = None
-    """Values by name, points as text; None: all stay."""
+    """Values by name, points as text; None: the values do not change."""
     texts: dict[str, str] | None = None
-    """Parts of the text by name, "" for the one without; None: none has a name."""
+    """Named texts, with "" for the part without a name; None: the text has no named parts."""
 
 
 class Refused(NamedTuple):
@@ -70,10 +70,11 @@ class PushReport:
 
     Attributes:
         indexed: how many rows were pushed.
-        rows: how many rows were read, and pushed or refused: the first ones.
+        rows: how many rows are done, pushed or refused; after an error, these are the first ones.
         refused: the first 10,000 rows that were refused.
         refused_count: how many rows were refused.
-        unchanged: how many of the indexed rows changed nothing: with `upsert`, their object held just their text.
+        unchanged: how many of the indexed rows changed nothing, because with `upsert` their object held just their
+            text.
     """
 
     indexed: int = 0
@@ -186,9 +187,9 @@ def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
     """Return the tags, values and vectors of a row, without missing ones.
 
     Args:
-        tags: the values of its columns with tags: a tag, or several in a list.
-        values: by name.
-        vectors: by column.
+        tags: the values of the row's columns with tags: a tag, or several in a list.
+        values: name -> value.
+        vectors: column -> vector.
 
     Raises:
         InvalidArgument: one of them is not allowed.
@@ -240,7 +241,7 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
 
 
 def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
-    """Return the columns with tags and with values, as the last parts of rows; []: the shape has none."""
+    """Return the columns with tags and with values, as the last parts of rows; []: the shape has no such columns."""
     if not shape.tag_columns and not shape.value_columns:
         return []
     tags = [_column(columns, (name,)) for name in shape.tag_columns]
@@ -254,7 +255,7 @@ def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:
-    """Return a column: `value` for all rows, or if it is None the column of that name."""
+    """Return a column with `value` for all rows; if that is None, the column with this name."""
     return _column(columns, (name,)) if value is None else [value] * count
 
 

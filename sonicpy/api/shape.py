@@ -1,4 +1,4 @@
-"""Shape: the places of the parts of a row, as the arguments of `push_many` name them."""
+"""Shape: the columns of the parts of a row, as the arguments of `push_many` name them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,20 +16,20 @@ __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "Shape"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The places of the parts of a row.
+    """The columns of the parts of a row.
 
     Attributes:
-        collection, bucket: of all rows; None: each row names its own, in the column of that name.
+        collection, bucket: the names for all rows; None: each row names its own, in the column of that name.
         object: the column with the name of the object; None: `id`, else `object`.
         text: the column with the text, or several whose texts are joined; or the columns of named texts by name.
-        lang: of all rows; None: each row's column `lang`, or a guess if there is none.
-        compat: names of objects are those of compat mode.
+        lang: the language of all rows; None: each row's column `lang`, or a guess if there is none.
+        compat: whether names of objects have to be allowed in compat mode.
         vector: the column with the vector, or those of several columns of vectors by their names; None: rows have none.
         tags: the column with tags, one as a text or several as a list, or several columns; None: rows give none.
         values: the columns with values, which give them their names; or the column of each value by its name.
         object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
-        named_columns: the names of texts, in the order of `text_columns`; (): they have none.
+        named_columns: the names of the texts, in the order of `text_columns`; (): the texts have no names.
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
         tag_columns: the columns that give tags.
         value_columns: the column of each value, by its name.

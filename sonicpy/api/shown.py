@@ -1,4 +1,4 @@
-"""Titles, texts and links of objects, which `http.hits`, or --show of a query, gives.
+"""Titles, texts and links of objects, from `http.hits`, or --show of a query.
 
     a URL template       https://shop.example/{object}, with {collection} and {bucket}
     a file of rows       JSONL or CSV with the columns id (or object), title, text, link, or with others whose names
@@ -27,7 +27,7 @@ SCHEMES = frozenset(("", "http", "https"))
 
 
 class Shown(NamedTuple):
-    """A title, a text and a link of an object; None: it has none."""
+    """A title, a text and a link of an object, each None if the object has none."""
 
     title: str | None = None
     text: str | None = None
@@ -35,15 +35,15 @@ class Shown(NamedTuple):
 
 
 Show = Callable[[str, str, Sequence[str]], list[Shown]]
-"""Collection, bucket, names of objects; returns a display of each, in their order."""
+"""Returns a display of each object, in their order; the arguments are collection, bucket and names of objects."""
 
 
 Function = Callable[[str, str, list[str]], Mapping[str, Mapping[str, Any]]]
-"""A function of a program: it returns mappings with the keys title, text and link by names of objects."""
+"""A function of a program that returns, by name of an object, a mapping with the keys title, text and link."""
 
 
 def shows(setting: str | Function) -> Show:
-    """Return the function that shows objects, as a setting says or a function of this program does.
+    """Return the function that shows objects, for a setting or a function of a program.
 
     Raises:
         ConfigError: the setting is neither a template nor a file nor a function, or its file cannot be read.
@@ -111,7 +111,7 @@ def _rows(path: Path) -> Show:
 
 
 def _scope_of(row: Any) -> tuple[str | None, str | None]:
-    """Return the collection and bucket that a row is for; None: any."""
+    """Return the collection and bucket that a row is for; None: for any."""
     if not isinstance(row, dict):
         return None, None
     return row.get("collection") or None, row.get("bucket") or None
@@ -120,7 +120,7 @@ def _scope_of(row: Any) -> tuple[str | None, str | None]:
 def _held(rows: Iterator[Any]) -> Iterator[tuple[tuple[str | None, str | None, str], Shown]]:
     """Yield collection, bucket and object of each row, with its display. Raises ValueError for a row without an id.
 
-    If the first row has none of the keys of `Shown`, the columns that are like a title and a text show the objects.
+    If the first row has none of the keys of `Shown`, columns whose names resemble a title and a text are used.
     """
     likely: list[str] | None = None
     for row in rows:
@@ -142,7 +142,7 @@ def _json_rows(file: Any) -> Iterator[Any]:
 
 
 READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".csv": csv.DictReader}
-"""The readers, by the ending of a file."""
+"""Ending of a file's name -> function that reads its rows."""
 
 
 def _function(setting: str) -> Show:
@@ -163,7 +163,9 @@ def _calling(call: Function) -> Show:
 
 
 def module_at(place: str) -> Any:
-    """Return a module by its name, or by the absolute path of its file. Raises ImportError, and its errors."""
+    """Return a module by its name, or by the absolute path of its file. Raises ImportError, and the errors of the
+    module.
+    """
     if not place.startswith("/"):
         return importlib.import_module(place)
     spec = importlib.util.spec_from_file_location(Path(place).stem, place)

@@ -1,4 +1,4 @@
-"""The names of an object that tab completion shows: the public ones."""
+"""The public names of an object, for tab completion."""
 
 from collections.abc import Set
 

@@ -14,14 +14,14 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 BATCH_ROWS = 4_096
-"""The most rows of a table that are turned into Python objects at once."""
+"""The most rows of a table that are converted to Python objects at once."""
 
 Columns = dict[str, Callable[[], list[Any]]]
-"""Some rows of a table: a function for each column, by name, that returns its values."""
+"""Some rows of a table: name of a column -> function that returns its values."""
 
 
 def batches(rows: Any) -> Iterator[Columns] | None:
-    """Return the rows of a table in batches; None: `rows` is no table.
+    """Return the rows of a table in batches; None: `rows` is not a table.
 
     Raises:
         InvalidArgument: `rows` is a column without names of objects, or needs pyarrow, which is not installed.
@@ -31,12 +31,12 @@ def batches(rows: Any) -> Iterator[Columns] | None:
 
 
 def is_table(kind: type) -> bool:
-    """Return whether an item of an iterable that has this type is a table; a Series of pandas is a row there."""
+    """Return whether an item of an iterable that has this type is a table; a Series of pandas counts as a row."""
     return any(has(kind) for has, _ in TABLES) and (hasattr(kind, "columns") or not hasattr(kind, "iloc"))
 
 
 def _has(attribute: str, package: str | None = None) -> Callable[[type], bool]:
-    """Return a test: a type has an attribute, and it or a base of it is defined in a package."""
+    """Return a test whether a type has an attribute, and the type or one of its bases is defined in a package."""
 
     def has(kind: type) -> bool:
         return hasattr(kind, attribute) and (
@@ -138,4 +138,4 @@ TABLES: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterator[Columns] | 
         lambda rows: _arrow_batches(_pyarrow(rows, ".interchange").from_dataframe(rows).to_reader()),
     ),
 )
-"""(a test for a type of table, the function that reads it); the first match counts."""
+"""(test for a type of table, function that reads it); the first match counts."""

@@ -1,7 +1,7 @@
-"""Every command as a type: the result of reading a line.
+"""Every command of the channel as a type, as the reader of lines makes it.
 
-Numbers are final, texts have no quotes and escapes, names are as written and may be invalid. Compare the types of
-commands, not the commands: they are tuples, so two of different types can be equal.
+Numbers are within their bounds, texts without quotes and escapes; names are as written and may be invalid. Compare the
+types of commands, not the commands: they are tuples, so two commands of different types can be equal.
 """
 
 from enum import StrEnum
@@ -12,7 +12,7 @@ from sonicpy.search import FacetSearch, Search
 
 
 class Mode(StrEnum):
-    """The rights of a connection; START chooses them for as long as the connection lives."""
+    """The mode of a session, which decides the allowed commands; START chooses it once."""
 
     SEARCH = "search"
     INGEST = "ingest"
@@ -47,7 +47,7 @@ class Suggest(NamedTuple):
     filter: str | None = None
     """Only words of objects that meet these conditions; None: all."""
     buckets: tuple[str, ...] = ()
-    """Other buckets; see `sonicpy.bucket_names`."""
+    """Other buckets to search, too; see `sonicpy.bucket_names`."""
 
 
 class List(NamedTuple):
@@ -62,7 +62,7 @@ class List(NamedTuple):
     after: str | None = None
     """Only words behind this one; None: from the first on."""
     buckets: tuple[str, ...] = ()
-    """As in Suggest."""
+    """Other buckets to search, too; see `sonicpy.bucket_names`."""
 
 
 class Collections(NamedTuple):
@@ -70,7 +70,7 @@ class Collections(NamedTuple):
 
     limit: int
     after: str | None
-    """As in List."""
+    """Only names behind this one; None: from the first on."""
 
 
 class Buckets(NamedTuple):
@@ -79,7 +79,7 @@ class Buckets(NamedTuple):
     collection: str
     limit: int
     after: str | None
-    """As in List."""
+    """Only names behind this one; None: from the first on."""
 
 
 class Objects(NamedTuple):
@@ -89,15 +89,15 @@ class Objects(NamedTuple):
     bucket: str
     limit: int
     prefix: str
-    """As in List."""
+    """Only names that begin with it."""
     after: str | None
-    """As in List."""
+    """Only names behind this one; None: from the first on."""
     position: int | None
     """The position at which the previous page ended; replaces `after`."""
 
 
 class Exists(NamedTuple):
-    """Say whether there is an object."""
+    """Return whether an object exists."""
 
     collection: str
     bucket: str
@@ -105,7 +105,7 @@ class Exists(NamedTuple):
 
 
 class Similar(NamedTuple):
-    """Find objects that are like one."""
+    """Find the objects that are similar to one."""
 
     collection: str
     bucket: str
@@ -127,41 +127,46 @@ class Push(NamedTuple):
     object: str
     text: str
     lang: str | None
-    """A code in lower case; "none": the text is in no language; None: guess."""
+    """The language as a code in lower case; "none": the text is in no language; None: guess."""
     vector: str | None = None
     """Bits of vectors, in the form of `sonicpy.vectors`; None: there are none."""
     tags: list[str] | None = None
-    """All tags of the object; None: they stay."""
+    """All tags of the object; None: the tags do not change."""
     values: dict[str, int | str | None] | None = None
     """Values by name, points as text; a value of None removes the value under its name."""
     field: str | None = None
-    """The name of the text; None: it has none."""
+    """The name of the text; None: the text has no name."""
 
 
 class Upsert(NamedTuple):
-    """Give an object just this text."""
+    """Replace the words of an object by those of a text."""
 
     collection: str
     bucket: str
     object: str
     text: str
     lang: str | None = None
-    """As in Push."""
+    """The language as a code in lower case; "none": the text is in no language; None: guess."""
     more: int = 0
-    """1: the text goes on in the next UPSERT of the object, behind a blank; 2: at once; 0: it ends."""
+    """1: the text continues in the next UPSERT of the object, after a blank; 2: it continues without a blank; 0: it
+    ends.
+    """
     vector: str | None = None
-    """As in Push."""
+    """Bits of vectors, in the form of `sonicpy.vectors`; None: there are none."""
     tags: list[str] | None = None
-    """As in Push."""
+    """All tags of the object; None: the tags do not change."""
     values: dict[str, int | str | None] | None = None
-    """As in Push."""
+    """Values by name, points as text; a value of None removes the value under its name."""
     field: str | dict[str, str] | None = None
-    """As in Push; once all pieces are together, the texts by name if one has a name, and `text` is empty."""
+    """The name of the text; None: the text has no name. Once all pieces are together, a dict of named texts if a text
+    has a name; then `text` is empty.
+    """
 
     @property
     def meant(self) -> str | dict[str, str]:
-        """The text as its sender has it, or the texts by name: as in Sonic, a backslash that was escaped is still
-        doubled in `text`."""
+        """The text as its sender meant it, or the named texts: in `text`, a backslash that was escaped is still
+        doubled, as in Sonic.
+        """
         if isinstance(self.field, dict):
             return {name: _unescaped(text) for name, text in self.field.items()}
         text = _unescaped(self.text)
@@ -175,9 +180,9 @@ class Tag(NamedTuple):
     bucket: str
     object: str
     tags: list[str] | None = None
-    """As in Push."""
+    """All tags of the object; None: the tags do not change."""
     values: dict[str, int | str | None] | None = None
-    """As in Push."""
+    """Values by name, points as text; a value of None removes the value under its name."""
 
 
 class Pop(NamedTuple):
@@ -190,13 +195,13 @@ class Pop(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Count the buckets of a collection, the words of a bucket or those of an object: the names given decide."""
+    """Count the buckets of a collection, or the words of a bucket or of an object, depending on the names given."""
 
     collection: str
     bucket: str | None = None
     object: str | None = None
     buckets: tuple[str, ...] = ()
-    """As in Suggest."""
+    """Other buckets to count, too; see `sonicpy.bucket_names`."""
 
 
 class CountC(NamedTuple):
@@ -211,7 +216,7 @@ class CountB(NamedTuple):
     collection: str
     bucket: str
     buckets: tuple[str, ...] = ()
-    """As in Suggest."""
+    """Other buckets to count, too; see `sonicpy.bucket_names`."""
 
 
 class CountO(NamedTuple):
@@ -244,7 +249,7 @@ class FlushO(NamedTuple):
 
 
 class FlushV(NamedTuple):
-    """Take a column of vectors, or all columns, from the objects of a bucket."""
+    """Remove a column of vectors, or all columns, from the objects of a bucket."""
 
     collection: str
     bucket: str
@@ -257,18 +262,18 @@ class FlushPassing(NamedTuple):
     collection: str
     bucket: str
     filter: str | None = None
-    """None: it was forgotten, see `filter_of`."""
+    """The filter; None: it is missing in the line, which `filter_of` refuses."""
 
 
 def filter_of(command: FlushPassing) -> str:
-    """Return the filter of a FLUSH. Raises CommandError if it was forgotten: FLUSHB erases a whole bucket."""
+    """Return the filter of a FLUSH. Raises CommandError if it is missing, because only FLUSHB erases a whole bucket."""
     if command.filter is None:
         raise CommandError("invalid_format", "FLUSH <collection> <bucket> FILTER(<conditions>)")
     return command.filter
 
 
 class Synonyms(NamedTuple):
-    """List rules of synonyms of a collection, from a position on, at most SYNONYMS_PAGE."""
+    """List the rules of synonyms of a collection from a position on, at most SYNONYMS_PAGE."""
 
     collection: str
     position: int = 0
@@ -278,7 +283,7 @@ class SetSynonyms(NamedTuple):
     """Change the synonyms of a collection.
 
     Attributes:
-        add: the rules are added to those that are there.
+        add: whether the rules are added to the present ones.
     """
 
     collection: str
@@ -287,7 +292,7 @@ class SetSynonyms(NamedTuple):
 
 
 class Trigger(NamedTuple):
-    """Start maintenance: `action` is a key of ACTIONS, `argument` the path that backup and restore take."""
+    """Start maintenance: `action` is a key of ACTIONS, `argument` the path for backup and restore."""
 
     action: str
     argument: str | None = None
@@ -302,7 +307,7 @@ class Info(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """Show how much the index, a collection or a bucket holds."""
+    """Show the figures of the index, a collection or a bucket."""
 
     collection: str | None = None
     bucket: str | None = None

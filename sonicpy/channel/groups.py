@@ -1,4 +1,4 @@
-"""The groups of hits, as items of an answer end in them: values as numbers, tags and points percent-encoded."""
+"""The groups of hits at the end of items of an answer: values as numbers, tags and points percent-encoded."""
 
 from urllib.parse import unquote
 
@@ -11,7 +11,7 @@ def unpack_group(packed: str, group: str) -> GroupKey | None:
     """Return the group that `pack_group` packed.
 
     Args:
-        group: the groups of the query, as in GROUP.
+        group: the value of GROUP in the query.
     """
     if packed == ALONE:
         return None

@@ -1,4 +1,4 @@
-"""The words by which an object answers, as items of an answer have them: percent-encoded, without blanks and colons."""
+"""The words by which an object answers, in items of an answer: percent-encoded, without blanks and colons."""
 
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
@@ -7,7 +7,7 @@ NOTHING = "-"
 """The item for no words, or for no text."""
 
 AnsweringWord = tuple[str, str, str]
-"""(how an object's word represents a word of the query, the word of the query, the object's word)."""
+"""(relation of an object's word to a word of the query, the word of the query, the object's word)."""
 
 
 def pack_held(words: Iterable[AnsweringWord]) -> str:
@@ -24,12 +24,12 @@ def unpack_held(packed: str) -> list[AnsweringWord]:
 
 
 def pack_text(text: str | None) -> str:
-    """Return a text as one item; None: there is none."""
+    """Return a text as one item; None becomes NOTHING."""
     return NOTHING if text is None else _quoted(text)
 
 
 def unpack_text(packed: str) -> str | None:
-    """Return the text that `pack_text` packed."""
+    """Return the text that `pack_text` packed, or None."""
     return None if packed == NOTHING else unquote(packed)
 
 

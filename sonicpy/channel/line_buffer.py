@@ -1,4 +1,4 @@
-"""LineBuffer: bytes in as they arrive, whole lines out.
+"""LineBuffer: takes bytes as they arrive, and returns whole lines.
 
 It reads and copies each byte a fixed number of times, however the input is cut. It gives up a line as soon as it is too
 long, complete or not.
@@ -7,7 +7,7 @@ long, complete or not.
 from sonicpy._native.lines import LineReader
 
 LINE_MAX_BYTES = 20_000
-"""Longest line without its terminator; STARTED announces it."""
+"""The most bytes of a line without its terminator; STARTED announces this number."""
 
 
 class LineBuffer(LineReader):

@@ -4,8 +4,7 @@ A value that is a text may be in quotes: `KEY("...")`, in which white space, bra
 quote, `\\\\` a backslash, `\\n` a line feed and `\\r` a carriage return. Without quotes, a text goes to the end of the
 word and may hold brackets. A list may hold texts in quotes: `KEY(red,"two words")`, see `sonicpy.tags`.
 
-All parts are read, even behind a wrong one: the last error is the one reported, and of a key given twice the last value
-holds.
+All parts are read, even after a wrong one: the last error is reported, and the last value of a repeated key counts.
 """
 
 import re
@@ -24,7 +23,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNESCAPED = {escape[1]: character for character, escape in ESCAPES.items()}
 
 MetaPart = tuple[str, str] | CommandError
-"""A key and its value, or the error of a part without them."""
+"""A key and its value, or the error of a part that has none."""
 
 
 def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages: Languages) -> dict[str, Any]:
@@ -32,8 +31,8 @@ def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages
 
     Args:
         line: the line of a command.
-        offset: where its META arguments begin.
-        options: those of the command, by key.
+        offset: the place in the line at which its META arguments begin, in bytes.
+        options: the options of the command, by META key.
 
     Raises:
         CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last wrong part.
@@ -87,7 +86,7 @@ def _quoted(line: bytes, offset: int, key: str) -> tuple[MetaPart, int] | None:
     """Return the argument at `offset` and the offset of the next one; None: its value is not in quotes.
 
     Args:
-        key: of the argument.
+        key: the key of the argument.
     """
     found = _QUOTED.match(line, offset + len(key))
     if found is None:
@@ -103,7 +102,7 @@ def _listed(line: bytes, offset: int, key: str) -> tuple[MetaPart, int]:
     rest of the line.
 
     Args:
-        key: of the argument.
+        key: the key of the argument.
     """
     found = LIST.match(line, offset + len(key))
     following = 0 if found is None else take_words(line, found.end(), 0)[1]

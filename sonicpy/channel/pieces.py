@@ -1,6 +1,7 @@
-"""The pieces of a text that is longer than a line: UPSERT with MORE(1) leaves them here until the last one comes.
+"""The pieces of a text that is longer than a line: pieces from UPSERT with MORE(1) wait here for the last one.
 
-A piece that was refused, or dropped, makes the rest of the text refused too: an object never holds a part of its text.
+After a piece was refused or dropped, the rest of the text is refused, too: an object never holds only a part of its
+text.
 """
 
 import time
@@ -11,7 +12,7 @@ from sonicpy.errors import CommandError
 PIECES_MAX_BYTES = 16 << 20
 """The most bytes of the pieces that wait in a connection."""
 IDLE_S = 60.0
-"""The time for which pieces wait for the next one, in seconds."""
+"""The longest time in seconds for which pieces wait for the next one."""
 
 
 class Pieces:
@@ -32,10 +33,10 @@ class Pieces:
         self._refused: str | None = None
 
     def take(self, command: Upsert) -> Upsert | None:
-        """Return the command with its whole text; None: more pieces of it are to come.
+        """Return the command with its whole text; None: more pieces of the text have to come.
 
         Raises:
-            CommandError: the text is refused: too long, or a piece of it is lost; or pieces of another one wait.
+            CommandError: the text is too long, or a piece of it is lost; or pieces of another text wait.
         """
         self.expire()
         names = command[:3]
@@ -67,7 +68,7 @@ class Pieces:
         return command._replace(text="", field=texts)
 
     def refuse(self) -> None:
-        """Note that a line with a piece could not be read: the rest of its text is refused."""
+        """Note that a line with a piece could not be read, so that the rest of its text is refused."""
         if self._texts:
             self._drop(f"a piece of the text of {self._names[2]} was refused")
 
@@ -85,7 +86,7 @@ class Pieces:
 
 
 def _by_name(pieces: list[tuple[str, str]]) -> dict[str, str]:
-    """Return the texts of pieces by name, in their order; "" is the name of the text without one."""
+    """Return the texts of pieces by name, in their order; the text without a name has the name ""."""
     texts: dict[str, list[str]] = {}
     for name, piece in pieces:
         texts.setdefault(name, []).append(piece)

@@ -1,6 +1,6 @@
-"""Write text between the quotes of a line, and cut a text that is too long for one line into pieces that fit.
+"""Writes text between the quotes of a line, and cuts a text that is too long for one line into pieces that fit.
 
-A reader gets the same words out of a quoted text, but not always the same text: runs of white space become one blank,
+A quoted text keeps its words, but is not always read as the same text: runs of white space become one blank,
 and since Sonic 1.9 a doubled backslash stays doubled.
 """
 
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from sonicpy._native.digest import normal_text
 
 _JOINER = "\u200d"
-"""Joins two characters, as in emoji of several people."""
+"""The character that joins two others, as in emoji of several people."""
 
 SMALLEST_ROOM = 64
 """The number of bytes that suffice for any character, escaped and between quotes."""
 
 
 def quoted(text: str) -> str:
-    """Return `text` in quotes, escaped; a blank one becomes a line feed, because servers refuse an empty text."""
+    """Return `text` in quotes, escaped; a blank text becomes a line feed, because servers refuse an empty one."""
     return f'"{escaped(text)}"' if text and not text.isspace() else '"\\n"'
 
 
@@ -30,7 +30,7 @@ def escaped(text: str) -> str:
 def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
     """Yield `text` in pieces, each escaped and in quotes, of at most `room_bytes` bytes in UTF-8.
 
-    A piece ends at white space; if it has none, behind punctuation; if it has neither, between characters.
+    A piece ends at white space; without white space, after punctuation; without either, between two characters.
 
     Raises:
         UnicodeEncodeError: the text holds a lone surrogate.
@@ -47,7 +47,7 @@ def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
 def pieces_to_join(text: str, room_bytes: int) -> Iterator[tuple[str, bool]]:
     """Yield the pieces of a text, with one blank for each run of white space, and whether a blank follows each.
 
-    Args, and Raises: as in `quoted_pieces`.
+    Arguments and errors as in `quoted_pieces`.
     """
     start, text = 0, normal_text(text)
     for piece in _cut(text, room_bytes - 2):

@@ -1,4 +1,4 @@
-"""Replies and errors as bytes; nothing else in the server makes bytes for the wire.
+"""Replies and errors as bytes; no other module of the server makes bytes for the wire.
 
 Each function returns whole lines that end in CR LF. Its arguments hold no line breaks: names and words cannot, and
 neither can parts of a client's line.
@@ -22,33 +22,35 @@ NO_REPLY = b""
 """The answer to a blank line."""
 
 OF_INDEX = (OK, b"PENDING ", b"RESULT ")
-"""The beginnings of replies about the content of an index, or about a change of it."""
+"""The beginnings of replies that depend on an index, or confirm a change of it."""
 
 PROTOCOL_REVISION = 1
 
 MARKER_BITS = 64
-"""Eight for each letter of a marker, which distinguishes one PENDING from another and need not be secret."""
+"""The number of bits of a marker, eight for each letter; it distinguishes one PENDING from another and need not be
+secret.
+"""
 
 
 class InfoFigures(NamedTuple):
-    """The figures of INFO in their order on the wire, where the names of the fields are the keys."""
+    """The figures of INFO in their order on the wire; the names of the fields are the keys."""
 
     uptime: int
-    """Whole seconds since the start."""
+    """The time since the start in whole seconds."""
     clients_connected: int
     """The number of open connections, including those before START."""
     commands_total: int
-    """Lines handled."""
+    """The number of lines handled."""
     command_latency_best: int
-    """Shortest time that a command took, in whole milliseconds."""
+    """The shortest time that a command took, in whole milliseconds."""
     command_latency_worst: int
-    """Longest time that a command took, in whole milliseconds."""
+    """The longest time that a command took, in whole milliseconds."""
     kv_open_count: int
-    """Collections in use."""
+    """The number of collections in use."""
     fst_open_count: int
-    """Word graphs in use."""
+    """The number of word graphs in use."""
     fst_consolidate_count: int
-    """Word graphs with pending words."""
+    """The number of word graphs with pending words."""
 
 
 def connected(version: str) -> bytes:
@@ -105,13 +107,15 @@ def hits(
     """Return the event of a QUERY that asked for more than names, or of SIMILAR (`kind`).
 
     Args:
-        found: names and their scores; None: the ranking gives no scores.
-        total: how many objects answer in all: the first item; None: it was not asked for.
-        whole: how many of these hold whole words: the second item; None: it was not asked for.
+        found: the names and their scores; a score of None: the ranking has no scores.
+        total: the number of all objects that answer, for the first item; None: it was not asked for.
+        whole: how many of these answer by whole words, for the second item; None: it was not asked for.
         scores: items are `name:score`, or `name:-` without one; else names.
-        hows: the words by which each object answers: items end in a colon and these; None: they were not asked for.
-        groups: the group of each object: items with scores end in a colon and this; None: there are no groups.
-        corrected: the text that the query may have meant, if `hows` is given: the item behind the numbers; None: none.
+        hows: the words by which each object answers, which follow the last colon of its item; None: they were not asked
+            for.
+        groups: the group of each object, which follows a colon behind the score; None: there are no groups.
+        corrected: the text that the user may have meant, for the item behind the numbers if `hows` is given; None:
+            none.
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
     counts = [str(count) for count in (total, whole) if count is not None]
@@ -124,7 +128,7 @@ def hits(
 
 
 def error(raised: SonicError) -> bytes:
-    """Return the line for an error: ENDED for SessionEnded, else ERR. Clients learn no details of a failing store."""
+    """Return the line for an error: ENDED for SessionEnded, else ERR. Errors of the store are sent without details."""
     match raised:
         case SessionEnded():
             return ended(raised.reason)

@@ -35,14 +35,14 @@ from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 from sonicpy.option_kinds import Languages
 
 MANUAL = "commands"
-"""The only manual in the reply to `HELP`, because clients compare that line."""
+"""The only manual that the reply to `HELP` names, because clients compare that line."""
 ADDITIONS = "additions"
-"""The manual of commands and options that Sonic lacks, in the default mode."""
+"""The name of the manual of commands and options that Sonic lacks, in the default mode."""
 WRONG_PASSWORD = "authentication_failed"
 Admit = Callable[[bytes], Any]
 """A function that returns the permit of a secret that is not the password, or None. Raises SessionEnded."""
 NOTHING_PLAIN = PlainReader([])
-"""Before START no line is plain."""
+"""The reader before START, when no line is plain."""
 
 
 class Session:
@@ -50,8 +50,8 @@ class Session:
 
     Args:
         version: the server's version, for the banner.
-        password: START must bring it; None: no password.
-        limits: defaults and maxima of LIMIT.
+        password: the password that START must have; None: no password is needed.
+        limits: the defaults and maxima of LIMIT.
         compat: accept only the commands, and only the values of LANG, that Sonic has.
         admit: accepts secrets other than the password; None: there are none.
     """
@@ -80,17 +80,17 @@ class Session:
         self, version: str, password: str | None, limits: Limits, compat: bool, admit: Admit | None = None
     ) -> None:
         self.ended = False
-        """The connection must close once all replies have been sent."""
+        """Whether the connection must close once all replies have been sent."""
         self.mode: Mode | None = None
         """The mode of the session; None: before START."""
         self.lines_handled = 0
-        """Lines since START, including blank and refused ones, but not INFO."""
+        """The number of lines since START, including blank and refused ones, but not INFO."""
         self.shutting_down = False
-        """The server sets it when it stops; the session then refuses every line but QUIT."""
+        """Whether the server stops, which sets this; the session then refuses every line except QUIT."""
         self.permit: Any = None
-        """The permit of the secret that START brought; None: everything is allowed."""
+        """The permit of the secret that START had; None: everything is allowed."""
         self.wrong_password = False
-        """START brought a wrong password, which ended the session."""
+        """Whether START had a wrong password, which ended the session."""
         self._version = version
         self._admit_secret = admit
         self._password = None if password is None else password.encode(errors="surrogateescape")
@@ -103,9 +103,9 @@ class Session:
         self._syntaxes: Mapping[str, Syntax] = {}
         # Attributes, not methods that call them: one around `feed` adds 3 % to the instructions of reading a line.
         self.feed = self._lines.feed
-        """LineBuffer.feed: append bytes that arrived; after the end they are dropped."""
+        """`LineBuffer.feed`: appends bytes that arrived; after the end they are dropped."""
         self.is_drained = self._lines.is_drained
-        """LineBuffer.is_drained: whether `next` has read everything that arrived."""
+        """`LineBuffer.is_drained`: returns whether `next` has read everything that arrived."""
 
     def greeting(self) -> bytes:
         """Return the banner, to be sent before reading anything."""
@@ -117,7 +117,7 @@ class Session:
         Returns:
             None: there is no whole line, or the session has ended.
             bytes: the reply; a blank line has an empty one.
-            Command: the caller executes it and writes the reply.
+            Command: the command, which the caller has to execute and answer.
         """
         step: bytes | Command | None = self._lines.take_command(self._plain)
         if step is None:
@@ -143,7 +143,7 @@ class Session:
         return self._lines.take_rest()
 
     def resume(self, mode: Mode, rest: bytes) -> None:
-        """Go on where the session of another process stopped right after START.
+        """Continue where the session of another process stopped right after START.
 
         Args:
             mode: the argument of START.
@@ -153,7 +153,7 @@ class Session:
         self.feed(rest)
 
     def end_of_input(self) -> bytes:
-        """End the session because the client sends no more; return the last line for it.
+        """End the session because the client sends no more; return the last line to send.
 
         Call it after `next` has returned None, so that every whole line has its reply. An unfinished line is dropped.
         """
@@ -256,7 +256,7 @@ class Session:
         return replies.OK if whole is None else whole
 
     def expire(self) -> None:
-        """Drop the pieces of a text that have waited for too long; call it now and then."""
+        """Drop the pieces of a text that have waited for too long; call this now and then."""
         if self._pieces is not None:
             self._pieces.expire()
 

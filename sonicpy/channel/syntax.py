@@ -1,4 +1,4 @@
-"""How to read the line of each command: one row of COMMANDS for each, and `parse`, which follows the row.
+"""The syntax of each command: a row of COMMANDS for each, and `parse`, which reads a line by its row.
 
 Nearly all lines are plain: clients write them as expected. `plain_reader` makes the compiled reader of these, which
 leaves all other lines to `parse`.
@@ -30,10 +30,10 @@ CONTROL = frozenset({Mode.CONTROL})
 EVERY_MODE = frozenset(Mode)
 
 ANY_NUMBER = LINE_MAX_BYTES
-"""No line has more words than bytes."""
+"""The most words of a line, which has no more words than bytes."""
 
 ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
-"""The actions of TRIGGER, and the arguments of each in the usage text."""
+"""Action of TRIGGER -> its arguments in the usage text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LineRules:
-    """The state of the channel that affects how a line is read."""
+    """The state of a session that affects how a line is read."""
 
     limits: Limits
     languages: Languages
@@ -58,7 +58,7 @@ class LineRules:
 
 EMPTY = b'""'
 ABOUT_ALL = ("FILTER", "SORT", "OF", "RANGES", "GROUP")
-"""Options of commands that take an empty text."""
+"""The options with which a command may have an empty text, which means all objects."""
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
 Build = Callable[[list[str], Mapping[str, Any], LineRules], Command | SessionCommand]
@@ -77,11 +77,13 @@ class Syntax:
     optional_words: int = 0
     has_text: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
-    """The options by META key. Without options, nothing may follow the words and the text."""
+    """META key -> its option. Without options, nothing may follow the words and the text."""
     is_ours: bool = False
-    """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
+    """Whether Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name
+    it.
+    """
     has_texts: bool = False
-    """Any number of quoted texts, or one word, follow."""
+    """Whether any number of quoted texts, or one word, follow."""
 
     @property
     def is_bare(self) -> bool:
@@ -139,7 +141,7 @@ class CommandBuilder:
     """Makes a command whose fields are its words, its text, and its options by name.
 
     Attributes:
-        words: number of the fields that are words or a text.
+        words: the number of fields that are words or a text.
         bounds: returns the default and the maximum of LIMIT; None: the command has no LIMIT.
     """
 
@@ -165,7 +167,7 @@ class CommandBuilder:
 
 @cache
 def _rest_of(kind: type[Any], words: int) -> tuple[tuple[Any, ...], dict[str, int]]:
-    """Return the fields of a command behind its words as a line without options has them, and their places by name."""
+    """Return the fields of a command behind its words, as for a line without options, and their places by name."""
     names = kind._fields[words:]
     return tuple(EVERY_DEFAULT[name] for name in names), {name: place for place, name in enumerate(names)}
 
@@ -174,14 +176,16 @@ class CountBuilder(CommandBuilder):
     """Makes COUNT, whose options follow a bucket."""
 
     def __call__(self, words: list[str], values: Mapping[str, Any], rules: LineRules) -> Any:
-        """Return the command. Raises CommandError if there are options, and words for something else than a bucket."""
+        """Return the command. Raises CommandError if there are options, but the words name something else than a
+        bucket.
+        """
         if values and len(words) != len(BUCKET.split()):
             raise CommandError("invalid_format", f"COUNT {BUCKET} [{BUCKETS.usage}]?")
         return self.kind(*words, **values)
 
 
 EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for option in options}
-"""The value of each option that a line does not give, except LIMIT."""
+"""Option -> its value in a line that does not give it; LIMIT is missing."""
 
 
 def _texts(line: bytes, offset: int) -> tuple[list[str], int]:
@@ -197,13 +201,13 @@ def _texts(line: bytes, offset: int) -> tuple[list[str], int]:
 
 
 def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
-    """Return whether an empty text means all objects: a filter, an order or facets follow."""
+    """Return whether an empty text means all objects, because a filter, an order or facets follow."""
     behind = line[offset + len(EMPTY) :]
     return line.startswith(EMPTY, offset) and any(key in syntax.options and key.encode() in behind for key in ABOUT_ALL)
 
 
 def plain_reader(rows: Iterable[Syntax], rules: LineRules, answers: Mapping[str, bytes]) -> PlainReader:
-    """Return a reader of plain lines of `rows`, and of lines that hold only a name of `answers`."""
+    """Return a reader of plain lines of `rows`, and of lines that consist of a key of `answers`."""
     lines = [
         _plain_line(row, row.build, rules)
         for row in rows
@@ -289,7 +293,8 @@ def _row(
     """Return the row of a command whose fields are its arguments and its options.
 
     Args:
-        arguments: as the usage text names them: words, `"<text>"` for a quoted text, optional words at the end.
+        arguments: the arguments as the usage text names them: words, `"<text>"` for a quoted text, optional words at
+            the end.
     """
     options = OPTIONS.get(name, ())
     named = [f"[{option.usage}]?" for option in options if is_ours or not option.is_ours]
@@ -371,4 +376,4 @@ SONIC_COMMANDS_OF_MODE = {
     mode: {name: replace(row, options=_of_sonic(row)) for name, row in rows.items() if not row.is_ours}
     for mode, rows in COMMANDS_OF_MODE.items()
 }
-"""The commands that Sonic has too."""
+"""Mode -> the commands that Sonic has, too, by name."""

@@ -1,4 +1,4 @@
-"""A remark beside an empty answer: the collection, bucket or object is not there, and similar names that are."""
+"""A remark beside an empty answer: a collection, bucket or object does not exist, but similar names do."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,15 +12,15 @@ NAMES_SHOWN = 5
 
 
 def remark_absent(index: Target, collection: str, bucket: str | None, object: str | None = None) -> None:
-    """Print a remark unless the names are all there. Raises SonicError if a server does not answer."""
+    """Print a remark if one of the names does not exist. Raises SonicError if a server does not answer."""
     sentence = absent(index, collection, bucket, object)
     if sentence is not None:
         remark(sentence)
 
 
 def absent(index: Target, collection: str, bucket: str | None, object: str | None = None) -> str | None:
-    """Return a sentence about a collection, bucket or object that is not there; None: all of them are there, or the
-    server lists no names.
+    """Return a sentence about a collection, bucket or object that does not exist; None: all exist, or the server lists
+    no names.
 
     Raises:
         SonicError: a server does not answer.

@@ -14,7 +14,7 @@ from sonicpy.options import ARGUMENTS, Option
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
-"""The values of --lang and of a column of languages, for messages."""
+"""The allowed values of --lang and of a column of languages, for messages."""
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The table of verbs, which `add_verbs` of each module extends; a string, because the class has no subscript at
@@ -52,7 +52,7 @@ def number(text: str) -> int:
 
 
 def vector(text: str) -> Any:
-    """Return a vector: the numbers of a JSON list, by column in a JSON object, or base 64 as on the wire.
+    """Return a vector: a JSON list of numbers, a JSON object of such lists by column, or base 64 as on the wire.
 
     Raises ArgumentTypeError for JSON that cannot be read.
     """
@@ -65,7 +65,7 @@ def vector(text: str) -> Any:
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
-    """Add COLLECTION, and BUCKET and OBJECT, which may be left out."""
+    """Add the arguments COLLECTION, BUCKET and OBJECT; the last two may be left out."""
     parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
     parser.add_argument("object", metavar="OBJECT", type=object_name, nargs="?")

@@ -10,7 +10,7 @@ import sys
 from sonicpy.errors import ConfigError
 
 CLUSTER_VARIABLE = "SONICPY_CLUSTER"
-"""The name does not begin with SONIC_, unlike those of settings."""
+"""The name of the variable; it does not begin with SONIC_, unlike those of settings."""
 SHOWN_PASSWORD = (
     f"--cluster holds a password, which every user of this machine reads in the list of processes; put the addresses "
     f"into the variable {CLUSTER_VARIABLE} instead."
@@ -30,7 +30,7 @@ def brokers(arguments: argparse.Namespace) -> str:
     """Return the addresses of the brokers; warn on stderr if the arguments show a password.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: no addresses are given.
     """
     given: str | None = arguments.cluster
     if given is not None:

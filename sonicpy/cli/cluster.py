@@ -167,7 +167,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
 
 
 def change(arguments: argparse.Namespace) -> int:
-    """Change which nodes hold partitions. Raises SonicError."""
+    """Assign partitions to a new node, or those of a node to the others. Raises SonicError."""
     setup = load_cluster("operator.setup")
     if arguments.change == "add":
         layout = setup.add(brokers(arguments), arguments.node)
@@ -179,7 +179,7 @@ def change(arguments: argparse.Namespace) -> int:
 
 
 def dev(arguments: argparse.Namespace) -> int:
-    """Run a cluster for trying. Raises SonicError."""
+    """Run a cluster on this machine, to try it. Raises SonicError."""
     _check_layout(arguments)
     said: int = load_cluster("operator.dev").run(
         arguments.data, arguments.partitions, arguments.copies, arguments.logs, _say

@@ -1,4 +1,4 @@
-"""Colours and units, where people read: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
+"""Colours, and units of numbers, for people: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
 
 import os
 import re
@@ -11,7 +11,7 @@ EXPLAINED = {
     r" {5}": "dim",
     r"words:$|\d+ .* answer": "bold",
 }
-"""The colours of lines of an explanation, by their beginnings: objects by how well they were found, and the parts."""
+"""Pattern of the beginning of a line of an explanation -> its colour: objects by how they were found, and the parts."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 STEP = 1024
 

@@ -30,7 +30,7 @@ install 'sonicpy-search[eval]'. {SOURCES}"""
 EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://127.0.0.1:1491 --json"
 
 TIMEOUT_S = 600.0
-"""The time limit of an answer: a server may take minutes to consolidate."""
+"""The longest wait for an answer in seconds, because a server may take minutes to consolidate."""
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -79,7 +79,7 @@ def evaluate(
     most_bytes: int | None = None,
     words: Mapping[str, int] | None = None,
 ) -> Scores:
-    """Return the figures of one input; for the arguments see the function called for its kind."""
+    """Return the figures of one input; for the arguments see the function that is called for its kind."""
     match given:
         case Collection():
             return relevance.evaluate(searched, scope, given, lang=lang, most_bytes=most_bytes)
@@ -91,7 +91,7 @@ def evaluate(
 
 @contextmanager
 def _searched(arguments: argparse.Namespace) -> Iterator[tuple[Searched, str]]:
-    """Open the index to measure and name a collection of its own; both leave nothing behind."""
+    """Open the index to measure, and yield it with the name of a new collection; both are removed at the end."""
     scope = f"eval-{secrets.token_hex(8)}"
     if arguments.server:
         with open_server(arguments.server, timeout_s=TIMEOUT_S) as client:

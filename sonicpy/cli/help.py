@@ -16,7 +16,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the help. Raises SystemExit: from argparse, if there is no such verb, and behind the help of one."""
+    """Print the help. Raises SystemExit, from argparse: there is no such verb, or the help of a verb was printed."""
     if not arguments.verb:
         overview().print_help()
         return 0

@@ -152,7 +152,7 @@ def push(arguments: argparse.Namespace) -> int:
 
 
 def tag(arguments: argparse.Namespace) -> int:
-    """Change the tags or values of an object, and print whether there is one. Raises SonicError if that fails."""
+    """Change the tags or values of an object; print 1, or 0 if it does not exist. Raises SonicError if that fails."""
     if arguments.tags is None and arguments.values is None:
         raise ConfigError(
             "tag changes nothing without --tags TAG or --value NAME=VALUE; allowed are one of them, or both."

@@ -169,7 +169,8 @@ def time_of(text: str) -> float:
     """Return the time that a text names, as seconds since 1970.
 
     Args:
-        text: a duration from now, such as 30d, 12h, 5m or 10s; or a date, or a time, of ISO 8601 (UTC unless it says).
+        text: a duration from now, such as 30d, 12h, 5m or 10s; or a date, or a time, of ISO 8601 (UTC without an
+            offset).
 
     Raises:
         InvalidArgument: the text is neither a duration nor a time, or the time is in the past.

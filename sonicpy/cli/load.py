@@ -95,7 +95,7 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
 
 
 def run_agent(arguments: argparse.Namespace) -> int:
-    """Be an agent until the process is interrupted."""
+    """Work as an agent until the process is interrupted."""
     password = arguments.password or password_given()
     servers = [Address(host, port, password=password) for host, port in arguments.server]
     agent = Agent(arguments.hub, servers, max(1, arguments.connections), arguments.timeout, arguments.name)
@@ -142,7 +142,7 @@ def run_set(arguments: argparse.Namespace) -> int:
 
 
 async def _outcome(arguments: argparse.Namespace, asked: TestSet) -> LoadOutcome | None:
-    """Meet agents and run the set; None if there is no agent."""
+    """Wait for agents and run the test set; return None if there is no agent."""
     deadline_s = arguments.deadline or default_deadline_s(asked, arguments.timeout)
     seed = secrets.randbits(32) if arguments.seed is None else arguments.seed
     async with open_hub(arguments.hub) as hub:
@@ -155,7 +155,7 @@ async def _outcome(arguments: argparse.Namespace, asked: TestSet) -> LoadOutcome
 
 @contextlib.contextmanager
 def local_agents(arguments: argparse.Namespace) -> Iterator[None]:
-    """Agents of this run alone, each a process, for the length of a `with` block."""
+    """Run local agents for this run, each in a process, for the length of a `with` block."""
     servers = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in arguments.server)
     host, port = arguments.hub
     command = sonicpy_command("load", "agent", "--hub", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")

@@ -14,7 +14,7 @@ Print the names of all collections, of the buckets of a collection, or of the ob
 come in the order in which they were first pushed. {WHERE}"""
 
 OF_OBJECTS = ("prefix", "after", "limit")
-"""Options that need a bucket."""
+"""The options that need a bucket."""
 
 
 def add_verbs(verbs: Verbs) -> None:

@@ -3,7 +3,7 @@
 Results go to stdout, and nothing else does; an error is one sentence on stderr. Exit status:
 
     0    done; also if nothing was found
-    1    it failed, or verify found faults
+    1    the verb failed, or verify found faults
     2    wrong arguments or settings
     3    import: done, but some rows were refused
     130  interrupted        141  the reader of the output has left
@@ -25,9 +25,9 @@ INTERRUPTED = 130
 READER_LEFT = 141
 """The exit status that shells show for a process ended by SIGPIPE; INTERRUPTED is the one for SIGINT."""
 INVALID = "invalid_"
-"""The beginning of codes of errors about arguments."""
+"""The beginning of the codes of errors about arguments."""
 REMARKS = {"internal_error": ": the server failed; its log has the reason"}
-"""code of an error reply -> text behind it in the message."""
+"""Code of an error reply -> text that follows it in the message."""
 
 
 def main(argv: list[str] | None = None) -> int:

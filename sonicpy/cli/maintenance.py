@@ -93,7 +93,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Write every object. Raises SonicError if that fails."""
+    """Write every object of an index as lines of JSON. Raises SonicError if that fails."""
     url = server_url(arguments)
     if url is not None:
         raise NotOffered("export", "Sonic Channel does not give the words of objects; export the folder, with --data")
@@ -129,7 +129,7 @@ def _is_stream(path: Path) -> bool:
 
 @contextmanager
 def _whole_file(path: Path) -> Iterator[IO[str]]:
-    """Open a file that replaces the one at `path` at the end of the block; an error leaves nothing of it."""
+    """Open a file that replaces the one at `path` at the end of the block; after an error, nothing of it is left."""
     temporary = path.with_name(f"{path.name}.part")
     try:
         with open(temporary, "w", encoding="utf-8") as file:

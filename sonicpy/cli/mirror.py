@@ -32,9 +32,9 @@ DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
 TAGS, VALUE = "tags:", "value:"
-"""Before the name of a column with tags, and of a value: the column that holds them as they are stored."""
+"""The prefixes of the names of columns that hold the stored form of tags, and of a value."""
 TEXT = "text:"
-"""The column with the text that has no name, beside named ones."""
+"""The name of the column with the text that has no name, beside named texts."""
 
 MIRROR = f"""\
 Bring a bucket in step with rows: replace the texts that differ, and erase the objects that no row names. SOURCE is a
@@ -139,8 +139,8 @@ class Reading:
     """The rows of a pass, without deleted ones.
 
     Args:
-        rows: of the source.
-        watermark: the column that grows; None: there is none.
+        rows: the rows of the source.
+        watermark: the column whose values grow with each change; None: there is none.
         deleted: the column that marks deleted rows; None: there is none.
         texts: the columns with texts; a missing text is empty, because its object must lose its words.
         ids: the columns that may hold the name of the object.
@@ -219,7 +219,7 @@ def plain_value(value: Any) -> Any:
 
 
 def is_marked(value: Any) -> bool:
-    """Return whether a value marks a deleted row: not 0, false, no, or nothing."""
+    """Return whether a value marks a deleted row: any value except 0, false, no, or nothing."""
     return str(value).strip().lower() not in ("", "0", "0.0", "false", "f", "no", "n", "none", "null")
 
 
@@ -234,7 +234,7 @@ class FileSource:
         return None
 
     def rows(self, since: Any) -> Iterator[Mapping[str, Any]]:
-        """Yield all rows. Raises SonicError if one cannot be read: its object would be erased."""
+        """Yield all rows. Raises SonicError if a row cannot be read, because its object would be erased."""
         with closing(Source(self._path)) as source:
             for number, row in enumerate(source.rows(), 1):
                 if isinstance(row, Mapping):
@@ -269,8 +269,9 @@ def _reading(
 
 
 def _checked(rows: Iterator[Mapping[str, Any]], arguments: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-    """Yield rows. Raises ConfigError if none of the first ones has a column that is needed or named: objects would lose
-    their texts or tags, or all be gone."""
+    """Yield rows. Raises ConfigError if none of the first rows has a column that is needed or named: objects would lose
+    their texts or tags, or all be erased.
+    """
     first = list(islice(rows, CHUNK_ROWS))
     columns = list(dict.fromkeys(chain.from_iterable(first)))
     fields = FieldMapping(

@@ -6,13 +6,14 @@ from typing import Any, NoReturn
 
 ENDS_FLAGS = "--"
 USAGE_LINES_MAX = 2
-"""The maximum number of lines of usage above an error, so that the error is seen."""
+"""The most lines of usage above an error, so that the error is seen."""
 
 
 class MixedParser(argparse.ArgumentParser):
     """A parser that takes flags before, between and behind the other arguments.
 
-    argparse gives all positional arguments their words at the first one, and refuses those behind the next flag.
+    argparse alone assigns words to all positional arguments at the first such word, and refuses words behind the next
+    flag.
     """
 
     _is_mixing = False

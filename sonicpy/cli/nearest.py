@@ -4,7 +4,9 @@ import importlib
 from collections.abc import Callable, Iterable
 
 NEAR_ENOUGH = 60.0
-"""Similarity from 0 to 100, as for the keys of settings: a name with a few typing errors is above."""
+"""The least similarity of a suggested name, from 0 to 100; as for the keys of settings, a few typing errors are
+allowed.
+"""
 
 
 def nearest(name: str, known: Iterable[str], prepared: Callable[[str], str] | None = None) -> str | None:

@@ -1,4 +1,4 @@
-"""The output of verbs: results as lines for people, or with --json as one JSON value a line; remarks on stderr."""
+"""The output of verbs: results as lines for people, or with --json as one JSON value per line; remarks on stderr."""
 
 import argparse
 import json
@@ -16,5 +16,5 @@ def show(arguments: argparse.Namespace, value: Any, *lines: str) -> None:
 
 
 def remark(sentence: str) -> None:
-    """Print a sentence that explains a result to stderr."""
+    """Print a sentence about a result to stderr."""
     print(f"sonicpy: {sentence}", file=sys.stderr)

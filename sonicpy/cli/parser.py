@@ -109,7 +109,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def overview() -> argparse.ArgumentParser:
-    """Return the parser without the arguments of any verb: it shows the list of verbs, and loads none."""
+    """Return a parser that shows the list of all verbs without loading them."""
     parser = argparse.ArgumentParser(
         prog="sonicpy",
         usage="%(prog)s VERB ...",
@@ -144,7 +144,7 @@ def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the verb in the words, or of its subcommand."""
+    """Return the parser of the verb in the given words, or of its subcommand."""
     for word in argv:
         parser = verbs_of(parser).get(word, parser)
     return parser

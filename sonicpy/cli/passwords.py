@@ -15,7 +15,9 @@ from sonicpy.errors import ConfigError
 
 PASSWORD_VARIABLE = "SONICPY_PASSWORD"
 PASSWORD_FILE_VARIABLE = "SONICPY_PASSWORD_FILE"
-"""The names of these variables do not begin with SONIC_, unlike those of settings."""
+"""The name of the variable with a file; like SONICPY_PASSWORD it does not begin with SONIC_, unlike those of
+settings.
+"""
 
 _IN_URL = re.compile(r"://[^/?#]*:[^/?#@]+@|[?&]password=.")
 
@@ -34,7 +36,7 @@ def password_given() -> str | None:
 
 
 def remark_visible(arguments: argparse.Namespace) -> None:
-    """Warn, if stderr is a terminal, that a password is on the command line."""
+    """Print a warning to stderr, if it is a terminal, that a password is on the command line."""
     given = [vars(arguments).get(name) for name in ("server", "where")]
     is_visible = vars(arguments).get("password") or any(isinstance(url, str) and _IN_URL.search(url) for url in given)
     if is_visible and sys.stderr.isatty():

@@ -18,10 +18,11 @@ from sonicpy.config import split_address
 from sonicpy.errors import ClientError, ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
-"""The addresses of a server by default, as far as the machine has them."""
+"""The default addresses of a server, as far as the machine has them."""
 
 ANSWER_MAX_BYTES = 1024
-"""A number of bytes above any answer that ping reads. A peer that sends more without a line end is not a Sonic server.
+"""A number of bytes above any answer that ping reads; a peer that sends more without a line end is not a Sonic
+server.
 """
 
 DESCRIPTION = """\
@@ -86,7 +87,7 @@ def _url(arguments: argparse.Namespace) -> str | None:
 
 
 def _ping_url(url: str, timeout_s: float) -> int:
-    """Ping each server of a URL; return 0 if all of them answered. Raises the error of the only one."""
+    """Ping each server of a URL; return 0 if all answered. Raises the error of the server if there is only one."""
     urls = split_urls(url)
     failed = []
     for one in urls:

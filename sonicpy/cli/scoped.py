@@ -9,11 +9,11 @@ from sonicpy.cli.arguments import bucket_name, collection_name, object_name
 
 DEFAULT_BUCKET = "default"
 KINDS: dict[str, Callable[[str], str]] = {"collection": collection_name, "bucket": bucket_name, "object": object_name}
-"""The check of each name; verbs check texts and words."""
+"""Argument that is a name -> the function that checks it; verbs check texts and words."""
 
 
 def add_scoped(parser: argparse.ArgumentParser, *behind: str) -> None:
-    """Add COLLECTION, BUCKET, which may be left out, and the arguments `behind` them, all of which must be there."""
+    """Add COLLECTION, the optional BUCKET, and the arguments `behind` them, which are required."""
     shown = " ".join(("COLLECTION", "[BUCKET]", *map(str.upper, behind)))
     parser.add_argument(
         "scope", metavar=shown, nargs="+", action=_Scoped, behind=behind, help=f"without BUCKET: {DEFAULT_BUCKET}",

@@ -118,7 +118,9 @@ def _add_buckets(parser: argparse.ArgumentParser) -> None:
 
 
 def _where(arguments: argparse.Namespace) -> AnyBucket:
-    """Return the bucket of the arguments, or it and the others. Raises ConfigError if these are not allowed."""
+    """Return the bucket of the arguments, or a list of it and the other buckets. Raises ConfigError if a name is not
+    allowed.
+    """
     try:
         return with_others(arguments.bucket, arguments.buckets)
     except InvalidArgument as error:
@@ -171,7 +173,7 @@ def query(arguments: argparse.Namespace) -> int:
 
 
 def _remark_more(index: Target, arguments: argparse.Namespace, text: str) -> None:
-    """Say how many objects answer where a page is full."""
+    """Print how many objects answer, if the page is full."""
     wanted = {**options_given(arguments, "QUERY"), "limit": 0, "offset": 0, "total": True}
     total = index.query(arguments.collection, _where(arguments), text, **wanted).total
     shown = arguments.offset + arguments.limit
@@ -225,7 +227,7 @@ def _facet_lines(facets: Facets) -> Iterator[str]:
 
 
 def _displays(display: Show, arguments: argparse.Namespace, hits: Hits) -> Sequence[Shown]:
-    """Return the displays of hits, of one bucket or of several."""
+    """Return the displays of hits in one bucket or several."""
     if hits.buckets is None:
         return display(arguments.collection, arguments.bucket, hits.objects)
     return [display(arguments.collection, hit.bucket or "", [hit.object])[0] for hit in hits]
@@ -265,7 +267,7 @@ def suggest(arguments: argparse.Namespace) -> int:
 
 
 def similar(arguments: argparse.Namespace) -> int:
-    """Print the objects that are like one. Raises SonicError if that fails."""
+    """Print the objects that are similar to one. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         options = options_given(arguments, "SIMILAR")
         hits = index.similar(arguments.collection, arguments.bucket, arguments.object, **options)
@@ -334,7 +336,7 @@ def stats(arguments: argparse.Namespace) -> int:
 
 
 def _lines(figures: dict[str, Any], before: str = "") -> Iterator[str]:
-    """Yield one line for each figure: the names of its levels joined by dots, a tab, and its value."""
+    """Yield a line for each figure: the names of its levels joined by dots, a tab, and its value."""
     for name, value in figures.items():
         if isinstance(value, dict):
             yield from _lines(value, f"{before}{name}.")

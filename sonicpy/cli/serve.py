@@ -62,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _brokers(arguments: argparse.Namespace) -> str | None:
-    """Return the addresses of the brokers; None: this is no node of a cluster. The variable alone makes no node."""
+    """Return the addresses of the brokers; None: the server is not a node of a cluster. The variable alone does not
+    make it one.
+    """
     if arguments.cluster is None and arguments.node is not None:
         return os.environ.get(CLUSTER_VARIABLE) or None
     given: str | None = arguments.cluster
@@ -83,4 +85,4 @@ def _announce(source: Path | None, announcement: server.Announcement) -> None:
 
 
 def _announce_nothing(announcement: server.Announcement) -> None:
-    """Announce nothing: at log levels `off` and `error` the server is silent."""
+    """Print nothing: at log levels `off` and `error` the server is silent."""

@@ -30,12 +30,12 @@ VERBS = (
     "query", "suggest", "explain", "list", "count", "stats", "ls", "push", "upsert", "tag", "pop", "flush",
     "consolidate", "similar", "facets", "synonyms", "verify", "backup", "export",
 )  # fmt: skip
-"""The verbs of the command line that a line may begin with."""
+"""The verbs of the command line that may begin a line."""
 OWN = ("use", "help", "quit")
 SCOPED = frozenset(("query", "suggest", "explain", "list", "push", "upsert", "tag", "pop", "similar", "facets"))
-"""Verbs that take COLLECTION and BUCKET first."""
+"""The verbs that take COLLECTION and BUCKET first."""
 WORDS = frozenset(("query", "suggest", "explain", "facets"))
-"""Verbs whose last argument is completed by words of the bucket."""
+"""The verbs whose last argument is completed with words of the bucket."""
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -79,7 +79,7 @@ class Shell:
 
     Args:
         target: the flags that name the index.
-        opened: opens the index for a moment.
+        opened: returns a context manager that opens the index.
     """
 
     def __init__(self, target: list[str], opened: Callable[[], Target]) -> None:
@@ -90,11 +90,11 @@ class Shell:
 
     @property
     def prompt(self) -> str:
-        """The prompt: the scope that `use` named."""
+        """The prompt, with the scope that `use` has set."""
         return f"{'/'.join(self.scope) or 'sonicpy'}> "
 
     def take(self, line: str) -> bool:
-        """Carry out a line; return whether to go on."""
+        """Carry out a line; return whether to read another one."""
         try:
             words = shlex.split(line)
         except ValueError as error:
@@ -120,7 +120,7 @@ class Shell:
         return True
 
     def completions(self, before: str) -> Iterator[tuple[str, int]]:
-        """Yield words that fit at the cursor, each with the number of characters that it takes the place of."""
+        """Yield words that fit at the cursor, each with the number of characters that it replaces."""
         words = before.split(" ")
         typed, place = words[-1].strip("'\""), len(words) - 1
         for candidate in self._candidates(words, place, typed):
@@ -165,7 +165,7 @@ def _opener(where: str) -> Callable[[], Target]:
 
 
 def _piped() -> str:
-    """Return the next line of a standard input that is no terminal. Raises EOFError at its end."""
+    """Return the next line of a standard input that is not a terminal. Raises EOFError at its end."""
     line = "" if sys.stdin is None else sys.stdin.readline()
     if not line:
         raise EOFError

@@ -1,4 +1,4 @@
-"""The verb `sonicpy synonyms`: the rules of a collection by which other words replace those of queries."""
+"""The verb `sonicpy synonyms`: the rules of a collection for further words that queries search."""
 
 import argparse
 import json

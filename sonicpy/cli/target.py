@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
 
 SERVER_VARIABLE = "SONICPY_SERVER"
-"""The name does not begin with SONIC_, unlike those of settings."""
+"""The name of the variable; it does not begin with SONIC_, unlike those of settings."""
 
 WHERE = f"""\
 The index is the folder --data or the server --server; without either, the server in the variable {SERVER_VARIABLE},
@@ -43,9 +43,11 @@ class Purpose(Enum):
     READ = "read"
     """Opens read-only, so it works while a server has the folder open."""
     COPY = "copy"
-    """As READ, after recovery: a copy must include changes that a killed process left in the log alone."""
+    """Opens as READ does, after recovery, because a copy must include changes that a killed process left only in the
+    log.
+    """
     WRITE = "write"
-    """Opens an index that exists."""
+    """Opens an existing index for writing."""
     CREATE = "create"
     """Opens for writing, and creates the folder if it is missing."""
 
@@ -65,7 +67,7 @@ def server_url(arguments: argparse.Namespace) -> str | None:
     """Return the URL of the server that the arguments name, or None for a folder.
 
     Raises:
-        ConfigError: they name a folder and a server.
+        ConfigError: the arguments name both a folder and a server.
     """
     is_local = arguments.data is not None or arguments.config is not None
     if arguments.server is not None and is_local:
@@ -103,8 +105,9 @@ def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETR
 
 
 def password_beside(url: str) -> str | None:
-    """Return the password for a URL without one; None for other URLs. Raises ConfigError for a wrong URL, and as
-    `password_given`."""
+    """Return the password to use with a URL that has none; None for other URLs. Raises ConfigError for a wrong URL, or
+    as `password_given`.
+    """
     from sonicpy.client.address import read_urls  # noqa: PLC0415  a folder needs no client
 
     has_password = any(address.password for address in read_urls(url))

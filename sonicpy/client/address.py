@@ -4,7 +4,8 @@
     sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate, not the system's
     sonic+unix:///path        a Unix socket
 
-Several servers are hosts with commas between them, `sonic://:password@host1:port,host2:port`, or URLs with commas.
+For several servers, give hosts separated by commas, `sonic://:password@host1:port,host2:port`, or URLs separated by
+commas.
 
 A URL gives the password as `//:password@host` or as ?password=; characters that URLs reserve are percent-encoded.
 """
@@ -39,7 +40,7 @@ class Address:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Hosts to try in order; for localhost both loopback addresses, whatever the machine's hosts file says.
+        """The hosts to try in order; for localhost both loopback addresses, whatever the machine's hosts file says.
 
         By default a server listens on both; in compat mode on the first, or on the second if there is no IPv6.
         """
@@ -54,9 +55,9 @@ class Address:
 def read_urls(
     urls: str | Sequence[str], *, password: str | None = None, tls: ssl.SSLContext | None = None
 ) -> list[Address]:
-    """Return the addresses in one or several texts, each once, in order.
+    """Return the addresses in one or several texts with URLs, each once, in order.
 
-    Args, errors: as `read_url`; ConfigError also if there is none.
+    Arguments and errors as in `read_url`; also raises ConfigError if there is no address.
     """
     texts = [urls] if isinstance(urls, str) or not isinstance(urls, Sequence) else urls
     found = [read_url(url, password=password, tls=tls) for text in texts for url in split_urls(text)]

@@ -6,7 +6,8 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 TIMEOUT_S = 20.0
-"""The usual time limit: above the 16 seconds within which a node of a cluster answers a change or reports its failure.
+"""The default time limit in seconds: above the 16 seconds within which a node of a cluster answers a change or reports
+its failure.
 """
 RETRY_S = 10.0
 POOL_SIZE = 8
@@ -14,20 +15,20 @@ POOL_SIZE = 8
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """How a client waits and retries.
+    """The time limits, retries and connections of a client.
 
     Raises:
         InvalidArgument: a value has another type, or is outside its range.
     """
 
     timeout_s: float = TIMEOUT_S
-    """Time limit for connecting, and for each answer."""
+    """The longest time in seconds for connecting, and for each answer."""
     retry_s: float = RETRY_S
-    """Time limit for retries, on new connections, of exchanges that may be executed twice."""
+    """The time in seconds for which exchanges that may be executed twice are retried on new connections."""
     retry_changes: bool = False
     """Whether POP, FLUSH and restore may be executed twice."""
     pool_size: int = POOL_SIZE
-    """The most connections in each mode."""
+    """The most connections of the pool in each mode."""
 
     def __post_init__(self) -> None:
         if not (_is_number(self.timeout_s) and self.timeout_s > 0):

@@ -26,9 +26,9 @@ OUR_NAME = "sonicpy"
 """The name in the greeting of servers that may offer more than Sonic."""
 _NOT_PERMITTED = re.compile(r"not_permitted\((.*)\)")
 BUFFER_BYTES = 20_000
-"""Longest line to send to a server that announces no limit."""
+"""The most bytes of a line to a server that announces no limit."""
 ANSWER_MAX_BYTES = 1 << 28
-"""A number of bytes above any answer. A peer that sends more without a line end is not a Sonic server."""
+"""A number of bytes above any answer; a peer that sends more without a line end is not a Sonic server."""
 
 _GREETING = re.compile(r"CONNECTED <([^<>]*?)(?: v([^<>]*))?>")
 _BUFFER = re.compile(r" buffer\((\d+)\)")
@@ -42,7 +42,7 @@ PASSWORD_REASONS = {
 
 
 class AnswerKind(StrEnum):
-    """The answer that a command gets when it succeeds."""
+    """The kinds of answers to commands that succeed."""
 
     OK = "OK"
     PONG = "PONG"
@@ -54,14 +54,14 @@ class AnswerKind(StrEnum):
 
     @property
     def is_event(self) -> bool:
-        """Whether the answer is a PENDING and then an EVENT of this name."""
+        """Whether the answer is a PENDING, followed by an EVENT of this name."""
         return self in _EVENTS
 
 
 _EVENTS = frozenset({AnswerKind.QUERY, AnswerKind.SUGGEST, AnswerKind.LIST, AnswerKind.SIMILAR})
 
 Answer = str | SonicError
-"""The text behind the first word of the line (in an EVENT: its items), or the server's refusal."""
+"""The text after the first word of the line (in an EVENT: its items), or the server's refusal."""
 
 
 class ServerInfo:
@@ -74,9 +74,9 @@ class ServerInfo:
         """The name of the server: `sonicpy`, or `sonic-server`."""
         self.version = ""
         self.buffer_bytes = BUFFER_BYTES
-        """The longest line that the server accepts, without the line end."""
+        """The most bytes of a line that the server accepts, without the line end."""
         self.refused: set[str] = set()
-        """Options that the server has refused as unknown."""
+        """The options that the server has refused as unknown."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()
@@ -86,7 +86,7 @@ class InFlight:
     """Lines sent together, and the answers received so far.
 
     Args:
-        count: number of lines.
+        count: the number of lines.
         kind: the answer that each line should get.
         command: the first word of each line.
     """
@@ -97,7 +97,7 @@ class InFlight:
         self.kind = kind
         self.command = command
         self.left = count
-        """Number of answers still to come."""
+        """The number of answers still to come."""
         self.answers: list[Answer] = [""] * count
         """The answers in the order of the lines; complete when `left` is 0."""
 
@@ -120,7 +120,7 @@ class Conversation:
         self.is_stopping = False
         """Whether the server is shutting down and refuses every command."""
         self.outgoing = b""
-        """Bytes for the owner to send and clear after each `feed`."""
+        """Bytes that the owner sends, and then clears, after each `feed`."""
         self._mode = mode
         self._password = password
         self._peer = peer
@@ -136,7 +136,9 @@ class Conversation:
         return not self._waiting and not self._pending and not self._received
 
     def submit(self, count: int, kind: AnswerKind, command: str) -> InFlight:
-        """Expect an answer to each of `count` lines, which the owner sends now; the arguments are those of InFlight."""
+        """Expect an answer to each of `count` lines, which the owner has to send now; the arguments are those of
+        InFlight.
+        """
         in_flight = InFlight(count, kind, command)
         self._waiting.extend((in_flight, place) for place in range(count))
         return in_flight

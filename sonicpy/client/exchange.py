@@ -26,9 +26,9 @@ class Exchange:
     lines: Callable[[ServerInfo], Sequence[str]]
     """A function that makes the lines for a server, without line breaks: servers accept different lines."""
     changes: bool = False
-    """Whether executing it twice differs from executing it once, as for POP and FLUSH."""
+    """Whether a second execution has another effect than one, as for POP and FLUSH."""
     timeout_s: float | None = None
-    """Time limit for each answer; None: the client's."""
+    """The longest wait for each answer in seconds; None: that of the client."""
 
 
 class Reply(NamedTuple):
@@ -39,11 +39,13 @@ class Reply(NamedTuple):
 
 
 CallPlan = Generator[Exchange, Reply, Value]
-"""The exchanges of one method of a client, and its result; see `client.plans`."""
+"""A generator that yields the exchanges of one method of a client, and returns its result; see `client.plans`."""
 
 
 def encoded(lines: Sequence[str]) -> bytes:
-    """Return lines as bytes to send. Each ends with a bare line feed: the server counts a CR as part of the line."""
+    """Return lines as bytes to send. Each ends with a bare line feed, because the server counts a CR as part of the
+    line.
+    """
     return "".join(f"{line}\n" for line in lines).encode()
 
 

@@ -56,7 +56,7 @@ def tag(
     tags: Iterable[str] | None,
     values: Mapping[str, Any] | None,
 ) -> CallPlan[int]:
-    """Plan TAG; the result is whether the object exists."""
+    """Plan TAG; the result is 1, or 0 if there is no such object."""
     check_scope(collection, bucket)
     if tags is None and values is None:
         raise nothing_to_tag()
@@ -89,7 +89,7 @@ def upsert(
 
 
 def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:
-    """Plan POP; the result is the number of words that all its lines removed."""
+    """Plan POP; the result is the number of words that all its lines have removed."""
     check_scope(collection, bucket)
     head, given = f"POP {collection} {bucket} {object_word(object)} ", text_of("text", text)
     reply = yield Exchange(
@@ -144,7 +144,7 @@ def number(
     """Plan a command of mode ingest that takes names and answers with a number.
 
     Args:
-        options: META arguments, with a space before each.
+        options: META arguments, each with a space before it.
     """
     check_names(collection, bucket)
     oid = None if object is None else object_word(object)

@@ -14,11 +14,11 @@ from sonicpy.options import OPTIONS, TAGS, VALUES, written
 from sonicpy.search import FacetSearch, Search
 
 NO_WORDS = quoted("\n")
-"""A text without words, because servers refuse an empty one."""
+"""The quoted text for a text without words; servers refuse an empty one."""
 
 
 def check_names(collection: Any, bucket: Any = None) -> None:
-    """Raise InvalidArgument for an invalid name, with the server's sentence; most could not even be sent."""
+    """Raise InvalidArgument for an invalid name, with the server's sentence; most such names could not even be sent."""
     check_collection(collection)
     if bucket is not None:
         check_bucket(bucket)
@@ -28,10 +28,10 @@ def object_word(object: Any, *, new: bool = False) -> str:
     """Return the name of an object as one word of a line.
 
     Args:
-        new: a text is to be added to it.
+        new: whether a text will be added to the object.
 
     Raises:
-        InvalidArgument: it is no name of an object. A server in compat mode, and Sonic, may refuse more names.
+        InvalidArgument: the name is not allowed. A server in compat mode, and Sonic, may refuse further names.
     """
     name = object_name(object)
     check_object(name, new=new)
@@ -39,7 +39,7 @@ def object_word(object: Any, *, new: bool = False) -> str:
 
 
 def check_push(collection: Any, bucket: Any, object: Any, text: Any, lang: Any) -> None:
-    """Raise InvalidArgument for any argument that the client can find wrong by itself."""
+    """Raise InvalidArgument for an argument that is wrong without any doubt, so that the server need not be asked."""
     check_scope(collection, bucket)
     object_word(object, new=True)
     sendable("text", text)
@@ -65,11 +65,11 @@ def push_lines(
     text: str | Mapping[str, str],
     options: Mapping[str, Any],
 ) -> list[str]:
-    """Return the lines that push a text, or texts by name; one line for a text of only white space, which creates an
-    object, too.
+    """Return the lines that push a text, or named texts. A text of only white space gets a line, which creates the
+    object.
 
     Args:
-        options: of PUSH, by name; each line has them.
+        options: the options of PUSH by name, which each line gets.
 
     Raises as `text_lines`.
     """
@@ -88,10 +88,10 @@ def upsert_lines(
     text: str | Mapping[str, str],
     options: Mapping[str, Any],
 ) -> list[str]:
-    """Return the lines that replace the text of an object: all but the last one have MORE.
+    """Return the lines that replace the text of an object; all but the last one have the option MORE.
 
     Args:
-        options: of UPSERT, by name; each line has them.
+        options: the options of UPSERT by name, which each line gets.
 
     Raises:
         InvalidArgument: the text is not Unicode.
@@ -116,14 +116,14 @@ def upsert_lines(
 
 
 def _by_field(text: str | Mapping[str, str], options: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
-    """Return each text with the options of its lines."""
+    """Return each text with the options of its lines, which name its field."""
     if not isinstance(text, Mapping):
         return [(options, text)]
     return [({**options, "field": name} if name else options, part) for name, part in text.items()] or [(options, "")]
 
 
 def _room(server: ServerInfo, head: str, tail: str) -> int:
-    """Return the bytes that a line has left for its text. Raises TooLong if they are too few."""
+    """Return the number of bytes that a line has left for its text. Raises TooLong if they are too few."""
     room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
     if room_bytes < SMALLEST_ROOM:
         raise TooLong(
@@ -157,19 +157,21 @@ def sendable(argument: str, text: Any) -> str:
 
 
 def sendable_query(text: Any) -> str:
-    """Return the text of a query quoted for a line; a blank at its end, which ends the last word, is a line break, for
-    servers drop other white space there. Raises as `sendable`."""
+    """Return the text of a query quoted for a line. A blank at its end, which ends the last word, becomes a line break,
+    because servers drop other white space there. Raises as `sendable`.
+    """
     given = sendable("text", text)
     return f'{given[:-1].rstrip()}\\n"' if given[-2].isspace() else given
 
 
 def meta(verb: str, values: Mapping[str, Any] | Search | FacetSearch, *, is_sonic: bool = False) -> str:
-    """Return the META arguments of a command, each with a space before it: LIMIT, and those that are not the default.
+    """Return the META arguments of a command, each with a space before it: LIMIT, and those with another value than the
+    default.
 
     Args:
         verb: the command, a key of OPTIONS.
-        values: of options by name, or a search, or a question for facets.
-        is_sonic: the server is Sonic, or answers as Sonic: options without a meaning there are left out.
+        values: option -> value, or a Search, or a FacetSearch.
+        is_sonic: whether the server is Sonic, or answers as Sonic does: options without a meaning there are left out.
 
     Raises:
         InvalidArgument: a value is not Unicode.

@@ -1,4 +1,5 @@
-"""The lines that each method of a client sends, and its reading of the answers, without a socket: for both clients.
+"""The plans of a client's methods: the lines to send, and the reading of the answers, without a socket: for both
+clients.
 
 A plan is a generator. It yields an Exchange, receives the Reply (or the error, thrown into it), and returns the result.
 """
@@ -42,14 +43,14 @@ Item = TypeVar("Item")
 
 SCORES, WHOLE = "SCORES", "WHOLE"
 NO_SCORE = "-"
-"""The score of an object in a ranking without scores."""
+"""The score in answers of a ranking without scores."""
 
 QUERY_PAGE = 100
 LIST_PAGE = 500
-"""The most items that any server with default settings gives to one command; it may refuse to give more."""
+"""The most items that any server with default settings returns for one command; a server may refuse more."""
 
 MAINTENANCE_TIMEOUT_S = 3600.0
-"""Time limit for commands on the whole store."""
+"""The longest wait in seconds for commands on the whole store."""
 
 _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 
@@ -58,7 +59,7 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 
 
 def query(search: Search) -> CallPlan[Hits]:
-    """Plan QUERY, with scores if the server gives them; a total that is asked for comes with the first answer."""
+    """Plan QUERY, with scores if the server gives them; the total, if asked for, comes with the first answer."""
     head = _search_head("QUERY", search)
     totals: list[int] = []
     corrected: list[str | None] = []
@@ -132,7 +133,7 @@ def suggest(
 def words(
     collection: str, bucket: AnyBucket, limit: int, offset: int, prefix: str, after: str | None
 ) -> CallPlan[list[str]]:
-    """Plan LIST, with PREFIX and AFTER only where they are given: Sonic lacks them."""
+    """Plan LIST, with PREFIX and AFTER only if they are given, because Sonic lacks them."""
     first, buckets = one_or_several(bucket)
     check_scope(collection, first)
     given = {"prefix": text_of("prefix", prefix), "after": None if after is None else text_of("after", after) or None}
@@ -163,7 +164,9 @@ def count(collection: str, bucket: AnyBucket | None, object: ObjectName | None, 
 
 
 def _words_of_several(collection: str, bucket: str, options: str) -> CallPlan[int]:
-    """Plan COUNT of several buckets. A server that lacks them takes the option for an object, but refuses COUNTB."""
+    """Plan COUNT of several buckets as COUNTB: a server without several buckets would take the option of COUNT for an
+    object.
+    """
     yield from number("COUNTB", collection, bucket, None, options)
     return (yield from number("COUNT", collection, bucket, None, options))
 
@@ -180,7 +183,7 @@ def scope(collection: str, bucket: str) -> tuple[str, str]:
 
 
 def given(bucket: AnyBucket) -> AnyBucket:
-    """Return a bucket, or several. Raises InvalidArgument if the argument is neither, such as None."""
+    """Return a bucket, or several, unchanged. Raises InvalidArgument if the argument is neither, such as None."""
     check_bucket(one_or_several(bucket)[0])
     return bucket
 
@@ -205,7 +208,7 @@ def facets(asked: FacetSearch) -> CallPlan[Facets]:
 
 
 def query_with_facets(search: Search, asked: FacetSearch | None) -> CallPlan[Hits]:
-    """Plan QUERY, and FACETS if facets are asked for with it."""
+    """Plan QUERY, and FACETS if facets are asked for, too."""
     found = yield from query(search)
     if asked is None:
         return found
@@ -247,7 +250,8 @@ def objects(
 def object_page(
     collection: str, bucket: str, prefix: str, after: str | None, position: int | None, limit: int = LIST_PAGE
 ) -> CallPlan[tuple[list[str], int | None]]:
-    """Plan OBJECTS; the result is at most `limit` names, perhaps none, and the position to go on from (None: the end).
+    """Plan OBJECTS; the result is at most `limit` names, perhaps none, and the position of the next page (None: the
+    end).
 
     Args:
         position: the end of the page before; replaces `after`.
@@ -366,7 +370,7 @@ def _paged(
     """Plan a search for `limit` items: one line, or several if the server refuses this limit.
 
     Args:
-        page: items to ask for when the server has refused `limit`; each further refusal halves it.
+        page: the number of items to ask for after the server has refused `limit`; each further refusal halves it.
     """
     size = limit if limit <= LIMIT_CEILING else page
     items: list[Item] = []
@@ -392,8 +396,8 @@ def _page(
     limit: int,
     offset: int,
 ) -> CallPlan[list[Item]]:
-    """Plan one search; repeat it without scores, or without the number of objects that hold whole words, if the server
-    refuses either, as each connection notes.
+    """Plan one search. If the server refuses scores, or the number of objects that hold whole words, repeat it without;
+    the connection notes the refusal.
     """
     while True:
         try:
@@ -426,7 +430,7 @@ def _hits(items: list[str], server: ServerInfo, *, has_buckets: bool = False) ->
 
 
 def _hits_with_words(items: list[str], server: ServerInfo, *, has_buckets: bool) -> list[Hit]:
-    """Return hits with the words by which they answer, which are behind the last colon of each item."""
+    """Return hits with the words by which they answer, which follow the last colon of each item."""
     pairs = [item.rpartition(":") for item in items]
     hits = _hits([name for name, _, _ in pairs], server, has_buckets=has_buckets)
     words = ([HeldWord(*word) for word in unpack_held(packed)] for _, _, packed in pairs)

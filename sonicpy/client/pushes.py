@@ -21,9 +21,9 @@ from sonicpy.vectors import Vector, bits_of
 
 GROUPS_IN_FLIGHT_MAX = 8
 GROUP_BYTES_MAX = 1 << 16
-"""A group gets no further line once it has this many bytes."""
+"""The number of bytes from which on a group gets no further line."""
 BATCH_ROWS = 512
-"""A batch sends its pushes when it has collected this many, as a batch of Index does."""
+"""The number of pushes at which a batch sends them, as a batch of Index does."""
 NAMES_SHOWN = 5
 """The most objects that a note about a batch names."""
 
@@ -32,9 +32,9 @@ class Pushes:
     """Rows on their way to a server.
 
     Args:
-        rows: read one by one, when there is room for the next.
+        rows: the rows, read one by one, each when there is room for it.
         on_done: called once for each row, with its position, the row, and the server's refusal (None: indexed).
-        upsert: each text replaces the words of its object.
+        upsert: whether each text replaces the words of its object.
 
     Attributes:
         command: the first word of the lines.
@@ -53,7 +53,7 @@ class Pushes:
 
     @property
     def first_open(self) -> int:
-        """The position of the first row that is not done; after an interrupt, too."""
+        """The position of the first row that is not done; valid after an interrupt, too."""
         if self._sent:
             return self._sent[0].place
         return self._again[0][0] if self._again else self._read
@@ -88,7 +88,7 @@ class Pushes:
                 self._on_done(sent.place, sent.row, sent.refusal)
 
     def start_over(self) -> None:
-        """Send all rows again that are not done, because the connection is gone."""
+        """Send all rows that are not done again, because the connection is gone."""
         self._again.extendleft((sent.place, sent.row) for sent in reversed(self._sent))
         self._sent.clear()
         self._lines.clear()
@@ -191,7 +191,7 @@ class WaitingPushes:
         self._numbers = count()
         self._refused: list[tuple[str, SonicError]] = []
         self.is_stuck = False
-        """Whether the last attempt to send them failed, so that another one at once may fail, too."""
+        """Whether the last attempt to send the pushes failed, so that another one at once may fail, too."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -223,7 +223,7 @@ class WaitingPushes:
         return len(self._rows) >= BATCH_ROWS
 
     def pushes(self) -> Pushes:
-        """Return all waiting pushes as Pushes; each stays here until the server has answered it."""
+        """Return all waiting pushes as Pushes; each also stays here until the server has answered it."""
         numbers = list(self._rows)
 
         def on_done(place: int, row: Row | Refused, refusal: SonicError | None) -> None:
@@ -247,7 +247,7 @@ class WaitingPushes:
             self._refused.clear()  # last, so that an interrupt has the refusal as its context
 
     def add_note_to(self, error: BaseException) -> None:
-        """Add a note to the exception that ended an attempt, unless it has one already: the pushes that are left."""
+        """Add a note about the remaining pushes to the exception that ended an attempt, unless it has one already."""
         if not self._rows:
             return
         objects = _objects([row.object for row in self.rows])
@@ -257,7 +257,7 @@ class WaitingPushes:
 
 
 def _objects(names: list[str]) -> str:
-    """Return the number of pushes and the first of their objects, for a note."""
+    """Return the number of pushes, and the names of the first objects, for a note."""
     first = ", ".join(map(shown, names[:NAMES_SHOWN]))
     plural = "es" if len(names) > 1 else ""
     return f"{len(names)} push{plural}, of {first}{', ...' if len(names) > NAMES_SHOWN else ''}"

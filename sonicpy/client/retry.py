@@ -17,9 +17,9 @@ class RetryPolicy:
     """Decides after each error whether to try again; each pause is twice as long as the one before.
 
     Args:
-        retry_s: time limit of the retries, from now on.
+        retry_s: the time limit of the retries in seconds, from now on.
         repeats: whether the server may execute the exchange twice.
-        elsewhere: whether there is another server; an exchange that one did not answer in time is then tried once more.
+        elsewhere: whether there is another server; then an exchange without an answer in time is tried there once more.
     """
 
     def __init__(self, retry_s: float, repeats: bool, *, elsewhere: bool = False) -> None:
@@ -31,7 +31,7 @@ class RetryPolicy:
         self._was_late = False
 
     def pause_s(self, error: SonicError) -> float:
-        """Return the pause before the next attempt; raise `error` if there is none."""
+        """Return the pause in seconds before the next attempt; raise `error` if there is to be no further one."""
         if self._repeats and self._elsewhere and not self._was_late and _is_silence(error):
             self._was_late = True
             return 0.0

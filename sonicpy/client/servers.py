@@ -1,8 +1,8 @@
 """Servers: the addresses that a client may use, and the one in use; no I/O.
 
 A client of several servers connects to all of them and stays with the first that opens a session: the nearest, or the
-least busy. It stays, because a node of a cluster sees its own changes first. When that server is lost, the client
-connects to the others in the same way, and every LOOK_S checks whether the first server is back.
+least busy. It stays there, because a node of a cluster sees its own changes first. When that server is lost, the client
+connects to the others in the same way, and checks every LOOK_S whether the first server is back.
 """
 
 import random
@@ -13,18 +13,18 @@ from sonicpy.client.address import Address
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
 HEAD_START_S = 0.5
-"""The head start of the servers that should answer, before the client connects to the others, too."""
+"""The time in seconds for the preferred servers to answer before the client connects to the others, too."""
 SUSPECT_S = 5.0
-"""The time for which a lost server comes last."""
+"""The time in seconds for which a lost server is tried last."""
 LOOK_S = 30.0
 
 
 class Servers:
-    """The state of one client.
+    """The servers of one client.
 
     Args:
-        addresses: at least one.
-        now: the time in seconds, for tests.
+        addresses: the addresses of the servers, at least one.
+        now: returns the time in seconds; tests replace it.
     """
 
     def __init__(self, addresses: Sequence[Address], now: Callable[[], float] = time.monotonic) -> None:
@@ -53,7 +53,9 @@ class Servers:
         return self.current is not None and self.current != self._home and self._now() >= self._look_at
 
     def groups(self) -> list[list[Address]]:
-        """Return the servers to connect to: those of a group at once, the next group if none of them answers."""
+        """Return the servers to connect to, in groups: all of a group at once, and the next group if none of them
+        answers.
+        """
         if self.current is None:
             first = [address for address in self.addresses if not self._is_suspect(address)]
         elif self.is_time_to_look() and self._home is not None:
@@ -71,7 +73,8 @@ class Servers:
         """Note the server that opened a session first.
 
         Args:
-            groups: in the order of connecting. The servers before its group had a head start, so they count as lost.
+            groups: the groups in the order of connecting. Servers of earlier groups had a head start, so they count as
+                lost.
         """
         for group in groups:
             if address in group:
@@ -95,7 +98,7 @@ class Servers:
 
 
 def none_answers(errors: Sequence[ClientError]) -> ClientError:
-    """Return the error to raise when no server opened a session, from the error of each."""
+    """Return the error to raise when no server opened a session, given the error of each."""
     for error in errors:
         if not isinstance(error, ConnectionLost | TimedOut):
             return error  # a wrong password, or no Sonic server: to wait does not help

@@ -14,7 +14,7 @@ from sonicpy.ids import check_collection
 
 
 def synonyms(collection: str) -> CallPlan[list[str]]:
-    """Plan SYNONYMS, as many as are needed; the result is the rules of a collection."""
+    """Plan as many SYNONYMS commands as the list needs; the result is the rules of a collection."""
     check_collection(collection)
     found: list[str] = []
     while True:
@@ -48,7 +48,7 @@ def _exchange(lines: list[str]) -> Exchange:
 
 
 def _lines(server: ServerInfo, head: str, texts: list[str], *, add: bool) -> Iterator[str]:
-    """Yield lines with rules: the first one replaces those that are there, unless `add`, and the others add to it."""
+    """Yield lines with rules: the first line replaces the present rules, unless `add`; the others add to them."""
     line = f"{head} {'ADD' if add else 'SET'}"
     size = len(line.encode())
     for text in map(quoted, texts):

@@ -1,4 +1,4 @@
-"""Sockets of both kinds of connection: keep-alive, and one error for each way in which they fail."""
+"""Sockets of both clients: keep-alive, and an error for each way in which they fail."""
 
 import os
 import socket
@@ -8,11 +8,11 @@ from typing import Protocol
 from sonicpy.errors import ClientError, ConnectionLost, NotSonic
 
 KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
-"""Seconds of silence before the first probe, seconds between probes, and lost probes allowed."""
+"""The options of keep-alive: seconds of silence before the first probe, seconds between probes, lost probes allowed."""
 
 
 class HasOptions(Protocol):
-    """A socket, or the part of one that an event loop shows."""
+    """A socket, or the object that an event loop shows in its place."""
 
     def setsockopt(self, level: int, name: int, value: int, /) -> object: ...
 

@@ -34,11 +34,12 @@ def serve(loaded: Loaded, announce: Announce, brokers: str, name: str, *, is_str
     Args:
         announce: called once the node accepts connections.
         brokers: addresses of NATS servers, separated by commas.
-        name: of the node; it must not change between starts.
+        name: the name of the node; it must not change between starts.
         is_strong: every read sees all changes that any node has acknowledged before.
 
     Raises:
-        SonicError: the name or a setting is wrong, or the node cannot start. It waits for silent brokers.
+        SonicError: the name or a setting is wrong, or the node cannot start. It waits for brokers that do not answer
+            yet.
     """
     check_name(name)
     logging.getLogger("nats").setLevel(logging.CRITICAL)
@@ -46,7 +47,7 @@ def serve(loaded: Loaded, announce: Announce, brokers: str, name: str, *, is_str
 
 
 class NodeServer(Server):
-    """A node, and the addresses it is served on."""
+    """Runs a node, and serves it on its addresses."""
 
     def __init__(self, config: Config, announce: Announce, brokers: str, name: str, *, is_strong: bool) -> None:
         super().__init__(config, announce)
@@ -55,7 +56,9 @@ class NodeServer(Server):
         self._is_strong = is_strong
 
     async def run(self) -> None:
-        """Serve until a stop signal; see `Server.run`. No task is left: the end of the loop cancels each once alone."""
+        """Serve until a stop signal; see `Server.run`. All tasks have ended before the loop ends, which would cancel
+        each only once.
+        """
         try:
             await super().run()
         finally:
@@ -85,7 +88,7 @@ class NodeServer(Server):
             await end([waiting for waiting in (task, stop) if not waiting.done()])
 
     async def _open(self, statistics: ServerStatistics) -> Node:
-        """Return the node. Raises SonicError: NotReady if the brokers do not answer, or not yet."""
+        """Return the opened node. Raises SonicError: NotReady if the brokers do not answer, or not yet."""
         connection = await connect(self._brokers, f"sonicpy node {self._name}")
         try:
             return await self._open_by(connection, statistics)
@@ -132,7 +135,7 @@ def open_replica(recorder: Recorder, folder: Path) -> ReplicaIndex:
 
 
 def with_shared_cache(config: Config, partitions: int) -> Config:
-    """Return settings in which the replicas of a process share the memory that it keeps for queries."""
+    """Return settings by which the replicas of a process share the memory that it keeps for queries."""
     kv = config.store.kv
     share = kv.model_copy(update={"query_cache_mb": max(1, kv.query_cache_mb // partitions)})
     return config.model_copy(update={"store": config.store.model_copy(update={"kv": share})})

@@ -7,7 +7,7 @@ application.py  makes the application: routes, middleware, page
 backend.py      the source of answers: an index in this process, or a client of a server
 many.py         several queries in one request
 search.py, ingest.py, control.py   the operations that search, change and maintain
-bulk.py         many rows in one request, a JSON object a line
+bulk.py         many rows in one request, one JSON object per line
 gate.py         checks before and behind every request: rights, times, ids
 access.py       the operations that change nothing, and those that need no password
 hosts.py        the values of Host that an address without a password accepts

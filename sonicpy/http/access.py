@@ -1,4 +1,4 @@
-"""Rights of operations: those that change nothing, and those that need no password, are listed here one by one.
+"""The rights of operations: lists of those that change nothing, and of those that need no password.
 
 An operation that is on neither list counts as a change: it needs the password, and a read-only address refuses it.
 """
@@ -24,7 +24,7 @@ KIT_FILES = ("sonicpy-instantsearch.js", "sonicpy-search.js")
 """Modules for pages of other sites."""
 
 HEALTH = Endpoint("GET", "/health")
-"""The health check is answered for every Host, because load balancers use any name."""
+"""The health check; it is answered for every Host, because load balancers use any name."""
 OPEN = frozenset(
     {
         HEALTH,
@@ -66,15 +66,15 @@ UNLIMITED = frozenset(
 """Operations without a time limit."""
 
 GRANTED = "sonicpy.operation"
-"""The key of a scope for the operation that passed the gate; a route answers its own operation alone."""
+"""The key of a scope for the operation that passed the gate; a route answers only its own operation."""
 
 
 class Offered:
     """The operations of an application. A request is for an operation if its path equals that of the route.
 
     Args:
-        routes: of the application. Routes without methods, such as mounts, and routes with parameters in their path are
-            left out.
+        routes: the routes of the application. Routes without methods, such as mounts, and routes with parameters in
+            their path are left out.
     """
 
     def __init__(self, routes: Iterable[Any]) -> None:

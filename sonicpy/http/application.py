@@ -47,7 +47,7 @@ def app(
 
     Args:
         source: an Index, or an AsyncClient of a server.
-        password: clients send it as `Authorization: Bearer`; None: they need none.
+        password: the password that clients send as `Authorization: Bearer`; None: they need none.
         keys: secrets that allow less than the password, sent in its place; None: there are none.
         read_only: answer the operations that change nothing, and refuse all others.
         origins: the origins whose pages may send requests, such as `https://example.com`; "*": all origins.
@@ -55,8 +55,9 @@ def app(
         refuse: called with the peer after a wrong password, to delay the refusal.
         hosts: values of Host that are accepted without a password, besides IP addresses and localhost; None: all,
             because the surrounding application or a proxy checks them.
-        hits: how objects are shown: a URL with {object}, a file of rows, module:function, or a function that gets a
-            collection, a bucket and a list of names, and returns {name: {"title": ..., "text": ..., "link": ...}}.
+        hits: the source of titles, texts and links of objects: a URL with {object}, a file of rows, module:function, or
+            a function that gets a collection, a bucket and a list of names, and returns {name: {"title": ..., "text":
+            ..., "link": ...}}.
 
     Raises:
         TypeError: `source` is neither an Index nor an AsyncClient.
@@ -79,7 +80,7 @@ def app(
 
 
 def framework(*, has_password: bool) -> FastAPI:
-    """Return an application without operations; its schema has the form of problems, and the password."""
+    """Return an application without operations; its schema describes the form of problems, and the password."""
     application = FastAPI(
         title="sonicpy",
         version=VERSION,
@@ -108,7 +109,7 @@ def framework(*, has_password: bool) -> FastAPI:
 
 
 def page_operations() -> list[Operation]:
-    """Return the operations that give the page and its files, which are read once."""
+    """Return the operations for the page and its files, which are read once."""
     found = []
     for path in PAGE.iterdir():
         addresses = ("/", "/docs") if path.name == "index.html" else (f"/page/{path.name}",)
@@ -118,7 +119,7 @@ def page_operations() -> list[Operation]:
 
 
 def kit_operations() -> list[Operation]:
-    """Return the operations that give the modules for pages of other sites."""
+    """Return the operations for the modules that pages of other sites load."""
     return [Operation("GET", f"/{name}", file_at(KIT / name), route=FlatRoute, is_shown=False) for name in KIT_FILES]
 
 

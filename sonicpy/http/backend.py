@@ -1,4 +1,4 @@
-"""The backend of an application: an index in this process, or a client of a server. All answer by method name."""
+"""The backend of an application: an index in this process, or a client of a server. Backends answer by method name."""
 
 import asyncio
 import time
@@ -13,9 +13,9 @@ from sonicpy.index.index import Index
 LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
 """Methods that may take longer than a turn: they run on a thread."""
 TURN_S = 0.0005
-"""The seconds for which rows of a bulk request are pushed before the loop serves other requests."""
+"""The time in seconds for which rows of a bulk request are pushed before the loop serves other requests."""
 STATS_SHARE = 20
-"""Reading the figures of a whole index may take one STATS_SHARE-th of the time, for any number of buckets."""
+"""The share of time, as a divisor, in which the figures of a whole index may be read, for any number of buckets."""
 
 TextRow = Row
 """A row of a body, whose parts are not checked yet."""
@@ -24,22 +24,22 @@ RefusedPlace = tuple[int, str]
 
 
 class Backend(Protocol):
-    """An object that answers the requests."""
+    """The source of the answers to requests."""
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return the result of a method of Index or AsyncClient. Raises SonicError as it does."""
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
-        """Return a page of the names of buckets of a collection, or of collections (None), in a fixed order."""
+        """Return a page of the names of buckets of a collection, or of collections if it is None, in a fixed order."""
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows, or `upsert` them; return the refused ones. Raises SonicError if the others cannot be pushed."""
 
     async def figures(self) -> dict[str, Any]:
-        """Return figures of this moment, for the page."""
+        """Return the figures of this moment, for the page."""
 
     async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
-        """Return words of each object, the most frequent first; none where they are not known."""
+        """Return words of each object, the most frequent first; none if they are not known."""
 
     def channel(self) -> str:
         """Return the URL of the server for clients of the channel; "": there is none, or it is not known."""
@@ -52,7 +52,7 @@ class WholeStats:
     """The figures of a whole index; concurrent requests share one reading, which is slow with many buckets.
 
     Args:
-        read: reads them.
+        read: returns the figures.
     """
 
     def __init__(self, read: Callable[[], Awaitable[dict[str, Any]]]) -> None:
@@ -91,7 +91,7 @@ class IndexBackend:
         return getattr(self._index, method)(*args, **options)
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
-        """Return a page of names."""
+        """Return a page of names of collections, or of buckets if a collection is given."""
         return names_of(self._index, collection, after, limit)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
@@ -111,12 +111,12 @@ class IndexBackend:
         return await asyncio.to_thread(push)
 
     async def figures(self) -> dict[str, Any]:
-        """Return the figures of the index and how long it has been open here."""
+        """Return the figures of the index, and the time in seconds since it was opened here."""
         held = await self.call("stats")
         return {"index": held, "uptime_s": time.monotonic() - self._began}
 
     async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
-        """Return words of each object."""
+        """Return the most frequent words of each object."""
         return self._index.words_of_objects(collection, bucket, objects)
 
     def channel(self) -> str:
@@ -124,13 +124,13 @@ class IndexBackend:
         return ""
 
     async def unready(self) -> str | None:
-        """Return None: an index that is open answers."""
+        """Return None, because an open index always answers."""
         self._index.count_buckets("health")
         return None
 
 
 class ClientBackend:
-    """The source of answers that asks a server."""
+    """A backend that passes requests on to a server."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
@@ -144,7 +144,7 @@ class ClientBackend:
         return await act(*args, **options)
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
-        """Return a page of names."""
+        """Return a page of names of collections, or of buckets if a collection is given."""
         client = self._client
         found = await (client.collections() if collection is None else client.buckets(collection))
         return [name for name in found if after is None or name > after][:limit]
@@ -159,11 +159,11 @@ class ClientBackend:
         return {"info": await self._client.info(), "index": await self._whole.get()}
 
     async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
-        """Return no words: the channel does not give those of an object."""
+        """Return no words, because the channel does not give the words of an object."""
         return [[] for _ in objects]
 
     def channel(self) -> str:
-        """Return "": requests go by this address."""
+        """Return "": the URL of the server is not shown to clients of this address."""
         return ""
 
     async def unready(self) -> str | None:
@@ -180,12 +180,12 @@ class ClientBackend:
 
 
 def tagging_of(row: TextRow) -> dict[str, Any]:
-    """Return the tags and values of a row, as `push` takes them by name; {} of most rows."""
+    """Return the tags and values of a row as keyword arguments of `push`; {} for most rows."""
     return {} if row.tags is None and row.values is None else {"tags": row.tags, "values": row.values}
 
 
 def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:
-    """Return at most `limit` names of buckets of a collection behind a name, or of collections (None)."""
+    """Return at most `limit` names behind `after`: of buckets of a collection, or of collections if it is None."""
     if collection is None:
         return index.collections_after(after, limit)
     return index.buckets_after(collection, after, limit)
@@ -195,7 +195,7 @@ def backend_of(source: Any) -> Backend:
     """Return the backend over an index or a client; a backend is returned as it is.
 
     Raises:
-        TypeError: the source is no index, no client and no backend.
+        TypeError: the source is not an index, a client or a backend.
     """
     if isinstance(source, Index):
         return IndexBackend(source)

@@ -10,11 +10,11 @@ from starlette.types import Message, Receive
 BODY_BYTES_MAX = 256 << 10
 """The most bytes of a JSON body; more rows are sent as a stream."""
 BODY_S = 10.0
-"""Time limit for the next part of a body."""
+"""The longest wait for the next part of a body in seconds."""
 HELD_BYTES_MAX = 16 << 20
-"""The most bytes of all bodies that are being received or answered, except streams of rows."""
+"""The most bytes of all bodies that are being received or answered, without streams of rows."""
 BULKS_MAX = 16
-"""The most streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
+"""The most streams of rows at a time; each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
 CLOSE = {"Connection": "close"}
 """Headers of an answer that is sent before the whole body has arrived."""
 
@@ -43,7 +43,7 @@ class TooSlow(HTTPException):
 
 
 class TooMany(HTTPException):
-    """The requests under way hold HELD_BYTES_MAX already."""
+    """The requests under way already hold HELD_BYTES_MAX."""
 
     def __init__(self) -> None:
         super().__init__(503, "too many large requests at once: try again", {**CLOSE, "Retry-After": "1"})
@@ -57,13 +57,13 @@ class Load:
         self._streams = 0
 
     def hold(self, count: int) -> None:
-        """Hold more bytes. Raises TooMany."""
+        """Note that a request holds `count` more bytes. Raises TooMany."""
         if self._bytes + count > HELD_BYTES_MAX:
             raise TooMany
         self._bytes += count
 
     def release(self, count: int) -> None:
-        """Hold fewer bytes."""
+        """Note that a request holds `count` fewer bytes."""
         self._bytes -= count
 
     @contextmanager
@@ -88,7 +88,7 @@ class Body:
         self._held = 0
 
     async def receive(self) -> Message:
-        """Return the next part. Raises TooLarge, TooSlow, TooMany."""
+        """Return the next part of the body. Raises TooLarge, TooSlow, TooMany."""
         try:
             async with asyncio.timeout(BODY_S):
                 message = await self._receive()
@@ -102,5 +102,5 @@ class Body:
         return message
 
     def release(self) -> None:
-        """Give back the bytes that the body held."""
+        """Count the bytes of the body no longer."""
         self._load.release(self._held)

@@ -1,4 +1,4 @@
-"""Many rows in one request: a JSON object a line, pushed as they come, so that memory stays bounded."""
+"""Many rows in one request: one JSON object per line, pushed as they arrive, so that memory stays bounded."""
 
 from collections.abc import AsyncIterator
 from json import JSONDecodeError
@@ -9,11 +9,11 @@ from sonicpy.http.flat import UTF8_MARK, UTF16_MARKS, flat_json, not_utf8
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 
 LINE_BYTES_MAX = 256 << 10
-"""The most bytes of a line, as of a JSON body."""
+"""The most bytes of a line, as for a JSON body."""
 ROWS_MAX = 500
-"""Rows handed to the backend at a time."""
+"""The number of rows that are handed to the backend at a time."""
 NAMED_MAX = 100
-"""Refused rows that the answer names."""
+"""The most refused rows that the answer names."""
 
 
 class Rows:
@@ -69,10 +69,10 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: 
     """Push the rows of a body as its parts arrive.
 
     Args:
-        upsert: each text replaces the words of its object.
+        upsert: whether each text replaces the words of its object.
 
     Raises:
-        InvalidArgument: a line is longer than LINE_BYTES_MAX; the rows before it are pushed. Or the body is UTF-16.
+        InvalidArgument: a line is longer than LINE_BYTES_MAX, or the body is UTF-16; the rows before are pushed.
         SonicError: rows cannot be pushed; the rows before them are.
     """
     rows = Rows(backend, upsert=upsert)
@@ -94,7 +94,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: 
 
 
 def row_of(line: bytes) -> TextRow:
-    """Return the row of a line. Raises InvalidArgument if it holds no row."""
+    """Return the row in a line. Raises InvalidArgument if the line holds no row."""
     try:
         held = flat_json(line)
         names = (held["collection"], held["bucket"], held["object"], held["text"])

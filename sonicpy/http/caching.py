@@ -5,12 +5,14 @@ from hashlib import blake2b
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NO_CACHE = (b"cache-control", b"no-cache")
-"""Browsers may cache an answer, but validate it each time."""
+"""The header by which browsers may keep an answer, but have to validate it each time."""
 OF_CONTENT = (b"content-length", b"content-type")
 
 
 class Tagged:
-    """Middleware that adds an ETag to whole answers. It runs inside the compression, so the tag is of the content."""
+    """Middleware that adds an ETag to whole answers. It runs inside the compression, so the tag depends on the
+    content.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -25,7 +27,7 @@ class Tagged:
 
 
 class TaggedAnswer:
-    """One answer; its start waits for its body."""
+    """One answer, whose start is held back until its body is there."""
 
     def __init__(self, send: Send, known: bytes | None) -> None:
         self._send = send
@@ -60,5 +62,5 @@ def tagged(start: Message, body: Message, known: bytes | None) -> tuple[Message,
 
 
 def tag_of(content: bytes) -> bytes:
-    """Return the ETag of a content: a weak one, because the compressed content has the same tag."""
+    """Return the ETag of a content: a weak one, because the compressed content gets the same tag."""
     return b'W/"%s"' % blake2b(content, digest_size=9).hexdigest().encode()

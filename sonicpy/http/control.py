@@ -1,4 +1,4 @@
-"""Operations that look after an index, and health checks."""
+"""Operations that maintain an index, and health checks."""
 
 from starlette.exceptions import HTTPException
 
@@ -12,7 +12,7 @@ def control_operations(backend: Backend, *, read_only: bool) -> list[Operation]:
     """Return the operations over a backend.
 
     Args:
-        read_only: the application refuses changes.
+        read_only: whether the application refuses changes.
     """
     operations = ControlOperations(backend, read_only=read_only)
     return [
@@ -28,7 +28,7 @@ def control_operations(backend: Backend, *, read_only: bool) -> list[Operation]:
 
 
 class ControlOperations:
-    """Operations that look after an index, and health checks."""
+    """Operations that maintain an index, and health checks."""
 
     def __init__(self, backend: Backend, *, read_only: bool) -> None:
         self._backend = backend
@@ -53,11 +53,11 @@ class ControlOperations:
         return DoneJson()
 
     async def verify(self) -> FaultsJson:
-        """Check the tables against each other."""
+        """Check the tables against each other; return the faults as sentences."""
         return FaultsJson(faults=await self._backend.call("verify"))
 
     async def backup(self, body: FolderBody) -> DoneJson:
-        """Write a backup into a folder of the index's machine."""
+        """Write a backup into a folder on the machine of the index."""
         await self._backend.call("backup", body.folder)
         return DoneJson()
 

@@ -1,7 +1,7 @@
-"""Reads the JSON of a body: one object whose values are strings, numbers, true, false or null, or lists or objects of
-such values.
+"""Reads the JSON of a body: one object whose values are strings, numbers, true, false, null, or lists or objects of
+these.
 
-No operation takes more, and building the deep or wide values of a hostile body would delay all other requests by
+Operations take nothing deeper, and building the deep or wide values of a hostile body would delay all other requests by
 milliseconds. Strings are read by the json module, at its speed.
 """
 
@@ -15,13 +15,13 @@ from typing import Any
 scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
 INNER_KEYS_MAX = 4
-"""The most keys of an object inside one of several bodies, such as vectors by their columns."""
+"""The most keys of an inner object, such as vectors by their columns, in a request of several bodies."""
 OBJECTS_MAX = 65
-"""The most bodies in a long text of several: one more than any operation takes."""
+"""The most bodies that are read in a long text of several: one more than any operation takes."""
 LIST_MAX = 256
 """The most values of a list inside a long body."""
 PLAIN_BYTES = 2_000
-"""A shorter text is read by the json module alone: its values are built quickly."""
+"""The number of bytes below which the json module alone reads a text, because its values are built quickly."""
 SPACE = re.compile(r"[ \t\n\r]*")
 SIMPLE = re.compile(
     r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
@@ -29,13 +29,13 @@ SIMPLE = re.compile(
 
 
 NUMBERS = re.compile(r"\[[-+.,\deE \t\r\n]{0,32000}\]", re.ASCII)
-"""A list of numbers, such as a vector."""
+"""The pattern of a list of numbers, such as a vector."""
 
 ReadValue = Callable[[str, int], tuple[Any, int]]
 """A function that returns the value at a place, and the place behind it."""
 
 UTF8_MARK = "\ufeff"
-"""Programs of Windows begin UTF-8 with it."""
+"""The mark with which programs of Windows begin UTF-8."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -43,14 +43,14 @@ def flat_json(body: bytes) -> Any:
     """Return the value of a JSON text, which may begin with UTF8_MARK.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
-        JSONDecodeError: it is no JSON; or it is long, and no flat object.
+        UnicodeDecodeError: the body is not UTF-8.
+        JSONDecodeError: the body is not JSON; or it is long, and not a flat object.
     """
     return _read(body, _object)
 
 
 def listed_json(body: bytes) -> Any:
-    """Return the value of a JSON text of several bodies: an object of one key, whose value is a list of them.
+    """Return the value of a JSON text with several bodies: an object with one key, whose value is the list of bodies.
 
     Raises:
         UnicodeDecodeError, JSONDecodeError: as `flat_json`.
@@ -123,7 +123,7 @@ def _bodies(text: str, place: int) -> tuple[list[Any], int]:
 
 
 def _part(text: str, place: int) -> tuple[Any, int]:
-    """Return the value of a key of one of several bodies, and the place behind it: lists are of numbers alone."""
+    """Return the value of a key of one of several bodies, and the place behind it; lists may hold only numbers."""
     if text[place : place + 1] == "{":
         return _inside(text, place, _number_or_value, INNER_KEYS_MAX)
     return _number_or_value(text, place)

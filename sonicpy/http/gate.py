@@ -1,7 +1,7 @@
 """Checks before and behind every request: its id, rights, sizes and times, headers for browsers.
 
 The gate finds the operation of a request and passes on nothing else: the framework never gets a path that is not a
-route. The lean route, which bypasses the framework, begins behind the gate, too.
+route. The lean route, which bypasses the framework, gets only requests that passed the gate, too.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
 
 ANSWER_S = 120.0
-"""Time limit of an answer, except for streams of rows and maintenance."""
+"""The longest time of an answer in seconds, except for streams of rows and maintenance."""
 NO_GZIP = re.compile(rb"\bgzip\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?:,|$)", re.IGNORECASE)
 """Matches an Accept-Encoding that excludes gzip."""
 SAFE_ID = re.compile(r"[\w.:-]{1,64}\Z")
@@ -37,7 +37,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PRIVATE = (b"cache-control", b"private, no-cache")
-"""Header of an answer to a request with a secret: no cache that others share may keep the answer."""
+"""The header of an answer to a request with a secret: shared caches must not keep the answer."""
 VARY_SECRET = (b"vary", b"Authorization")
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 HEADERS = [
@@ -61,15 +61,15 @@ LeanRoute = Callable[[Scope, Mapping[bytes, bytes], Send], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """The requests that are allowed.
+    """The rules about allowed requests.
 
     Args:
-        password: clients send it as `Authorization: Bearer`; None: no password.
+        password: the password that clients send as `Authorization: Bearer`; None: they need none.
         keys: secrets beside the password, sent in its place; None: there are none.
-        read_only: operations that are not on the list of reads are refused.
+        read_only: refuse operations that are not on the list of reads.
         refuse: delays the refusal of wrong passwords.
         origins: the origins whose pages may send requests, besides our own; "*": all.
-        hosts: without a password, the accepted values of Host; None: all.
+        hosts: the values of Host that are accepted if there is no password; None: all.
     """
 
     password: str | None = None
@@ -81,7 +81,7 @@ class RequestRules:
 
 
 class Gate:
-    """An application behind its rules.
+    """An application behind the checks of its rules.
 
     Args:
         app: carries out every operation.
@@ -199,7 +199,9 @@ class Gate:
         raise HTTPException(401, "the password is wrong", CHALLENGE)
 
     def _admit(self, token: bytes) -> bool:
-        """Note the permit of a key or a token; return whether it is one. Raises HTTPException if it allows nothing."""
+        """Note the permit of a key or a token; return whether there is one. Raises HTTPException if it allows
+        nothing.
+        """
         try:
             permit = None if self._rules.keys is None else self._rules.keys.admit(token)
             if permit is not None:
@@ -212,7 +214,9 @@ class Gate:
         return permit is not None
 
     def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
-        """Return whether a page of another origin sent the request: browsers send some without a preflight."""
+        """Return whether a page of another origin sent the request; browsers send some such requests without a
+        preflight.
+        """
         origin = headers.get(b"origin")
         if origin is None or "*" in self._rules.origins or origin.decode("latin-1") in self._rules.origins:
             return False
@@ -244,10 +248,10 @@ async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Sen
 
 
 def varying(send: Send) -> Send:
-    """Return a function that sends an answer with one header Vary, which names Origin and each other name once.
+    """Return a function that sends an answer with a single header Vary, which names Origin and each other name once.
 
-    Some versions of CORSMiddleware add Origin to each answer, others only to those to pages; a cache must not give
-    pages the answer to another request.
+    Some versions of CORSMiddleware add Origin to every answer, others only to answers to pages; without it, a cache
+    could give a page the answer to another request.
     """
 
     async def send_varying(message: Message) -> None:
@@ -262,7 +266,7 @@ def varying(send: Send) -> Send:
 
 
 class AnswerWriter:
-    """The answer to a request, with the headers of all answers."""
+    """Sends the answer to a request, with the headers that all answers have."""
 
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send = send

@@ -1,4 +1,4 @@
-"""A backend that answers a request with a key as far as the key allows."""
+"""A backend that answers a request with a key as far as the rights of the key reach."""
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -15,11 +15,11 @@ from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
 PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
-"""The permit of the secret that the present request brought; None: everything is allowed."""
+"""The permit of the secret in the present request; None: everything is allowed."""
 
 
 def _named(args: Sequence[Any]) -> list[KeyScope]:
-    """Return the buckets in the first two arguments of a method: names, or the elements of several buckets."""
+    """Return the buckets that the first two arguments of a method name: a name, or the elements of several buckets."""
     collection, bucket = (*args[:2], None, None)[:2]
     several = bucket if isinstance(bucket, list | tuple) and bucket else None
     name = collection if isinstance(collection, str) else None
@@ -56,11 +56,13 @@ METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], list[KeyScope]]]] = {
     "restore": ("trigger", _all),
     "verify": ("verify", _all),
 }
-"""The verb of a key that allows a method, and the buckets that a call may touch. Other methods are refused."""
+"""Method -> (verb of a key that allows it, function that returns the buckets that a call may touch). Other methods are
+refused.
+"""
 
 
 class GuardedBackend:
-    """A backend behind the permit of the present request.
+    """A backend that checks the permit of the present request.
 
     Args:
         backend: answers the requests that are allowed.
@@ -81,8 +83,9 @@ class GuardedBackend:
         return coarse_hits(found) if grant.filters and isinstance(found, Hits) else found
 
     async def explained(self, collection: str, bucket: AnyBucket, text: str, **options: Any) -> Explanation:
-        """Return the explanation of a query, for marks in the texts of its hits. The key has to allow the query alone,
-        because the client gets these texts and not the explanation."""
+        """Return the explanation of a query, for marks in the texts of its hits. The key only has to allow the query,
+        because the client gets these texts and not the explanation.
+        """
         permit = PERMIT.get()
         if permit is not None:
             permit.grant.check("query", _named((collection, bucket)))
@@ -139,11 +142,11 @@ class GuardedBackend:
 
 
 def within(grant: Grant, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a question with the fixed filters of a key added to its own.
+    """Return the options of a query with the fixed filters of a key added to its own filter.
 
     Raises:
-        NotPermitted: the question shows the place of an object outside in an order.
-        InvalidArgument: its filter is not one.
+        NotPermitted: the query would show the place of an object that does not pass.
+        InvalidArgument: the filter of the query is not valid.
     """
     if not grant.filters:
         return options
@@ -153,7 +156,7 @@ def within(grant: Grant, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def coarse_hits(hits: Hits) -> Hits:
-    """Return hits with scores cut behind two decimals, and without a corrected text."""
+    """Return hits with scores cut to two decimals, and without a corrected text."""
     scores = None if hits.scores is None else [coarse(score) or 0.0 for score in hits.scores]
     found = Hits(hits.objects, scores, hits.total, hits.whole, hits.hows, None, hits.buckets, hits.groups)
     return found if hits.facets is None else with_facets(found, hits.facets)

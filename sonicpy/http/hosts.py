@@ -18,7 +18,7 @@ class Hosts:
     """The accepted values of Host: IP addresses, localhost, and the names given; each with any port or none.
 
     Args:
-        names: in any case, without a port; a dot at their end does not count.
+        names: names in capital or small letters, without a port; a dot at their end is ignored.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -38,7 +38,7 @@ class Hosts:
         return _plain(match["name"]) in self._names or _is(IPv4Address, match["name"])
 
     def refusal(self, given: Sequence[bytes]) -> str:
-        """Return why a request is not answered."""
+        """Return the reason why a request is not answered."""
         shown = given[0].decode("latin-1")[:SHOWN_MAX] if given else "missing"
         return (
             f"the Host of the request is {shown}; without a password, allowed are IP addresses, localhost and the "

@@ -24,7 +24,7 @@ from sonicpy.option_kinds import Choice, LanguageCode, Number, Switch
 from sonicpy.options import ARGUMENTS, DEPTH_CEILING
 
 COMPRESSED_BYTES = 1000
-"""Shorter answers are not worth compressing."""
+"""The number of bytes below which an answer is not worth compressing."""
 PLAIN = frozenset({"collection", "bucket", "text", *ARGUMENTS["QUERY"]})
 CEILINGS = {"limit": LIMIT_MAX, "depth": DEPTH_CEILING}
 SWITCHES = {"true": True, "false": False, "1": True, "0": False}
@@ -33,13 +33,13 @@ encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class LeanQuery:
-    """The route over a backend."""
+    """The route for plain queries over a backend."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
     async def __call__(self, scope: Scope, headers: Mapping[bytes, bytes], send: Send) -> bool:
-        """Answer a plain request; return False for others."""
+        """Answer a plain request; return False for any other."""
         asked = plain_query(scope["query_string"])
         if asked is None:
             return False

@@ -40,7 +40,7 @@ def many_operation(answer: AnswerOne) -> Operation:
     """
 
     async def query_many(body: ManyBody) -> ManyJson:
-        """Return the objects that answer each of several texts. One that is refused leaves the others alone."""
+        """Return the objects that answer each of several texts. A query that is refused does not affect the others."""
         async with asyncio.TaskGroup() as group:
             tasks = []
             for place, query in enumerate(body.queries):
@@ -55,7 +55,7 @@ async def _answered(answer: AnswerOne, query: Any, *, is_counted: bool) -> HitsJ
     """Return the answer of a query.
 
     Args:
-        is_counted: the gate has counted it for the rate of a key, as the request.
+        is_counted: whether the gate has counted this query for the rate of a key, as the first one of the request.
     """
     permit = PERMIT.get()
     try:

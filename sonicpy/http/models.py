@@ -25,20 +25,20 @@ from sonicpy.vectors import NUMBERS_MAX
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 LIMIT_MAX = 1000
-"""The most items in one answer; more are read page by page."""
+"""The most items in one answer; clients read more page by page."""
 OFFSET_MAX = 2**31
 TEXT_MAX = 200_000
 QUERY_TEXT_MAX = 10_000
 """The most characters of a text in an address."""
 QUERY_BODY_MAX = 20_000
-"""The most characters of a text in a body: as long as a line of the channel."""
+"""The most characters of a text in a body: those of a line of the channel."""
 NAME_MAX = 128
 VECTOR_MAX = 3_000
-"""The most characters of a vector in base 64, or two of them, with names."""
+"""The most characters of vectors in base 64, for two vectors with the names of their columns."""
 
 
 def _named(value: object) -> object:
-    """Return the name of an object, if the library accepts it."""
+    """Return the name of an object. Raises an error that pydantic reports if the library does not accept it."""
     if type(value) in (str, int):
         return value
     if not isinstance(value, float) or not value.is_integer():
@@ -79,11 +79,11 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     VectorNumbers: (str | None, {"max_length": VECTOR_MAX}),
     Spec: (str | None, {"max_length": QUERY_TEXT_MAX}),
 }
-"""The type of an option in JSON, and its bounds, by its kind."""
+"""Kind of an option -> its type in JSON, and the bounds of its values."""
 CORRECTED = "with how: the text with the likeliest words for those that no object holds"
 NOTES = "sentences about signs of the text that have another meaning here than elsewhere, or none"
 LIMITED = {"limit": {"le": LIMIT_MAX}, "depth": {"le": DEPTH_CEILING}}
-"""Bounds of one option alone."""
+"""Option -> bounds of its values that only it has."""
 
 
 def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
@@ -104,7 +104,9 @@ def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, A
 
 
 def takes_options(verb: str) -> Callable[[Decorated], Decorated]:
-    """Return a decorator for a handler with `**options`: FastAPI takes the options of a command as its parameters."""
+    """Return a decorator for a handler with `**options`: FastAPI then takes the options of a command as its
+    parameters.
+    """
 
     def decorate(handler: Decorated) -> Decorated:
         shown = inspect.signature(handler)
@@ -120,7 +122,7 @@ def takes_options(verb: str) -> Callable[[Decorated], Decorated]:
 
 
 class Strict(BaseModel):
-    """A body whose keys are known."""
+    """A body that must not have other keys."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -144,7 +146,9 @@ class HitJson(BaseModel):
 
 
 RangeJson = Annotated[list[int | None], Field(min_length=3, max_length=3)]
-"""A range with its count; no tuple, because many generators and checkers of OpenAPI cannot read `prefixItems`."""
+"""A range with its count: [low, high, objects]; not a tuple, because many generators and checkers of OpenAPI cannot
+read `prefixItems`.
+"""
 
 
 class FacetsJson(BaseModel):
@@ -221,7 +225,7 @@ class CountJson(BaseModel):
 
 
 class ExistsJson(BaseModel):
-    """Whether a name exists."""
+    """Whether the object exists."""
 
     exists: bool
 
@@ -266,7 +270,7 @@ class BulkJson(BaseModel):
 
 
 class ProblemJson(BaseModel):
-    """Why a request failed (RFC 9457)."""
+    """The reason why a request failed (RFC 9457)."""
 
     type: str = "about:blank"
     title: str
@@ -286,11 +290,11 @@ class LongText(Strict):
 
 OneVector = Annotated[str, Field(max_length=VECTOR_MAX)] | Annotated[list[float], Field(max_length=NUMBERS_MAX)]
 VectorJson = OneVector | dict[str, OneVector] | None
-"""Numbers, or bits or int8 in base 64; perhaps by the name of the column."""
+"""Numbers, or bits or int8 in base 64; or a dict of these by the name of the column."""
 
 
 class CountedText(LongText):
-    """A long text with the facets that are counted."""
+    """A long text, and the facets to count."""
 
     of: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description=OF.sentence)
     ranges: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description=RANGES.sentence)
@@ -364,7 +368,7 @@ class TaggedJson(BaseModel):
 
 
 class PopBody(Strict):
-    """Words to take from an object."""
+    """Words to remove from an object."""
 
     collection: FieldOfName
     bucket: FieldOfName
@@ -373,7 +377,7 @@ class PopBody(Strict):
 
 
 class FlushBody(Strict):
-    """The names to erase: an object, a bucket, or a collection, by how many names are given."""
+    """The names of an object, a bucket or a collection to erase; the number of names decides."""
 
     collection: FieldOfName
     bucket: FieldOfName | None = None
@@ -396,7 +400,7 @@ class SynonymsJson(BaseModel):
 
 
 class CountedRulesJson(BaseModel):
-    """How many rules of synonyms a collection has now."""
+    """The number of rules of synonyms that a collection has now."""
 
     rules: int
 

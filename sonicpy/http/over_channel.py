@@ -10,18 +10,18 @@ from sonicpy.errors import ShuttingDown
 from sonicpy.http.backend import ClientBackend, RefusedPlace, TextRow
 
 ANSWER_S = 20.0
-"""The time limit of an answer: above the 16 seconds within which a node answers a change, or reports an unknown
-outcome.
+"""The longest wait for an answer in seconds: above the 16 seconds within which a node answers a change, or reports an
+unknown outcome.
 """
 
 
 class ChannelBackend:
-    """The server of this process, by a connection to itself.
+    """A backend that asks the server of this process, over a connection to itself.
 
     Args:
-        url: returns the URL of its channel on this machine.
-        password: of its channel.
-        unready: returns the reason why it should get no requests, or None.
+        url: returns the URL of the server's channel on this machine.
+        password: the password of that channel.
+        unready: returns the reason why the server should get no requests, or None.
     """
 
     def __init__(self, url: Callable[[], str], password: str | None, unready: Callable[[], str | None]) -> None:
@@ -36,7 +36,7 @@ class ChannelBackend:
         return await (await self._backend()).call(method, *args, **options)
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
-        """Return a page of names."""
+        """Return a page of names of collections, or of buckets if a collection is given."""
         return await (await self._backend()).names(collection, after, limit)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
@@ -48,7 +48,7 @@ class ChannelBackend:
         return await (await self._backend()).figures()
 
     async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
-        """Return no words: the channel does not give those of an object."""
+        """Return no words, because the channel does not give the words of an object."""
         return [[] for _ in objects]
 
     def channel(self) -> str:
@@ -76,7 +76,9 @@ class ChannelBackend:
 
 
 def of_itself() -> ssl.SSLContext:
-    """Return a TLS context for a process that connects to itself: its certificate is for other addresses."""
+    """Return a TLS context for a process that connects to itself; it checks no names, because the certificate is for
+    other addresses.
+    """
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

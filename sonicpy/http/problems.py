@@ -46,9 +46,9 @@ STATUSES: Mapping[type[SonicError], int] = {
     TimedOut: 504,
     ConnectionLost: 502,
 }
-"""Status by class of error; 500 for any other SonicError."""
+"""Class of an error -> HTTP status; 500 for any other SonicError."""
 STATUSES_OF_CODES = {"not_permitted": 403, "internal_error": 500}
-"""Status by code of an error that another server answered."""
+"""Code of an error that another server answered -> HTTP status."""
 SENTENCES_OF_CODES = {
     "internal_error": "the server failed; its log has the reason",
     "query_error": "word holds no word, or more than one; allowed is exactly one",
@@ -58,7 +58,7 @@ CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemJson"}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase, "content": CONTENT} for status in FAILURES
 }
-"""The problems that every operation may answer, for the schema."""
+"""HTTP status -> description of the problem that every operation may answer, for the schema."""
 
 
 def problem(
@@ -88,7 +88,7 @@ def status_of(error: SonicError) -> int:
 
 
 def said_of(error: SonicError) -> str:
-    """Return an error as a sentence, the same for an index of this process and for one behind a channel."""
+    """Return an error as a sentence, which is the same for an index of this process and for a server."""
     if type(error) is CommandError and error.detail is None:
         return SENTENCES_OF_CODES.get(error.code, str(error))
     return sentence_of(error)
@@ -135,9 +135,9 @@ SENTENCES: Mapping[str, str] = {
     "too_short": "{where} is empty; allowed are lists from {min_length} on",
     "too_long": "{where} is too long; allowed are lists of at most {max_length}",
 }
-"""Sentences by type of pydantic's error; other types keep pydantic's sentence."""
+"""Type of an error of pydantic -> sentence; other types keep pydantic's sentence."""
 PARTED = ("tags", "values", "rules", "queries")
-"""Keys of bodies that are lists or objects of parts."""
+"""The keys of bodies whose values are lists or objects of parts."""
 CHOICES = re.compile(r"\^\(([\w|]+)\)\$")
 """The pattern of a parameter that is one of a few words."""
 GIVEN_MAX = 60
@@ -145,7 +145,7 @@ GIVEN_MAX = 60
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
-    """Return a sentence about an error in a request: its place, the value, values allowed."""
+    """Return a sentence about an error in a request: its place, the value, and the allowed values."""
     places = [part for part in error["loc"] if part not in ("body", "query")]
     where = str(places[0]) if places else "the body"  # behind it: which of several types pydantic tried
     kind = error["type"]
@@ -199,7 +199,7 @@ async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
 
 
 def _let_go(error: BaseException) -> None:
-    """Clear the traceback of an error: its frames hold the body and the error, a reference cycle."""
+    """Clear the traceback of an error, because its frames hold the body and the error, a reference cycle."""
     error.__traceback__ = error.__cause__ = error.__context__ = None
 
 

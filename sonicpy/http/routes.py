@@ -1,4 +1,4 @@
-"""Tables of operations become routes, whose bodies are read within bounds."""
+"""Makes routes of tables of operations, with limits for the bodies of requests."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sonicpy.http.problems import GIVEN_MAX
 
 
 class FlatRequest(Request):
-    """A request whose JSON is read by flat_json."""
+    """A request whose JSON `flat_json` reads."""
 
     _value = staticmethod(flat_json)
 
@@ -27,7 +27,7 @@ class FlatRequest(Request):
 
 
 class ListedRequest(FlatRequest):
-    """A request of several bodies."""
+    """A request with several bodies, which `listed_json` reads."""
 
     _value = staticmethod(listed_json)
 
@@ -38,7 +38,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 class FlatRoute(APIRoute):
     """A route that gets a FlatRequest. It ignores unknown parameters of the address.
 
-    It answers only requests that passed the gate for this route, whatever route the framework chooses.
+    It answers only requests that passed the gate for this route, even if the framework chooses it for others.
     """
 
     request: type[FlatRequest] = FlatRequest
@@ -91,11 +91,11 @@ class Operation:
 
     Attributes:
         handler: its arguments and docstring are those of the operation.
-        id: its name in the schema; None: made of the handler's name, the path and the method.
+        id: the name of the operation in the schema; None: made of the handler's name, the path and the method.
         extra: additions to the schema.
-        is_shown: whether the schema names it.
-        omits_unset: keys of the answer that the handler has not set are left out.
-        route: FlatRoute, where proxies and load balancers may add parameters of their own.
+        is_shown: whether the schema shows the operation.
+        omits_unset: whether keys that the handler has not set are left out of the answer.
+        route: the class of its route: FlatRoute if proxies and load balancers may add parameters of their own.
     """
 
     method: str

@@ -54,7 +54,7 @@ from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.options import ARGUMENTS, FILTER
 
 CORRECTED_MAX = 5
-"""The most words that "did you mean" corrects."""
+"""The most words that a corrected text ("did you mean") corrects."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
 MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"
@@ -86,7 +86,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
 
 
 class CountedWith(NamedTuple):
-    """The facets that are asked for with a query; see the options of FACETS."""
+    """The facets to count with a query; see the options of FACETS."""
 
     of: str | None
     ranges: str | None
@@ -121,7 +121,7 @@ class SearchOperations:
     async def _counted(
         self, collection: str, bucket: AnyBucket, text: str, counts: "CountedWith", options: Mapping[str, Any]
     ) -> FacetsJson | None:
-        """Return the facets that are asked for with a query; None: there are none."""
+        """Return the facets to count with a query, counted; None: the request asks for none."""
         if counts.of is None and counts.ranges is None:
             return None
         given = {name: value for name, value in options.items() if name in ARGUMENTS["FACETS"] and name != "limit"}
@@ -159,7 +159,9 @@ class SearchOperations:
         filter: Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=FILTER.sentence)] = None,
         buckets: OtherBuckets = "",
     ) -> WordsJson:
-        """Return words that complete or correct a word, those first that come together with the words before it."""
+        """Return words that complete or correct a word; words that occur together with the words before it come
+        first.
+        """
         given = {} if filter is None else {"filter": filter}
         where = with_others(bucket, buckets)
         return WordsJson(words=await self._backend.call("suggest", collection, where, word, limit=limit, **given))
@@ -211,7 +213,7 @@ class SearchOperations:
     async def _shown_hits(
         self, collection: str, bucket: str, hits: Hits, looked_for: Explanation | None
     ) -> list[ShownJson]:
-        """Return the displays of hits, of one bucket or of several."""
+        """Return the displays of hits in one bucket or several."""
         if hits.buckets is None:
             return await self._shown(collection, bucket, list(hits), looked_for)
         made: dict[tuple[str, str], ShownJson] = {}
@@ -225,7 +227,9 @@ class SearchOperations:
     async def _shown(
         self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
     ) -> list[ShownJson]:
-        """Return the displays of objects. A thread asks: a function of the settings may wait for a database."""
+        """Return the displays of objects, which a thread asks for, because a function of the settings may wait for a
+        database.
+        """
         if self._show is None:
             made = [Shown()] * len(objects)
         else:
@@ -239,7 +243,7 @@ class SearchOperations:
     async def similar(
         self, collection: CollectionName, bucket: BucketName, object: NameOfObject, **options: Any
     ) -> HitsJson:
-        """Return the objects that are most like an object, best first."""
+        """Return the objects most similar to a given one, best first."""
         return hits_json(await self._backend.call("similar", collection, bucket, object, **options), "", options)
 
     @takes_options("LIST")
@@ -311,7 +315,7 @@ def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJ
     """Return the JSON of hits, and of the facets that were counted with them.
 
     Args:
-        text, options: of the query.
+        text, options: the text and the options of the query.
     """
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
     for one, bucket in zip(found, hits.buckets or (), strict=False):
@@ -327,10 +331,10 @@ def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJ
 
 
 def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of an answer that only some options bring: none for other queries.
+    """Return the parts of an answer that only some options add; {} for other queries.
 
     Args:
-        text, options: of the query.
+        text, options: the text and the options of the query.
     """
     more: dict[str, Any] = {}
     if hits.hows is not None:
@@ -341,7 +345,7 @@ def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]
 
 
 def marked_html(shown: Shown, explained: Explanation) -> Shown:
-    """Return a title and a text as HTML with the words marked that the query of an explanation looked for."""
+    """Return a title and a text as HTML, in which the words that the query looked for are marked."""
     title, text = (None if each is None else highlight(each, explained, escape=True) for each in shown[:2])
     return shown._replace(title=title, text=text)
 
@@ -351,7 +355,7 @@ async def suggested(
 ) -> list[str]:
     """Return words that complete or correct the last word of the first of these texts that the backend answers.
 
-    A text of several words is refused where words are suggested in the order of the alphabet, and by older servers.
+    A text of several words is refused if suggestions are in alphabetical order, and by older servers.
     """
     given = {} if filter is None else {"filter": filter}
     for text in dict.fromkeys(texts if limit else ()):
@@ -367,7 +371,7 @@ async def did_you_mean(
     """Return a text in which unknown words are replaced by similar known ones; None: there are no such words.
 
     Args:
-        signs: around a word; they stay.
+        signs: the signs that may be around a word, and stay there.
     """
     words = text.split()
     if not words:

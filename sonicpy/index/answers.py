@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 Moment = tuple[object, ...] | None
-"""The state of a bucket, or of several; None: there was no bucket."""
+"""The state of a bucket, or of several, which is compared to notice a change; None: there was no bucket."""
 Kept = tuple[int, Moment, list[str]]
 """The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 
@@ -75,8 +75,8 @@ class Answers(TextReader):
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
-            facets: counts that are wanted with it, in `Hits.facets`: beginnings of tags such as ["size:*"], or a dict
-                of these, and of names of values with bounds: {"size:*": None, "price": [0, 1000]}.
+            facets: the facets to count, for `Hits.facets`: beginnings of tags, such as ["size:*"]; or a dict, also with
+                names of values and the bounds of their ranges: {"size:*": None, "price": [0, 1000]}.
             bucket: its name, or a list of names, which are searched as one bucket with all objects: `forum:*` in a list
                 means all names that begin with `forum:`, and `'"a,b"'` a name with a comma, a star, a bracket or a
                 quote. At most search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the
@@ -103,10 +103,10 @@ class Answers(TextReader):
         """Return how many of the objects that answer a text hold each tag, or have a value in each range.
 
         Args:
-            options: of a query, and these. `limit` is the most tags of each beginning.
+            options: those of `query`, and the following ones. `limit` is the most tags for each beginning.
             of: beginnings of tags, such as "size:*, color:*"; "*": all tags.
             ranges: values with bounds, such as "price: 0,1000,5000; time: 0".
-            apart: each count leaves out the conditions of its own tags or values that `AND` joins.
+            apart: count each facet without the conditions of the filter on its own tags or values, if `AND` joins them.
 
         Raises:
             InvalidArgument: like `query`.
@@ -114,7 +114,7 @@ class Answers(TextReader):
         return self.find_facets(facets_asked(collection, bucket, text, options))
 
     def find_facets(self, asked: FacetSearch) -> Facets:
-        """Return the answer to a question for facets. Raises like `facets`."""
+        """Return the counts that a FacetSearch asks for. Raises like `facets`."""
         from sonicpy.filters.sorting import facets_of  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.faceting import count_all_facets, no_facets  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.refine import condition_of, wanted_of  # noqa: PLC0415  loaded when it is needed
@@ -167,7 +167,8 @@ class Answers(TextReader):
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the answer to a search as a plain list of names, as the server sends them: those of several buckets as
-        `in_bucket` makes them. Raises like `query`."""
+        `in_bucket` makes them. Raises like `query`.
+        """
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept_answer(search)
@@ -227,11 +228,12 @@ class Answers(TextReader):
         """Return words of the bucket that complete or correct `word`.
 
         Args:
-            word: a word, or the beginning of one. Words may come before it, with blanks between: then suggestions
-                that most objects hold together with these come first; others are left out, unless all are such.
+            word: a word, or the beginning of one. Words may come before it, separated by blanks: then the suggestions
+                that most objects hold together with these words come first, and those that no object holds with them
+                are left out, unless that leaves none.
             limit: the most words.
-            filter: only words that some object holds whose tags and values meet these conditions: those of most such
-                objects first.
+            filter: only words of objects whose tags and values meet these conditions; words of the most such objects
+                come first.
 
         Raises:
             InvalidArgument: `word` holds no word; it holds several, and search.suggest_order is alphabetical; or like
@@ -252,7 +254,8 @@ class Answers(TextReader):
 
     @with_options("SIMILAR")
     def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
-        """Return the objects that are most like an object, by its rarest words, without itself; best first.
+        """Return the objects most similar to a given one, which share its rarest words, best first, without the object
+        itself.
 
         Args:
             options: `limit` and `offset`, as in `query`.
@@ -441,7 +444,7 @@ class Answers(TextReader):
     def _suggest_passing(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: "Condition"
     ) -> list[str]:
-        """Return suggestions that objects hold which meet a condition."""
+        """Return the suggestions that occur in objects which meet a condition."""
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_together, passing_words  # noqa: PLC0415  loaded when it is needed
 
@@ -472,7 +475,7 @@ class Answers(TextReader):
 
 
 def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
-    """Return letters in the form that words have."""
+    """Return a typed prefix in the normal form of words."""
     if not prefix:
         return b""
     _encoded("prefix", prefix)
@@ -481,7 +484,7 @@ def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
 
 
 def _fields_of(lexicon: Lexicon | UnitedLexicon | None, search: Search) -> frozenset[str]:
-    """Return the names of the texts of a bucket, or of several, if the signs of a search may name them."""
+    """Return the names of the named texts in buckets; none if the syntax of a search cannot name a text."""
     if lexicon is None or search.syntax != "web":
         return frozenset()
     parts = lexicon.parts if isinstance(lexicon, UnitedLexicon) else [lexicon]

@@ -87,7 +87,7 @@ class Changing:
                 are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
                 language.
-            vector: a vector of the object, of which the signs are kept; it replaces the one before. See
+            vector: a vector of the object, of whose numbers the signs are kept; it replaces the former one. See
                 [vectors](#vectors). None: the object keeps the one it has, or `embed` of the index makes one.
             tags: all tags of the object, at most 64: they replace those that it had; None: these stay. A tag is 1 to
                 128 bytes of UTF-8 without control characters.
@@ -95,7 +95,7 @@ class Changing:
                 as (latitude, longitude); None takes a value away, names that are not given stay. A bucket has at most
                 16 names.
             field: the name of the text, such as "title", which queries can search or weight: 1 to 64 ASCII letters,
-                digits and _ - . with a letter or _ first, at most 8 in a bucket. None: it has none.
+                digits and _ - . with a letter or _ first, at most 8 in a bucket. None: the text has no name.
 
         Raises:
             InvalidArgument: an argument has a type or a value that is not allowed; the vectors of the bucket have
@@ -143,15 +143,15 @@ class Changing:
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Give an object just this text, in one change: all other words of it go; return whether anything changed.
+        """Replace the words of an object by those of a text, in one change; return whether anything changed.
 
         The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
         gave the object already is recognised by a digest: it is neither analysed nor compared.
 
         Args:
             collection, bucket, object, lang, vector: as in `push`.
-            text: the text; or its parts by their names as fields, such as {"title": "Java", "body": "An island"}; "" is
-                the name of a part that has none. Fields that are not named go.
+            text: the text; or named texts, such as {"title": "Java", "body": "An island"}, with "" for a part without a
+                name. Named texts that are missing here are removed.
             tags, values: as in `push`: those that are not given stay.
 
         Raises like `push`, and InvalidArgument in compat mode.
@@ -195,10 +195,10 @@ class Changing:
                 return True
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
-        """Take the vectors of a column from every object of a bucket; return how many columns went.
+        """Remove the vectors of a column from every object of a bucket; return the number of columns removed.
 
         Args:
-            column: the name of the column; "": of all columns.
+            column: the name of the column; "": all columns.
 
         Raises like `push`.
         """
@@ -224,13 +224,13 @@ class Changing:
 
         Args:
             terms: words in their normal form, each with its frequency, 1 to 255.
-            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps; a frequency may
-                be 0.
-            rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
-                and mean 1. None: those of the bucket.
-            languages: texts of the bucket by language, as `holdings` returned them with its first object.
-            fields: tags, values, vectors and so on of the object, as `holdings` returned them. A digest counts if the
-                object is new, and texts are analysed by the same settings.
+            hidden: hidden terms with their frequencies, 0 to 255: parts of runs without blanks, and stop words of
+                compat mode.
+            rules: the version of the rules that cut the text into words, as `holdings` returned it; 1 for exports of
+                version 1.0, which do not name it. None: the rules of the bucket.
+            languages: the number of texts of the bucket by language, as `holdings` returned them with its first object.
+            fields: tags, values, vectors and so on of the object, as `holdings` returned them. A digest is kept only if
+                the object is new, and the other index analysed texts by the same settings.
 
         Raises:
             CommandError: a name, a term, a frequency, a field or the rules are not valid.
@@ -290,13 +290,13 @@ class Changing:
     def set_synonyms(self, collection: str, rules: Iterable[str], *, add: bool = False) -> int:
         """Change the synonyms of a collection, in one change; return how many rules it has now.
 
-        Queries of all its buckets look for them from now on, also among the objects that are there already.
+        Queries in all its buckets use them from now on, also for objects that were pushed before.
 
         Args:
-            rules: `"ny, new york"`: each is looked for in the place of the others; `"tv, telly => television"`: the
-                words behind `=>` are looked for in the place of those before it. Several words without a comma count
-                as all of them. A rule has at most 16 words, a collection 10,000 rules; []: none any more.
-            add: the rules are added to those that are there.
+            rules: by `"ny, new york"`, a query with one alternative also looks for the other; by `"tv => television"`,
+                a query with `tv` also looks for `television`. An object matches an alternative of several words if it
+                holds all of them. A rule has at most 16 words, a collection at most 10,000 rules; []: remove all.
+            add: add the rules to the present ones; else replace those.
 
         Raises:
             InvalidArgument: a rule has another form, or there are too many; or in compat mode. Nothing was changed.

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 BATCH_COMMIT = 512
 """The number of changes after which a batch commits: a change in a batch costs a third of a change with its own
-commit."""
+commit.
+"""
 
 SWEEP_ROWS = 500
 """The most rows of flushed buckets that the library deletes in one step."""
@@ -97,7 +98,7 @@ class Engine(TextEngine):
         self.changing: Callable[[], AbstractContextManager[None]] = self.turn.hold
         """Returns a context manager for changes, which excludes other threads: `with engine.changing()`.
 
-        If this engine commits by itself, no write transaction stays open behind the block, because LMDB's write
+        If this engine commits by itself, no write transaction stays open after the block, because LMDB's write
         transaction belongs to one thread.
         """
         self.is_autocommit = autocommit
@@ -136,7 +137,7 @@ class Engine(TextEngine):
             self.store.commit()  # other threads read the last commit until the batch ends
 
     def end_batch(self) -> None:
-        """Commit the changes of a batch, which is counted no more."""
+        """Commit the changes of a batch once `Turn.batches` no longer counts it."""
         self.finish()
 
     @property
@@ -217,7 +218,7 @@ class Engine(TextEngine):
         """Carry out a PUSH of terms, as `apply` does.
 
         Args:
-            rules: by which the text was cut.
+            rules: the version of the rules that cut the text into words.
 
         Raises:
             RulesDiffer: the bucket has others; nothing was changed.
@@ -326,7 +327,9 @@ class Engine(TextEngine):
                 raise
 
     def changing_apart(self) -> AbstractContextManager[None]:
-        """Return a context manager for long changes, which `finish` ends: others read the last commit meanwhile."""
+        """Return a context manager for a long change that `finish` ends; other threads read the last commit
+        meanwhile.
+        """
         # A generator would keep the turn for as long as the traceback of an interrupt lives, perhaps in another thread.
         return self.changing() if self._late is None else self.turn.hold(self._begin_apart, apart=1)
 
@@ -472,7 +475,7 @@ class Engine(TextEngine):
 
 
 class PushGroup(Protocol):
-    """Pushes that are one change; see `Engine.apply_pushes`."""
+    """Pushes that are carried out as one change; see `Engine.apply_pushes`."""
 
     there: list[int] | None
 

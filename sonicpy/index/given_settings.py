@@ -16,7 +16,7 @@ Settings: TypeAlias = "Config | Mapping[str, Any] | None"
 
 
 def config_of(settings: Any) -> "Config":
-    """Return settings as a Config, or those by default, which need no check.
+    """Return settings as a Config; for None, the defaults, which need no check.
 
     Raises:
         ConfigError: they are neither a Config nor a mapping, or a key or a value is not allowed.
@@ -34,7 +34,7 @@ def config_of(settings: Any) -> "Config":
 
 
 def full_config(settings: "Config") -> "Config":
-    """Return a result of `config_of` as a Config: one is made for settings by default."""
+    """Return a result of `config_of` as a full Config: the defaults become one."""
     if not isinstance(settings, PlainSection):
         return settings
     return _config_class().model_validate({"store": {"kv": {"path": settings.store.kv.path}}})

@@ -48,7 +48,8 @@ logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
 """While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after
-every chunk."""
+every chunk.
+"""
 
 
 FOR_THE_SERVER = frozenset(
@@ -184,7 +185,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
                 of rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or
                 a table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
                 iterable of tables.
-            collection, bucket: of all rows; None: each row names its own, in the columns of these names.
+            collection, bucket: the names for all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
             text: the column with the text; the texts of several columns are joined. Or the columns of named texts by
                 name, such as {"title": "headline"}, see `upsert`.

@@ -133,11 +133,11 @@ class Listing:
     def words_of_objects(
         self, collection: str, bucket: str, objects: Sequence[str], limit: int = WORDS_OF_OBJECT
     ) -> list[list[str]]:
-        """Return words of each of some objects, the most frequent first; none of an object that is not there.
+        """Return the most frequent words of each of some objects, in falling order; an empty list for a missing object.
 
         Args:
             objects: their names.
-            limit: how many words of each at most.
+            limit: the most words of an object.
         """
         check_names(collection, bucket)
         with self._engine.read() as view:

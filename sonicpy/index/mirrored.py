@@ -57,8 +57,8 @@ class Drift:
 
     Attributes:
         rows: how many rows were compared.
-        missing, changed, extra: how many objects are missing, have another text than their row (or no digest), and have
-            no row.
+        missing, changed, extra: the numbers of objects that are missing; that have another text than their row, or no
+            digest; and that have no row.
         samples: names of some of them, by the name of the attribute.
         refused_count: how many rows name no object.
     """
@@ -109,7 +109,8 @@ class Mirror:
         values: the names of the values that the rows give.
 
     Raises:
-        InvalidArgument: the bucket is the mirror of another source, or has such objects.
+        InvalidArgument: the bucket is the mirror of another source, or holds objects whose names begin with the prefix
+            although it is not a mirror yet.
     """
 
     def __init__(
@@ -150,12 +151,12 @@ class Mirror:
         return self._held.get(self._prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
-        """Bring the objects in step with rows.
+        """Bring the objects in step with the rows.
 
         Args:
             rows: of this bucket.
-            whole: the rows are all there are: erase the objects of others that were there when the pass began, unless
-                a row has no name.
+            whole: the rows are the whole table: erase the objects without a row that existed when the pass began,
+                unless the name of a row is missing.
             progress: called with the number of rows that are done, now and then.
 
         Raises:
@@ -217,7 +218,7 @@ class Mirror:
             self._note({"owner": self._owner})
 
     def _named(self, rows: Iterable[Row | Refused], seen: set[int]) -> Iterator[Row | Refused]:
-        """Yield rows under the names of their objects; note these in `seen`, those of refused rows, too."""
+        """Yield rows with the names of their objects, prefix included; add the hashes of all names to `seen`."""
         prefix = self._prefix
         for row in rows:
             name = f"{prefix}{row.object}"
@@ -231,7 +232,7 @@ class Mirror:
             yield row
 
     def _with_others(self, row: Row) -> Row:
-        """Return a row with all tags and values that its object must have; without them if it has just these."""
+        """Return a row with all tags and values that its object must have; without any if the object has just these."""
         tags = sorted(set(row.tags or ())) if self._tags else None
         values = {name: (row.values or {}).get(name) for name in self._values}
         with self._index.engine.read() as view:
@@ -262,7 +263,9 @@ class Mirror:
             )
 
     def _next_iid(self) -> int:
-        """Return the IID of the next new object: those from it on are pushed beside the pass, and not erased by it."""
+        """Return the IID of the next new object: objects from it on are pushed during the pass, which does not erase
+        them.
+        """
         with self._index.engine.read() as view:
             state = view.bucket(*self._scope)
             return 0 if state is None else state.next_iid
@@ -281,7 +284,7 @@ class Mirror:
 
 
 def _digest(row: Row, rules: int) -> bytes | None:
-    """Return the digest that a row leaves; None: the row is refused, because its text is not Unicode."""
+    """Return the digest that an UPSERT of a row leaves; None: the row is refused, because its text is not Unicode."""
     try:
         row = normal_row(row)
         return digest_of(row.object, row.text, row.lang, rules, digest_rest(row.texts) if row.texts else b"")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Mirroring:
-    """The methods of an index for mirrors."""
+    """The methods of an index that fill and check mirrors."""
 
     def mirror(
         self: "MirroredIndex",
@@ -35,15 +35,16 @@ class Mirroring:
         Objects that are pushed while the pass runs are not erased by it.
 
         Args:
-            rows, object, text, lang, tags, values, progress: as of `push_many`; tags and values that a row lacks go.
-            collection, bucket: of all rows.
-            owner: the name of the source; a bucket is in step with one source alone.
-            prefix: names of objects are those of the rows behind it, and only objects with it are erased: so several
-                sources can share a bucket.
-            whole: the rows are all there are; False: erase nothing.
+            rows, object, text, lang, tags, values, progress: as in `push_many`; tags and values that a row lacks are
+                removed.
+            collection, bucket: the names for all rows.
+            owner: the name of the source; a bucket follows one source only.
+            prefix: put before the name of each row to make the name of its object. Only objects with this prefix are
+                erased, so several sources can share a bucket.
+            whole: the rows are the whole table; False: they are a part of it, and nothing is erased.
 
         Raises:
-            InvalidArgument: as of `push_many`; or the bucket is in step with another source.
+            InvalidArgument: as in `push_many`; or the bucket is in step with another source.
             StoreError: rows could not be stored.
         """
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed

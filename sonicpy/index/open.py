@@ -26,8 +26,8 @@ def open_index(
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         read_only: read a folder that another process writes; every call shows the last commit.
         embed: a function that returns a vector for each text of a list: it makes the vectors of pushed texts and of
-            questions, where none is given. Its attribute `column` may name the column, its attribute `question` be a
-            function for questions; `sonicpy.embedders` has some.
+            questions, where none is given. Optional attributes: `column`, the name of the column of vectors, and
+            `question`, a function for questions. `sonicpy.embedders` makes such functions.
         autocommit: commit each change before its method returns, so that other processes see it at once. Else a change
             survives the death of this process, and all threads see it, when its method returns; processes that read
             the folder see it within 50 ms. A commit costs some twenty times as much as a change.
@@ -36,7 +36,7 @@ def open_index(
         StoreLocked: another process has the folder open for writing, or this process has it open already.
         StoreError: the folder cannot be opened as an index with these settings; the message says why.
         ConfigError: the settings are wrong.
-        InvalidArgument: another argument is.
+        InvalidArgument: another argument is wrong.
     """
     folder = path_of("path", path)
     read_only, autocommit = switch_of("read_only", read_only), switch_of("autocommit", autocommit)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PinnedEngine:
-    """An engine whose reads show one view; the rest is that of the engine."""
+    """An engine whose reads all show one view; everything else is passed on to the engine behind it."""
 
     def __init__(self, engine: "Engine", view: View) -> None:
         self._engine = engine
@@ -43,7 +43,8 @@ class PinnedEngine:
 
 @contextmanager
 def pinned(index: "Index") -> Iterator["Index"]:
-    """Return a context manager for an index of one moment, with all changes until now: only its answers are asked.
+    """Return a context manager for an index that answers from one moment, with all changes made before; it takes no
+    changes.
 
     Raises:
         StoreError: the changes could not be committed, or the store cannot be read.

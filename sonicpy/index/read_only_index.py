@@ -22,7 +22,8 @@ Arguments = ParamSpec("Arguments")
 
 TRIES = 5
 """The most attempts of a read: a missing graph was replaced by a later commit, and its successor may be replaced,
-too."""
+too.
+"""
 
 
 class GraphReplaced(GraphError):
@@ -96,7 +97,7 @@ class ReadOnlyEngine(Engine):
 
 
 def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Value]) -> Callable[..., Any]:
-    """Wrap a method of Index: it starts again in a newer snapshot if a graph was replaced while it ran."""
+    """Wrap a method of Index so that it starts again in a newer snapshot if a graph was replaced while it ran."""
 
     @functools.wraps(method)
     def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:

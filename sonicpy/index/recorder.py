@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
 
 RECORD_BYTES_MAX = 900 << 10
-"""A broker takes messages of at most 1 MiB."""
+"""The most bytes of a record, because a broker takes messages of at most 1 MiB."""
 
 
 class RecorderEngine(TextEngine):
     """An engine without a folder: `push` and `apply` keep the record of a change.
 
     Attributes:
-        record: of the last change.
+        record: the record of the last change.
         notes_order: whether the nodes have agreed to keep the order of words.
     """
 
@@ -72,12 +72,14 @@ class RecorderEngine(TextEngine):
         return self._cutter
 
     def lexer_of(self, collection: str, bucket: str) -> Lexer:
-        """Return the lexer for the next PUSH into a bucket: its terms have their order where `store.order` says so."""
+        """Return the lexer for the next PUSH into a bucket: it notes the order of terms if `store.order` names the
+        bucket.
+        """
         is_kept = self.notes_order and self.keeps_order(collection, bucket)
         return self._cutter.ordered() if is_kept else self._cutter
 
     def take_rules(self, rules: int) -> None:
-        """Cut texts of new buckets by these rules from now on; compat mode has the first ones alone."""
+        """Cut texts of new buckets by these rules from now on; compat mode stays with the first rules."""
         if not self.is_compat:
             self.lexer = self._cutter = self.lexer.under(rules)
 
@@ -102,8 +104,8 @@ class RecorderEngine(TextEngine):
 
 
 class Recorder(TextReader, Changing):
-    """The methods of an index that read a text, and those that change something: these check their arguments and make
-    a record. Call one, then `take_record`.
+    """The methods of an index that read texts, and those that change something, which only check their arguments and
+    make a record: call one, then `take_record`.
     """
 
     _engine: RecorderEngine
@@ -127,7 +129,7 @@ class Recorder(TextReader, Changing):
         self._engine.notes_order = notes_order
 
     def cut_by(self, rules: int | None) -> None:
-        """Cut the text of the next change by the rules of its bucket; None: by those of a new one."""
+        """Cut the text of the next change by the rules of its bucket; None: by the rules for new buckets."""
         self._engine.cut_by(rules)
 
     def analyzer(self) -> dict[str, str]:
@@ -137,10 +139,10 @@ class Recorder(TextReader, Changing):
     def read_query(
         self, search: Search, rules: int | None = None, fields: Container[str] = ()
     ) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families. Raises as `Index.query`.
+        """Return the terms of a search, and the Matching by which they find their families. Raises like `Index.query`.
 
         Args:
-            rules: of the bucket; None: those of a new one.
+            rules: the rules of the bucket; None: those of a new bucket.
             fields: the names of texts that the bucket has.
         """
         check_scope(search)

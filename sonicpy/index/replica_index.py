@@ -38,7 +38,7 @@ class ReplicaIndex(SpreadParts, Index):
 
     Args:
         path: the folder, created if it is missing.
-        recorder: of the same node.
+        recorder: the recorder of the same node.
 
     Raises:
         StoreError: like `Index`, or the folder is no replica.
@@ -63,7 +63,7 @@ class ReplicaIndex(SpreadParts, Index):
             return None if state is None else view.rules(state.bucket)
 
     def adopt(self, position: int, epoch: str) -> None:
-        """Go on with another log; see `ReplicaStore.adopt`."""
+        """Continue with another log; see `ReplicaStore.adopt`."""
         with self._engine.changing():
             self._engine.replica.adopt(position, epoch)
 

@@ -29,7 +29,7 @@ from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_bits
 
 IS_ASCII, IS_GIVEN = 1, 2
-"""How a query was typed, and whether its language was given: flags between nodes."""
+"""Flags that nodes send each other: the text of a query is ASCII; the client named its language."""
 
 
 class SpreadParts(Answers):
@@ -51,7 +51,7 @@ class SpreadParts(Answers):
     def spread_asked(
         self, collection: str, bucket: str, terms: Sequence[Any], matching: Sequence[Any] | None
     ) -> Sketch:
-        """Return `spread_terms` of terms with demands, which nodes of older versions do not know."""
+        """Return `spread_terms` of terms with demands, which nodes of older versions cannot read."""
         return self.spread_terms(collection, bucket, terms, matching)
 
     def spread_how(
@@ -75,12 +75,12 @@ class SpreadParts(Answers):
             return [name.decode() for name in names]
 
     def synonyms_from(self, collection: str, position: int, limit: int) -> list[str]:
-        """Return some of the rules of synonyms of a collection, from a position on."""
+        """Return at most `limit` rules of synonyms of a collection, from a position on."""
         with self._engine.read() as view:
             return [rule.text for rule in view.synonym_rules(collection)[position : position + limit]]
 
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
-        """Return the completions that this part holds, packed, in base 64; None: only `spread_word` returns them."""
+        """Return the completions that this part holds, packed, in base 64; None: they come with `spread_word` alone."""
         with self._engine.read_words(collection, bucket) as lexicon:
             packed = b"\0" if lexicon is None else pack_completions(lexicon, word.encode())
         return None if packed is None else b64encode(packed).decode()
@@ -141,7 +141,7 @@ class SpreadParts(Answers):
         depth: int,
         filter: str | None = None,
     ) -> tuple[list[NamedObject], list[int | None], int | None, str | None]:
-        """Return the best objects of this part as `spread_find` does, how alike the first ones are to a vector, the
+        """Return the best objects of this part as `spread_find` does, the likeness of the first ones to a vector, the
         number of all, and the reason why the vector is refused (None: it is not).
         """
         with self._engine.read_words(collection, bucket) as lexicon:
@@ -156,12 +156,13 @@ class SpreadParts(Answers):
     def spread_scored(
         self, search: Sequence[Any], plan: Sequence[Any], wanted: int, highest: int | None
     ) -> tuple[Any, ...]:
-        """Return the best objects of this part by score, with each option that scores have.
+        """Return the best objects of this part by score, with all options that change scores.
 
         Args:
             search: the fields of a Search.
             wanted: number of objects.
-            highest: the highest value of all parts that raises scores; None: that of this part.
+            highest: the highest value, in all parts, under the name that BOOST gives; None: the highest one of this
+                part.
 
         Returns:
             The objects, the number of all, the numbers of the words of the plan that each holds, the likeness of the
@@ -241,7 +242,7 @@ class SpreadParts(Answers):
         )
 
     def spread_highest(self, collection: str, bucket: str, boost: str) -> int | None:
-        """Return the highest value of this part that raises scores; None: there is none."""
+        """Return the highest value of this part under the name that BOOST gives; None: there is none."""
         with self._engine.read_words(collection, bucket) as lexicon:
             return None if lexicon is None else highest_of([lexicon.reader], parse_boost(boost))
 
@@ -256,7 +257,7 @@ class SpreadParts(Answers):
         boost: str,
         highest: int | None,
     ) -> tuple[list[NamedObject], int | None]:
-        """Return the result of `spread_boosted`, with ages from the highest value of all parts on."""
+        """Return the result of `spread_boosted`, with ages counted back from the highest value of all parts."""
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None
@@ -266,7 +267,7 @@ class SpreadParts(Answers):
     def spread_sorted(
         self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None
     ) -> tuple[list[SortedRow], int | None]:
-        """Return the best objects of this part by an order of its own, and, if asked for, the number of all.
+        """Return the best objects of this part in the order of SORT, and, if the search asks for it, the number of all.
 
         Args:
             search: the fields of a Search.
@@ -281,7 +282,9 @@ class SpreadParts(Answers):
             return sorted_rows(self._wanted(lexicon.reader, plan), asked, place)
 
     def spread_place(self, collection: str, bucket: str, name: str, sort: str) -> tuple[int | None, float, str] | None:
-        """Return the key, the age and the name of an object in an order; None: this part has no such object."""
+        """Return the key, the age and the name of an object in the order of SORT; None: this part has no such
+        object.
+        """
         with self._engine.read_words(collection, bucket) as lexicon:
             found = None if lexicon is None else place_of(lexicon.reader, name, parse_sort(sort))
             if lexicon is None or found is None:

@@ -21,8 +21,8 @@ def read_rules(texts: object, lexer: Lexer) -> list[SynonymRule]:
     """Return rules with their words in the form that a bucket holds.
 
     Args:
-        texts: of each rule `a, b, c`: each is looked for in the place of the others; or `a, b => c, d`: `c` and `d`
-            are looked for in the place of `a` or `b`. Each may be several words: an object has to hold all of them.
+        texts: the rules: by `a, b, c`, a query with one of them also looks for the others; by `a, b => c, d`, a query
+            with `a` or `b` also looks for `c` and `d`. Each may be several words, which an object has to hold all.
 
     Raises:
         InvalidArgument: a rule has another form, no other word, or too many words; or there are too many rules.
@@ -54,7 +54,7 @@ def read_rule(text: str, lexer: Lexer) -> SynonymRule:
 
 
 def rule_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the rules of a file, one a line; blank lines and those that begin with # are none."""
+    """Yield the rules in a file, one per line; skip blank lines and lines that begin with #."""
     return (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 

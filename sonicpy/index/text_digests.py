@@ -34,7 +34,9 @@ class TextDigests:
         return text_digest(oid, text, language_of(lang), self.text_rules(collection, bucket))
 
     def text_rules(self, collection: str, bucket: str) -> int:
-        """Return the rules by which texts of a bucket are cut, for `text_digest`. Raises InvalidArgument as `push`."""
+        """Return the rules that cut texts of a bucket into words, for `text_digest`. Raises InvalidArgument like
+        `push`.
+        """
         check_names(collection, bucket)
         return self._engine.read_lexer(collection, bucket).rules
 

@@ -1,4 +1,4 @@
-"""TextEngine: the part of an engine that needs no folder: settings, the lexer, names."""
+"""TextEngine: the part of an engine that needs no folder: settings, lexers, names."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonicpy.config import Config
 
 OLDER_MAX = 10_000
-"""The most buckets of older rules that are remembered."""
+"""The most buckets with older rules that are remembered."""
 
 
 class TextEngine(ABC):
@@ -24,7 +24,7 @@ class TextEngine(ABC):
 
     Args:
         config: the settings.
-        lexer: of an engine with the same settings, whose tables take memory; None: a new one.
+        lexer: the lexer of an engine with the same settings, to share its tables; None: make a new one.
     """
 
     def __init__(self, config: "Config", lexer: Lexer | None = None) -> None:
@@ -34,7 +34,7 @@ class TextEngine(ABC):
         """The lexer of the rules that a new bucket gets."""
         self._ordered = frozenset(() if self.is_compat else config.store.order)
         self._older: dict[tuple[str, str], Lexer] = {}
-        """The lexers of buckets of other rules, as far as they are known."""
+        """(collection, bucket) -> its lexer, for buckets that are known to have other rules."""
 
     def analyzer(self) -> dict[str, str]:
         """Return the settings that decide the stored terms of a text and the order of postings lists, by key."""
@@ -42,7 +42,7 @@ class TextEngine(ABC):
 
     @cached_property
     def packed_analyzer(self) -> bytes:
-        """The same settings as a store holds them."""
+        """The settings of `analyzer`, packed as a store holds them."""
         return ANALYZER.pack(self.analyzer())
 
     def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:
@@ -63,7 +63,7 @@ class TextEngine(ABC):
         return bool(ordered) and ("*" in ordered or collection in ordered or f"{collection} {bucket}" in ordered)
 
     def note_rules(self, other: RulesDiffer) -> None:
-        """Note the rules of a bucket, for `lexer_of`."""
+        """Note the rules of a bucket that a change found, for `lexer_of`."""
         if len(self._older) >= OLDER_MAX:
             self._older.clear()
         self._older[other.scope] = self.lexer.under(other.rules)
@@ -77,7 +77,7 @@ class TextEngine(ABC):
         """Take a PUSH of terms, as `apply` does.
 
         Args:
-            rules: by which the text was cut.
+            rules: the version of the rules that cut the text into words.
 
         Raises:
             RulesDiffer: the bucket has others; nothing was changed.
@@ -108,7 +108,7 @@ class TextEngine(ABC):
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:
-        """Take a change; return the number that it answers.
+        """Take a change; return its result, such as the number of words removed.
 
         Raises:
             StoreError: the change was not taken.

@@ -1,4 +1,4 @@
-"""Texts to terms, with the errors of a call with a text; no folder is needed."""
+"""From texts to terms, with the errors that a caller gets; no folder is needed."""
 
 import unicodedata
 from collections.abc import Callable, Container
@@ -37,7 +37,7 @@ class TextReader:
     _engine: TextEngine
 
     def _query_terms(self, search: Search, lexer: Lexer, fields: Container[str] = ()) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families; None: they have none.
+        """Return the terms of a search, and the Matching by which they find their families; None: no term has a family.
 
         Args:
             lexer: of the rules of the bucket.
@@ -104,7 +104,7 @@ class TextReader:
         return Typed(words, *one_word(terms), joined)
 
     def _lexer_under(self, rules: int | None) -> Lexer:
-        """Return the lexer of some rules; None: of those that a new bucket gets."""
+        """Return the lexer of a version of the rules; None: the lexer of new buckets."""
         lexer = self._engine.lexer
         return lexer if rules is None else lexer.under(rules)
 

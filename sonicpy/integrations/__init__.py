@@ -1,1 +1,1 @@
-"""Classes for frameworks of other projects, a file for each; none is imported before a program asks for it."""
+"""Classes for frameworks of other projects, one file for each; a program imports only those that it uses."""

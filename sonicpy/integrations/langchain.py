@@ -14,20 +14,20 @@ except ImportError as missing:
     raise ImportError("SonicRetriever needs langchain-core: pip install 'sonicpy-search[langchain]'") from missing
 
 Fetch = Callable[[list[str]], Mapping[str, Any]]
-"""Takes names of objects; returns their texts, or documents of LangChain, by name."""
+"""Takes names of objects; returns a mapping from names to texts, or to documents of LangChain."""
 
 
 class SonicRetriever(BaseRetriever):  # type: ignore[misc]
     """A retriever whose documents are the objects that match a question, best first.
 
-    An index holds words and no texts, so `fetch` reads the texts from the place where they are. An object without a
-    text there is left out. `invoke` takes `k`, `filter` and the options of `query` for one question, too.
+    An index holds words and no texts, so `fetch` reads the texts from the place where they are kept. An object without
+    a text there is left out. `invoke` takes `k`, `filter` and the options of `query` for one question, too.
 
     Attributes:
         index: an Index or a Client, whose methods any thread may call.
         collection, bucket: the bucket that is searched.
         fetch: called once for each question, with the names of all hits.
-        k: the most documents.
+        k: the most documents of an answer.
         filter: only objects whose tags and values meet it, as in `Index.query`; None: all.
         vector: returns the vector of a question, such as `embed_query` of embeddings of LangChain; None: words alone
             decide, or the embedder of the index.
@@ -48,7 +48,7 @@ class SonicRetriever(BaseRetriever):  # type: ignore[misc]
 
         Args:
             query: the question.
-            run_manager: of LangChain.
+            run_manager: the callback manager of LangChain, which is not used.
             given: `k`, `filter` and options of `query` for this question.
         """
         options = {"filter": self.filter, **self.options, "limit": given.pop("k", self.k), **given}
@@ -59,7 +59,9 @@ class SonicRetriever(BaseRetriever):  # type: ignore[misc]
         return [self._document(hit, texts[hit.object]) for hit in hits if texts.get(hit.object) is not None]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **given: Any) -> list[Any]:
-        """Return the documents of a question; a thread asks the index. Args and errors as `_get_relevant_documents`."""
+        """Return the documents of a question, which a thread asks. Arguments and errors as in
+        `_get_relevant_documents`.
+        """
 
         def ask() -> list[Any]:
             return self._get_relevant_documents(query, run_manager=run_manager.get_sync(), **given)
@@ -68,7 +70,7 @@ class SonicRetriever(BaseRetriever):  # type: ignore[misc]
         return found
 
     def _document(self, hit: Hit, fetched: Any) -> Any:
-        """Return the document of a hit: that of `fetch` with the score, or one of its text."""
+        """Return the document of a hit: the one of `fetch` with the score added, or a new one with its text."""
         found = {"object": hit.object, "score": hit.score}
         if isinstance(fetched, Document):
             return fetched.model_copy(update={"metadata": {**fetched.metadata, **found}})

@@ -1,4 +1,4 @@
-"""An agent: connects to a runner, again and again, and sends the runner's queries to its servers."""
+"""An agent: connects to a runner, again and again, and sends the runner's queries to the servers under test."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from sonicpy.load.test_set import TestSet
 from sonicpy.version import VERSION
 
 RETRY_S = 0.5
-"""The pause between two attempts to reach the runner."""
+"""The pause in seconds between two attempts to reach the runner."""
 
 
 def new_id() -> str:
@@ -33,11 +33,11 @@ class Agent:
     """An agent. `run` never returns by itself.
 
     Args:
-        hub: host and port of the runner.
+        hub: the host and the port of the runner.
         servers: the shards that every query goes to.
-        connections: how many queries are under way at a time, each over connections of its own.
-        timeout_s: time limit of an answer.
-        name: shown with the id.
+        connections: the number of queries under way at a time, each over connections of its own.
+        timeout_s: the longest wait for an answer in seconds.
+        name: a name that reports show with the id.
     """
 
     hub: tuple[str, int]
@@ -48,14 +48,14 @@ class Agent:
     id: str = field(default_factory=new_id)
 
     async def run(self) -> None:
-        """Connect to the runner and serve it, for ever; where none listens, try again every 0.5 s."""
+        """Connect to the runner and serve it, for ever; if no runner listens, try again every 0.5 s."""
         while True:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 await self.serve_once()
             await asyncio.sleep(RETRY_S)
 
     async def serve_once(self) -> None:
-        """Serve one runner until it closes the connection. Raises OSError where none listens."""
+        """Serve one runner until it closes the connection. Raises OSError if no runner listens."""
         reader, writer = await asyncio.open_connection(*self.hub, limit=LINE_BYTES_MAX)
         try:
             servers = [str(server) for server in self.servers]
@@ -85,7 +85,9 @@ class Agent:
                 await writer.drain()
 
     async def _measured(self, asked: TestSet, seed: int) -> list[Result]:
-        """Ask over all connections, with a thread each; a cancelled run ends its threads at their next query."""
+        """Send queries over all connections, with a thread for each; a cancelled run ends its threads at their next
+        query.
+        """
         stopped = threading.Event()
         work = [
             asyncio.to_thread(measure, self.servers, asked, self.timeout_s, seed + (number << 32), stopped)
@@ -100,7 +102,7 @@ class Agent:
 def measure(
     servers: Sequence[Address], asked: TestSet, timeout_s: float, seed: int, stopped: threading.Event
 ) -> list[Result]:
-    """Ask queries chosen at random, one after the other, and return their results without those of the warm-up."""
+    """Send queries chosen at random, one after the other; return their results, without those of the warm-up."""
     chosen = random.Random(seed)
     shards = Shards(servers, asked, timeout_s)
     results = []

@@ -1,4 +1,4 @@
-"""The runner: agents connect to it, it hands a test set to them and collects their results."""
+"""The runner: agents connect to it, and it hands a test set to them and collects their results."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from sonicpy.load.messages import LINE_BYTES_MAX, Result, packed, unpacked
 from sonicpy.load.test_set import TestSet
 
 HELLO_S = 2.0
-"""How long to wait for agents by default; they try to connect every 0.5 s."""
+"""The default time in seconds to wait for agents, which try to connect every 0.5 s."""
 DEADLINE_MAX_S = 600.0
 
 
@@ -33,17 +33,17 @@ class LoadOutcome:
     """The result of a run."""
 
     agents: int
-    """The number of agents that were asked."""
+    """The number of agents that got the test set."""
     seconds: float
-    """The time from handing out the test set to the last result."""
+    """The time in seconds from handing out the test set to the last result."""
     results: list[tuple[str, Result]] = field(default_factory=list)
     """(id of the agent, result)"""
     missing: list[str] = field(default_factory=list)
-    """Ids of the agents whose results are incomplete."""
+    """The ids of the agents whose results are incomplete."""
 
 
 class Hub:
-    """The meeting point of one run; made by `open_hub`."""
+    """The meeting point of agents for one run; made by `open_hub`."""
 
     def __init__(self) -> None:
         self.guests: dict[str, Guest] = {}
@@ -126,5 +126,5 @@ async def open_hub(address: tuple[str, int]) -> AsyncIterator[Hub]:
 
 
 def default_deadline_s(asked: TestSet, timeout_s: float) -> float:
-    """Return the time limit of agents: that of all their answers together, at most 600 s."""
+    """Return the time limit of agents in seconds: the limits of all their answers added up, at most 600."""
     return min(DEADLINE_MAX_S, (asked.Iterations + asked.Warmup) * timeout_s)

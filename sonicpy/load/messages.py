@@ -1,4 +1,4 @@
-"""Messages between agents and the runner: a JSON object a line, of at most 1 MiB.
+"""Messages between agents and the runner: one JSON object per line, of at most 1 MiB.
 
 agent to runner    {"type": "hello", "id", "name", "version", "servers"}
 runner to agent    {"type": "request", "run", "set", "filter": [ids], "seed"}
@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 
 class QueryStatus:
-    """The outcome of a query: the numbers of Letarette."""
+    """The outcome of a query, as a number of Letarette."""
 
     NOT_FOUND = 42
     FOUND = 44
@@ -39,13 +39,13 @@ SUCCESSES = (QueryStatus.NOT_FOUND, QueryStatus.FOUND)
 
 
 class Result(NamedTuple):
-    """One answered query; times are seconds."""
+    """One answered query; times are in seconds."""
 
     start: float
-    """Start time on the agent's own clock."""
+    """The start by the agent's own clock."""
     end: float
     processing: float
-    """Between PENDING and EVENT of the slowest server; negative where the command has no PENDING."""
+    """The time between PENDING and EVENT of the slowest server; negative if the command has no PENDING."""
     status: int
     hits: int
     error: str
@@ -53,7 +53,7 @@ class Result(NamedTuple):
 
     @property
     def roundtrip(self) -> float:
-        """The seconds from sending the query to having the answers of all servers."""
+        """The time in seconds from sending the query to the last answer of a server."""
         return self.end - self.start
 
 
@@ -66,7 +66,7 @@ def unpacked(line: bytes) -> Message:
     """Return the message that `line` contains.
 
     Raises:
-        LoadError: the line is no message.
+        LoadError: the line is not a message.
     """
     try:
         message = json.loads(line)

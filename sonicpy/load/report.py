@@ -1,4 +1,4 @@
-"""The report of a run: text whose lines are those of Letarette's lrload, a CSV file, and JSON."""
+"""The report of a run: text with the lines of Letarette's lrload, a CSV file, and JSON."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from sonicpy.load.messages import STATUS_TEXTS, SUCCESSES
 
 QUANTILES = {"90%": 0.90, "95%": 0.95, "99%": 0.99}
 UNMEASURABLE_S = 5e-6
-"""PENDING and EVENT this close together were sent as one: the processing time is unknown."""
+"""The time in seconds below which PENDING and EVENT count as sent together, so that the processing time is unknown."""
 
 
 def timings(seconds: Sequence[float]) -> dict[str, float]:
@@ -51,7 +51,7 @@ def figures(outcome: LoadOutcome) -> dict[str, Any]:
 
 
 def as_text(outcome: LoadOutcome) -> str:
-    """Return the report."""
+    """Return the report as text for a terminal."""
     held = figures(outcome)
     lines = [
         f"Testset run on {held['agents']} concurrent agents in {held['seconds']:.2f}s",
@@ -81,7 +81,7 @@ def _block(times: dict[str, float]) -> list[str]:
 
 
 def write_csv(outcome: LoadOutcome, path: Path) -> None:
-    """Write one line for each query: roundtrip and processing seconds, status or error, agent, query, hits."""
+    """Write one line for each query: roundtrip and processing time in seconds, status or error, agent, query, hits."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         for agent, result in outcome.results:
@@ -90,5 +90,5 @@ def write_csv(outcome: LoadOutcome, path: Path) -> None:
 
 
 def write_json(outcome: LoadOutcome, path: Path) -> None:
-    """Write the figures of the report."""
+    """Write the figures of the report as JSON."""
     path.write_text(json.dumps(figures(outcome), indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One query to several servers: it is sent to all, and is done when all have answered."""
+"""One query to several servers: it is sent to all, and done when all have answered."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ from sonicpy.load.test_set import TestSet
 RECEIVE_BYTES = 1 << 16
 MODES = {"query": "search", "suggest": "search", "ping": "search", "count": "ingest"}
 ANSWERS = {"ping": b"PONG", "count": b"RESULT "}
-"""The beginning of the answer of commands that have no EVENT."""
+"""Command without EVENT -> the beginning of its answer."""
 
 
 class ShardRefused(Exception):
@@ -26,8 +26,8 @@ class Shard:
     """One server, over one connection that opens when it is needed and again after an error.
 
     Args:
-        mode: of the channel.
-        timeout_s: time limit for opening a session, and then for each answer.
+        mode: the mode of the channel.
+        timeout_s: the longest time in seconds for opening a session, and then for each answer.
     """
 
     def __init__(self, address: Address, mode: str, timeout_s: float) -> None:
@@ -56,7 +56,9 @@ class Shard:
             raise ShardRefused(started.decode("utf-8", "replace"))
 
     def line(self, deadline: float) -> bytes:
-        """Return the next line. Raises TimeoutError, OSError."""
+        """Return the next line of the server. Raises TimeoutError at `deadline`, by the monotonic clock, and
+        OSError.
+        """
         assert self._socket is not None
         while b"\n" not in self._received:
             self._socket.settimeout(seconds_left(deadline))
@@ -79,9 +81,9 @@ class Shards:
     """All servers of a query.
 
     Args:
-        addresses: of the servers.
+        addresses: the addresses of the servers.
         asked: the test set.
-        timeout_s: time limit of an answer.
+        timeout_s: the longest wait for an answer in seconds.
     """
 
     def __init__(self, addresses: Sequence[Address], asked: TestSet, timeout_s: float) -> None:
@@ -90,7 +92,7 @@ class Shards:
         self._timeout_s = timeout_s
 
     def ask(self, query: str) -> Result:
-        """Ask all servers and wait for all answers; an error of one makes it the result of all."""
+        """Send a query to all servers and wait for all answers; the error of one server is the result of the query."""
         begun = time.perf_counter()
         try:
             processing, answers = self._exchange(self._lines(query))
@@ -151,5 +153,5 @@ class Shards:
 
 
 def round_robin(lists: Sequence[list[bytes]]) -> Iterator[bytes]:
-    """Yield the first of each list, then the second of each: the channel gives no score to merge by."""
+    """Yield the first item of each list, then the second of each, because the channel gives no score to merge by."""
     return (item for item in chain.from_iterable(zip_longest(*lists)) if item is not None)

@@ -1,4 +1,4 @@
-"""A test set: the queries that agents choose from, and the number that each of them asks."""
+"""A test set: the queries from which agents choose, and the number of queries that each agent sends."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from sonicpy.ids import check_bucket, check_collection
 
 ITERATIONS_MAX = 10_000_000
 SYNTAX = ('"', "*")
-"""Signs of a query language that Sonic Channel does not have; a hyphen in front of a word is one, too."""
+"""Signs of query languages that Sonic Channel does not have; a hyphen before a word is such a sign, too."""
 
 
 class TestSet(BaseModel):
@@ -23,22 +23,22 @@ class TestSet(BaseModel):
     Iterations: int = Field(ge=1, le=ITERATIONS_MAX)
     """The number of queries that each connection of an agent sends."""
     Queries: list[str] = Field(min_length=1)
-    """Texts, or words for `suggest`, or names of objects for `count`; each is chosen at random."""
+    """The texts, or words for `suggest`, or names of objects for `count`, from which each query is chosen at random."""
     Spaces: list[str] = Field(default=["wp/default"], min_length=1)
-    """`collection/bucket`; a name alone means its bucket `default`. A query asks all of them."""
+    """`collection/bucket`, or a collection alone, whose bucket is `default`. A query searches all of them."""
     Limit: int = Field(default=0, ge=0)
-    """The most hits in an answer, over all servers; 0 means one from each."""
+    """The most hits in an answer, over all servers; 0: one from each server."""
     Offset: int = Field(default=0, ge=0)
     """The number of the page of results that each server returns, from 0 on."""
     Op: Literal["query", "suggest", "count", "ping"] = "query"
     Lang: str | None = Field(default=None, pattern="^[A-Za-z]+$")
-    """The language of the queries, as the server knows it."""
+    """The language of the queries, as an argument of LANG."""
     LimitPerShard: int | None = Field(default=None, ge=1)
     """The most hits in the answer of each server; None: Limit divided by the number of servers, at least 1."""
     Weights: list[float] | None = None
-    """Relative frequency of each query, one number a query; None: all queries are equally frequent."""
+    """The relative frequency of each query, one number per query; None: all queries are equally frequent."""
     Warmup: int = Field(default=0, ge=0, le=ITERATIONS_MAX)
-    """Queries asked before the measured ones."""
+    """The number of queries before the measured ones."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -56,7 +56,7 @@ class TestSet(BaseModel):
 
     @property
     def scopes(self) -> list[tuple[str, str]]:
-        """(collection, bucket) of each space."""
+        """The (collection, bucket) of each space."""
         pairs = [space.partition("/") for space in self.Spaces]
         return [(collection, bucket or "default") for collection, _, bucket in pairs]
 
@@ -76,7 +76,7 @@ def read_test_set(path: Path) -> tuple[TestSet, list[str]]:
     """Return the test set in a file, and the keys in it that have no meaning.
 
     Raises:
-        LoadError: it cannot be read as a test set; the message names the file and the key.
+        LoadError: the file cannot be read as a test set; the message names the file and the key.
     """
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ def read_test_set(path: Path) -> tuple[TestSet, list[str]]:
 
 
 def _split(held: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the values by the names of the fields, and the keys that belong to none."""
+    """Return the values by the names of the fields, and the keys that belong to no field."""
     names = {name.lower(): name for name in TestSet.model_fields}
     # Go writes a list without elements as null.
     known = {names[key.lower()]: value for key, value in held.items() if key.lower() in names and value is not None}

@@ -33,19 +33,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
-"""A coroutine that runs beside the connections until it is cancelled. A SonicError that it raises stops the server,
-which raises it."""
+"""A coroutine that runs beside the connections until it is cancelled. If it raises a SonicError, the server stops and
+raises that error.
+"""
 
 DRAIN_S = 0.05
-"""Time for the arrival of commands that clients sent before the signal."""
+"""The time in seconds for commands to arrive that clients sent before the signal."""
 STOP_S = 2.5
-"""Longest time of a stop for answering commands that have arrived, and for peers to read the answers."""
+"""The longest time of a stop in seconds: for answering commands that have arrived, and for peers to read the
+answers.
+"""
 ANSWERS_S = 1.0
-"""The part of STOP_S for peers to read."""
+"""The part of STOP_S in seconds for peers to read."""
 PUMPS_S = 0.5
-"""Time limit for sending the last answers of search processes to clients with TLS."""
+"""The longest time in seconds for sending the last answers of search processes to clients with TLS."""
 CONSOLIDATE_S = 1.0
-"""Time limit of a consolidation during a stop; remaining words stay pending."""
+"""The longest time of a consolidation during a stop in seconds; the remaining words stay pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Announcement:
         channel: each address of the channel.
         http: the address of HTTP; None: it is not served.
         metrics: the address of the figures for Prometheus; None: they are not served.
-        where: the place of the index, such as a folder.
+        where: a description of the place of the index, such as its folder.
     """
 
     channel: tuple[str, ...]
@@ -103,7 +106,7 @@ class StoppedBefore(Exception):
 
 
 class Server:
-    """One index, and the addresses it is served on."""
+    """Serves one index on its addresses."""
 
     def __init__(self, config: Config, announce: Announce) -> None:
         self._config = config
@@ -220,13 +223,13 @@ def _note_end(stopped: asyncio.Event, tasks: "asyncio.Task[None]") -> None:
 
 
 def _refusal(tasks: "asyncio.Task[None]") -> SonicError | None:
-    """Return the error with which the periodic work has ended the server; None: it has not."""
+    """Return the error with which the periodic work ended the server; None: it did not end the server."""
     error = tasks.exception() if tasks.done() and not tasks.cancelled() else None
     return error if isinstance(error, SonicError) else None
 
 
 def warn_of_modes(index: Index) -> None:
-    """Log a line if more users may use the files of an index than new ones."""
+    """Log a warning if more users may use the files of an index than may use new ones."""
     remark = index.maintainer.wide_files()
     if remark is not None:
         logger.warning("%s", remark)
@@ -242,7 +245,7 @@ async def run_tasks_of(service: Service) -> None:
 
 
 def find_search_processes(service: Service) -> "SearchProcesses | None":
-    """Return the search processes by the settings; None: there are none."""
+    """Return the search processes for the settings; None: there are none."""
     server = service.config.server
     if server.search_processes == 0 or server.compat == "sonic":
         return None

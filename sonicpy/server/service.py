@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 QUERIES_SHOWN = 20
-"""The most queries that found nothing in the metrics: each is a series of its own."""
+"""The most queries without hits in the metrics, because each is a series of its own."""
 
 
 class BaseService(Serving):
@@ -71,12 +71,12 @@ class BaseService(Serving):
 
     @property
     def handed_over(self) -> int:
-        """How many open connections search processes serve."""
+        """The number of open connections that search processes serve."""
         return 0 if self.search is None else self.search.connections
 
     @property
     def graphs_elsewhere(self) -> int:
-        """Number of word graphs open in search processes."""
+        """The number of word graphs that are open in search processes."""
         return 0 if self.search is None else self.search.open_graphs
 
     @property
@@ -86,7 +86,7 @@ class BaseService(Serving):
 
     @property
     def hands_over(self) -> bool:
-        """Whether a search process is there."""
+        """Whether there is a search process to hand connections over to."""
         return self.search is not None and self.search.is_there and self.embedding is None
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
@@ -190,7 +190,7 @@ class Service(BaseService):
         self.readers = ReaderWatch(index.engine, self.maintenance, config.store.kv.reader_limit_mb << 20)
 
     def stores(self) -> "Sequence[tuple[Engine, ReaderWatch]]":
-        """Return the one store; see `BaseService.stores`."""
+        """Return the engine of the store, and the watch over its readers; see `BaseService.stores`."""
         return [(self.index.engine, self.readers)]
 
     def note_url(self, url: str) -> None:
@@ -199,12 +199,14 @@ class Service(BaseService):
         self.index.engine.store.note_server(url)
 
     async def refresh_questions(self) -> None:
-        """Ask the search processes for the questions that they did not answer."""
+        """Ask the search processes for the questions that found nothing there."""
         if self.index.questions is not None:
             await self.refresh_figures()
 
     def more_figures(self) -> "list[LabelledFigures]":
-        """Return the commonest queries that found nothing; see `BaseService.more_figures`."""
+        """Return the commonest queries that found nothing, as figures for the metrics; see
+        `BaseService.more_figures`.
+        """
         if self.index.questions is None:
             return []
         queries = islice(self.index.questions.figures()["queries"].items(), QUERIES_SHOWN)
@@ -260,7 +262,7 @@ class Service(BaseService):
         raise AssertionError(f"{command} is carried out in a turn")
 
     async def _answer_with_vector(self, command: Command) -> bytes:
-        """Carry out a command of a turn after its turn; a change is in the log before this returns."""
+        """Carry out a command of a turn whose text has got its vector; the log holds a change before this returns."""
         reply = CALLS[type(command)](self.index, command)
         if type(command) in CHANGES:
             synced = self.committer.seal(self)
@@ -271,9 +273,9 @@ class Service(BaseService):
         return reply
 
     async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
-        """Erase the objects that pass a filter, some between two turns; return their number.
+        """Erase the objects that pass a filter, a few between two turns; return their number.
 
-        All names are settled before the first one goes; the log has an erasure for each.
+        All names are determined before the first object is erased; the log has an erasure for each.
         """
         names: list[str] = []
         while page := self.index.names_passing(

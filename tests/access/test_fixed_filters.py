@@ -1,4 +1,6 @@
-"""Keys and tokens with fixed filters: random questions show no object, word or count outside, over channel and HTTP."""
+"""Keys and tokens with fixed filters: answers to random queries show no object, word or count outside, over channel and
+HTTP.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -29,7 +31,7 @@ COMMON = ["river", "harbour", "bridge", "market"]
 
 
 class Thing(NamedTuple):
-    """An object: the twin of the server's."""
+    """An object, the twin of one on the server."""
 
     name: str
     words: set[str]
@@ -54,7 +56,7 @@ FILTERS: dict[str, tuple[str, Callable[[Thing], bool]]] = {
     "mixed": ("team:b OR price < 20", lambda thing: "team:b" in thing.tags or thing.price < 20),
     "none": ("team:z", lambda thing: False),
 }
-"""The filter of each key, and its twin."""
+"""Key -> its filter, and the twin of this filter."""
 ASKED: dict[str, Callable[[Thing], bool] | None] = {
     "": lambda thing: True,
     "team:a OR team:b OR team:c": lambda thing: True,
@@ -82,7 +84,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def holders(server: Server) -> dict[str, tuple[str, Callable[[Thing], bool]]]:
-    """Return secrets with the twin of their filter: keys, and a token that narrows one further."""
+    """Return secret -> twin of its filter, for keys, and for a token that narrows one further."""
     store, found = KeyStore(server.folder / "store"), {}
     for name, (text, passes) in FILTERS.items():
         secret = new_secret(name)

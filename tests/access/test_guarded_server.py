@@ -1,4 +1,4 @@
-"""A server with keys: random verbs over the channel and HTTP, judged by names alone."""
+"""A server with keys gets random verbs over the channel and HTTP; a twin decides by names alone which are allowed."""
 
 import random
 import time
@@ -23,7 +23,7 @@ from tests.http.asking import Asking  # noqa: E402
 PASSWORD = "word"
 BUCKETS = [(collection, bucket) for collection in ("mine", "theirs") for bucket in ("a", "b", "ab")]
 OUTSIDE = "outsideword"
-"""A word in every bucket that the keys do not reach."""
+"""A word that only the buckets out of reach of the keys hold."""
 LINES = {
     "search": {
         "query": 'QUERY {c} {b} "word outsideword"',
@@ -67,7 +67,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def secrets(server: Server) -> dict[str, str]:
-    """Return the secret of each key. The server runs already when the keys are made."""
+    """Return the secret of each key, made while the server runs."""
     store, made = KeyStore(server.folder / "store"), {}
     for name, (verbs, scopes) in KEYS.items():
         made[name] = new_secret(name)
@@ -87,7 +87,7 @@ def started(server: Server, mode: str, secret: str) -> Peer:
 
 
 def is_allowed(name: str, mode: str, verb: str, collection: str, bucket: str) -> bool:
-    """Return whether a key allows a verb, from its table above: the twin of the server."""
+    """Return whether a key allows a verb, according to the table above: the twin of the server."""
     verbs, (scope,) = KEYS[name]
     group = {"count": "ingest"}.get(verb, mode)
     if not {verb, group, "all"} & set(verbs):
@@ -137,7 +137,7 @@ SEVERAL = {
     "ingest": ["COUNT mine a BUCKETS({})", "COUNTB mine a BUCKETS({})"],
 }
 ELEMENTS = {"a": True, "ab": True, '"ab"': True, "a*": True, "ab*": True, "b": False, "*": False, "b*": False}
-"""Elements of BUCKETS, and whether the scope mine/a* covers all that they name."""
+"""Element of BUCKETS -> whether the scope mine/a* covers everything that it names."""
 
 
 def test_several_buckets_have_to_be_allowed_all(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Keys and tokens: the secrets that are admitted, their rights, and until when."""
+"""Tests of keys and tokens: the admitted secrets, their rights, and the time until which they are valid."""
 
 import time
 from dataclasses import replace
@@ -32,7 +32,7 @@ def added(store: KeyStore, name: str = "web", **given: Any) -> str:
 
 
 def token(name: str = "web", secret: str = SECRET, **claims: Any) -> str:
-    """Return a token that an application would make."""
+    """Return a token as an application would make it."""
     claims = {"exp": int(time.time()) + 600, **claims}
     return jwt.encode(claims, signing_secret(secret, name), algorithm="HS256", headers={"kid": name})
 

@@ -1,4 +1,6 @@
-"""Random fixed filters, tokens' filters and questions in process: nothing outside is shown, by the twin of filters."""
+"""Random fixed filters, filters of tokens and queries within this process: answers show nothing outside, by the twin of
+filters.
+"""
 
 import json
 import random
@@ -45,7 +47,7 @@ def index(things: list[Thing]) -> Iterator[sonicpy.Index]:
 
 
 def kinds_of(grant: Grant) -> dict[type, CommandKind]:
-    """Return the calls of a connection with a key."""
+    """Return the kinds of commands of a connection with a key."""
     key = make_key("web", bytes(32), {"scopes": ["c"]})
     permit = Permit(grant, key, lambda name: key, Rates())
     kinds = {kind: CommandKind(call, Tally("QUERY"), False, False) for kind, call in CALLS.items()}
@@ -53,7 +55,7 @@ def kinds_of(grant: Grant) -> dict[type, CommandKind]:
 
 
 def asks(index: sonicpy.Index, things: list[Thing], chance: random.Random, questions: int) -> None:
-    """Ask random questions under a random key, and compare the answers with the twin."""
+    """Send random queries with a random key, and compare the answers with the twin."""
     fixed = [condition_by(chance, TAGS, 2) for _ in range(chance.randint(1, 2))]
     grant = Grant("web", filters=tuple(text_of(each, chance) for each in fixed))
     kinds = kinds_of(grant)

@@ -1,4 +1,4 @@
-"""Commands behind a permit: a bucket that was allowed before is answered as if it were checked anew."""
+"""Commands with a permit: a bucket that was allowed before gets the same answers as if it were checked anew."""
 
 import time
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ SCOPES = ["a", "a*/b", "ab/a*", "b/ab", "b%2A/a", "*"]
 
 
 class Source:
-    """The one key of a test."""
+    """A source of keys with the one key of a test."""
 
     def __init__(self, key: Key) -> None:
         self.key: Key | None = key

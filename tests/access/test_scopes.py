@@ -1,4 +1,4 @@
-"""Scopes: the buckets that a key names, against all names over a small alphabet."""
+"""Tests of scopes, the buckets that a key names, with all names over a small alphabet."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Highlighting: the marked places are the words that the lexer cuts, in every script and spelling."""
+"""Tests of highlighting: the marked places are the words that the lexer cuts, in every script and spelling."""
 
 import time
 import unicodedata
@@ -118,8 +118,8 @@ PIECES = [
     *"aAßẞéÉﬁſŉǰ１ａＡ1.'@_- :/,東京都カタがภาษาİiΣςσ한\U0001f600ל", "e\u0301", "ｶﾀ", "က္က", "\u1112\u1161\u11ab",
     "a\u200db",
 ]  # fmt: skip
-"""Marks belong to letters; the dictionary of Japanese sometimes makes a word of a lone mark, so they are passed
-over.
+"""Characters of which texts are made. Marks belong to letters; the dictionary of Japanese sometimes makes a word of a
+lone mark, so such marks are ignored.
 """
 LEXER = Lexer(Config().normalization, Config().tokenization, Config().stopwords, compat=False)
 
@@ -130,8 +130,9 @@ def terms_of(text: str) -> set[str]:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.data())
 def test_marked_is_what_the_lexer_cuts(text: str, data: st.DataObject) -> None:
-    """Every place gives one of the words, and every word that the text gives has a place, unless it begins with a mark
-    or a joining sign that is cut off a run without blanks."""
+    """Every marked place is one of the words, and every word in the text has a place, unless it begins with a mark or a
+    joining sign that is cut off a run without blanks.
+    """
     terms = {word for word in terms_of(text) if unicodedata.category(word[0])[0] not in "MP"}
     words = data.draw(st.sets(st.sampled_from(sorted(terms)))) if terms else set()
     explained = asking(words)
@@ -146,7 +147,7 @@ def test_marked_is_what_the_lexer_cuts(text: str, data: st.DataObject) -> None:
 
 
 def asking(words: set[str]) -> Explanation:
-    """Return an explanation of a query of these words, the last of them found in the place of another."""
+    """Return an explanation of a query with these words, the last of which was found in place of another word."""
     listed = sorted(words)
     other = tuple(Alternate(word, "correction", 1, 1, 1, 1.0) for word in listed[-1:])
     terms = [Term(word, "searched", None, 1, 1, 1.0, (), None) for word in listed[:-1]]
@@ -174,7 +175,7 @@ def test_marked_are_the_words_of_a_query_and_those_in_their_place() -> None:
 
 @pytest.mark.parametrize("unit", ["weather ", "東京", "カ", "a\u0301", "a.", "l'", "\u0301", "x@y.z "])
 def test_time_is_linear(unit: str, index: Index) -> None:
-    """The time limit holds for any text of 30,000 characters."""
+    """The time limit holds for every text of 30,000 characters."""
     text = unit * (30_000 // len(unit))
     question = f"{unit} weather"
     explained = index.explain(C, B, question, lang="none")

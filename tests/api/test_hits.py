@@ -1,4 +1,4 @@
-"""Hits: a sequence of hits that iterates over names and equals lists of them."""
+"""Tests of Hits: a sequence of hits that iterates over names and equals lists of them."""
 
 import copy
 import json

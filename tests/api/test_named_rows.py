@@ -1,4 +1,4 @@
-"""Rows that have names: read by name whatever their order, and refused where a name is missing, never by position."""
+"""Rows with names are read by name in any order, and refused if a name is missing; they are never read by position."""
 
 import collections
 import dataclasses
@@ -40,7 +40,7 @@ class Record:
 
 
 class ListWithKeys(list[Any]):
-    """A row of psycopg2.extras.DictCursor: a list of the values that takes names, too."""
+    """A row of psycopg2.extras.DictCursor: a list of the values that can be indexed by names, too."""
 
     def __init__(self, values: Values) -> None:
         super().__init__(values.values())
@@ -54,7 +54,7 @@ class ListWithKeys(list[Any]):
 
 
 class SparkRow(tuple[Any, ...]):
-    """A row of Spark: a tuple whose names are in `__fields__`."""
+    """A row of Spark: a tuple with names in `__fields__`."""
 
     __fields__: list[str]
 
@@ -116,7 +116,7 @@ KINDS: dict[str, Make] = {
     "attrs": by_attrs,
 }
 FIXED = [name for name in KINDS if name not in ("dict", "OrderedDict", "ChainMap", "sqlalchemy mapping")]
-"""Kinds of rows that have all columns of their source: one that is missing is misspelt."""
+"""The kinds of rows that always have all columns of their source: a missing column is misspelt."""
 BOUND = Shape("c", "b")
 FREE = Shape()
 NAMED = Shape("c", "b", "isbn", "title")

@@ -1,4 +1,4 @@
-"""Rows of anything: the meaning of each shape, refusals and their reasons, and tables of other libraries."""
+"""Tests of rows of any kind: the meaning of each shape, refusals and their reasons, and tables of other libraries."""
 
 import datetime
 import subprocess
@@ -67,7 +67,7 @@ READ = [
 
 
 class Several:
-    """Several values, as an array of numpy is: neither true nor false, and no number."""
+    """Several values, like an array of numpy: neither true nor false, and not a number."""
 
     def __eq__(self, other: object) -> Any:
         return self
@@ -156,7 +156,7 @@ def test_refused(row: Any, shape: Shape, name: str, reason: str) -> None:
 
 
 class Nameless(Sequence[Any]):
-    """A sequence that names nothing."""
+    """A sequence without names."""
 
     def __init__(self, *values: Any) -> None:
         self._values = values
@@ -343,7 +343,7 @@ def test_a_table_without_the_column(package: str) -> None:
 
 
 class Interchange:
-    """A data frame that can only be exchanged."""
+    """A data frame that only offers the interchange protocol."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -1,4 +1,4 @@
-"""Tables in files and streams, tables that an iterable yields, and columns of UUIDs and decimals."""
+"""Tests of tables in files and streams, tables in an iterable, and columns of UUIDs and decimals."""
 
 import uuid
 from collections.abc import Callable

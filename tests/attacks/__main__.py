@@ -2,7 +2,7 @@
 
     python -m tests.attacks [NAME ...] [--scale .1] [--seed N]
 
-Everything stays on the loopback interface and in temporary folders, and ends by itself. The exit status is 1 if a
+All attacks stay on the loopback interface and in temporary folders, and end by themselves. The exit status is 1 if a
 result was wrong.
 """
 

@@ -1,4 +1,4 @@
-"""The attacks by name: every module of this package that defines `attack` is one."""
+"""The attacks by name: each module of this package with a function `attack`."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,7 @@ class Attack(NamedTuple):
     """An attack.
 
     Attributes:
-        name: of its module.
+        name: the name of its module.
         title: the first line of the docstring of the module.
         run: called with a scale (1: the full set; at most 1), a seed, and an empty folder of its own.
     """

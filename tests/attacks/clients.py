@@ -28,9 +28,9 @@ from tests.support.patience import SLOWNESS
 
 INTERRUPTS, CANCELLATIONS, BATCHES, KILLS = 4_000, 4_000, 20, 10
 ROWS = 2_000
-"""The number of pushes of a batch."""
+"""The number of pushes in a batch."""
 HANGS_S = 40.0 * SLOWNESS
-"""A time that is longer than any call may take, with all time limits and retries of the client."""
+"""A time in seconds that is longer than any call may take, with all time limits and retries of the client."""
 COLLECTION = "attacked"
 SIGNAL = signal.SIGUSR2
 
@@ -44,7 +44,7 @@ class Hangs(BaseException):
 
 
 class Signals:
-    """Interrupts the main thread at random moments of the calls that ask for it; for the length of a `with` block."""
+    """Interrupts the main thread, inside a `with` block, at random moments of the calls that ask for it."""
 
     def __init__(self, dice: random.Random) -> None:
         self.given = 0
@@ -70,7 +70,7 @@ class Signals:
         sys.unraisablehook = self._hook
 
     def call(self, work: Callable[[], Any], times: int = 1) -> bool:
-        """Call `work`, interrupted at most `times` times; return whether it returned without an exception."""
+        """Call `work` with at most `times` interrupts; return whether it returned without an exception."""
         try:
             self._since, self._left = time.monotonic(), times
             work()
@@ -100,7 +100,7 @@ class Signals:
 
 
 class Proxy:
-    """Passes connections on to a server, and cuts them; it runs in a thread, for the length of a `with` block."""
+    """Passes connections on to a server, and cuts them; it runs in a thread inside a `with` block."""
 
     def __init__(self, port: int) -> None:
         self.port = 0
@@ -182,7 +182,7 @@ class Model:
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run all parts of the attack."""
+    """Run the attack; see `tests.attacks.catalogue`."""
     dice, model = random.Random(seed), Model()
     with Server(folder) as server, Proxy(server.port) as proxy, Signals(dice) as signals:
         kills = max(1, round(KILLS * scale))
@@ -228,7 +228,7 @@ def _interrupts(
 
 
 def _change(client: sonicpy.Client, name: str, dice: random.Random) -> tuple[Callable[[], Any], bool]:
-    """Return a change of an object, and whether it exists afterwards."""
+    """Return a function that changes an object, and whether the object exists afterwards."""
     other = [("more", f"w{number}") for number in range(30)]
     changes: list[tuple[Callable[[], Any], bool]] = [
         (lambda: client.push(COLLECTION, "b", name, name, lang="none"), True),
@@ -262,7 +262,7 @@ def _next_call(client: sonicpy.Client, signals: Signals, model: Model, where: st
 
 
 async def _cancellations(url: str, proxy: Proxy, model: Model, count: int, dice: random.Random) -> int:
-    """Cancel tasks until `count` were cancelled; return the number of tasks."""
+    """Cancel tasks until `count` of them were cancelled; return the number of all tasks."""
     cancelled = 0
     async with sonicpy.connect_async(url, pool_size=2) as client:
         for calls in range(20 * count):

@@ -1,7 +1,7 @@
 """All brokers and nodes of a cluster are killed and started at once, under pushes.
 
-The small run lets a node start beside a broker that refuses as brokers do while they start, and then as only a setting
-cures: it may end at the last one alone, with status 2.
+The small run starts a node beside a broker that refuses requests, first as brokers do while they start, then with
+errors that only a setting can end: the node may end only after these, with status 2.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ from tests.support.patience import SLOWNESS
 
 ROUNDS = 10
 WHOLE_S = 240.0 * SLOWNESS
-"""No further round begins after this time."""
+"""The time in seconds after which no further round begins."""
 CHANGES = 150
 """The number of pushes acknowledged between two rounds."""
 STATE_S = 20.0 * SLOWNESS
@@ -47,7 +47,9 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
 
 
 def refuse_a_start(folder: Path, passing: list[tuple[int, int, str]]) -> tuple[int, list[str]]:
-    """Start a node beside a broker that is not ready, in several ways; return the number of ways, and the faults."""
+    """Start a node beside a broker that is not ready, in several ways; return the number of ways, and the faults as
+    sentences.
+    """
     from tests.cluster.pretender import pretending, refusal  # noqa: PLC0415
 
     with pretending(None) as broker:
@@ -76,7 +78,7 @@ def refuse_a_start(folder: Path, passing: list[tuple[int, int, str]]) -> tuple[i
 
 
 def is_asked_again(asked: list[str], process: "subprocess.Popen[str]") -> bool:
-    """Wait for one more question than now; return whether it came, and the process goes on."""
+    """Wait for one more request than now; return whether it came while the process was running."""
     before, deadline = len(asked), time.monotonic() + STATE_S
     while len(asked) == before and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -84,7 +86,7 @@ def is_asked_again(asked: list[str], process: "subprocess.Popen[str]") -> bool:
 
 
 def restart_rounds(rounds: int, seed: int, folder: Path) -> tuple[int, list[str], str]:
-    """Kill and start everything repeatedly; return the number of rounds, the faults, and the figures."""
+    """Kill and start everything repeatedly; return the number of rounds, the faults as sentences, and the figures."""
     from sonicpy.cluster.operator.dev import DevCluster  # noqa: PLC0415
     from tests.cluster.clusters import restart_everything, running, settle  # noqa: PLC0415
     from tests.cluster.judge import Load, judge  # noqa: PLC0415

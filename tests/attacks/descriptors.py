@@ -1,4 +1,4 @@
-"""More idle connections than a server may open, beside changes, checks and kills."""
+"""More idle connections than a server may open, together with changes, checks and kills."""
 
 import random
 import sys
@@ -20,7 +20,7 @@ COMMANDS = ("TRIGGER consolidate", "STATS", "VERIFY", "INFO")
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Open far more connections than the limit allows, and check all promises."""
+    """Run the attack; see `tests.attacks.catalogue`."""
     if sys.platform != "linux":
         return Outcome(1, [], "not on this system")
     chance = random.Random(seed)

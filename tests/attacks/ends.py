@@ -20,7 +20,7 @@ PROGRAMS = 500
 KINDS = ("index", "keyvalue", "read_only")
 WAYS = ("end of file", "sys.exit", "exception", "del", "close", "os._exit", "SIGINT", "SIGTERM", "SIGKILL")
 EXPECTED = {"exception": 1, "SIGINT": -2, "SIGTERM": -15, "SIGKILL": -9}
-"""The status of a program that ends in this way; 0 for all others. A program that SIGINT ends may also return 1."""
+"""Way to end a program -> its exit status; 0 for all others. A program that SIGINT ends may also return 1."""
 
 DRIVER = r"""
 import json, os, random, signal, sys, threading, time
@@ -89,7 +89,7 @@ elif way.startswith("SIG"):
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """End programs, and look at what they leave."""
+    """End programs, and check the folders that they leave."""
     pick = random.Random(seed)
     count = max(len(WAYS), round(PROGRAMS * scale))
     specs = [
@@ -124,7 +124,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
 
 
 def left_wrong(path: Path, kind: str) -> str:
-    """Return the fault of a folder that a program left; "" if it has none."""
+    """Return a sentence about the fault of a folder that a program left; "" if it has none."""
     noted = Path(f"{path}.noted")
     names = noted.read_text().split("\n")[:-1] if noted.exists() else []
     try:

@@ -1,7 +1,7 @@
 """Forks beside threads that use an index or a table.
 
-While threads of a program change and read a folder, its main thread forks. The child gets its sentence from every
-call and ends; the parent goes on, and the folder holds all acknowledged changes.
+While threads of a program change and read a folder, its main thread forks. In the child, every call raises the error
+for forked processes, and the child ends; the parent continues, and the folder holds all acknowledged changes.
 """
 
 import json
@@ -97,7 +97,7 @@ SAID = {
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Fork beside threads, and look at the children and at what is left."""
+    """Fork beside threads, and check the children and the folders that are left."""
     count = max(20, round(FORKS * scale))
     wrong: list[str] = []
     tried = 0

@@ -1,7 +1,7 @@
 """500 HTTP requests at once: the event loop is blocked for at most 20 ms of CPU time at a stretch.
 
-Three crowds: connections that were open before and ask at once; connections that are opened to ask; and these again
-while idle connections have all places.
+There are three crowds: connections that are open already and send requests at once; new connections that send a request
+each; and new connections while idle ones take all places.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ class Victim(NamedTuple):
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Send crowds of requests, each crowd of one kind."""
+    """Run the attack: send requests from each kind of crowd."""
     http_port = free_port()
     tried, wrong, longest_s = 0, [], 0.0
     count = max(8, round(REQUESTS * scale))

@@ -1,4 +1,4 @@
-"""Requests that try to pass a gate: method x path x odd spelling x content type x framing, and their answers."""
+"""Requests that try to pass a gate: each combines a method, a path, an odd spelling, a content type and a framing."""
 
 import contextlib
 import json
@@ -14,9 +14,9 @@ from tests.processes import HOST
 COLLECTION, BUCKET = "messages", "default"
 OBJECTS = 20
 MARK = "gemstone"
-"""A word and a part of names that only the index holds: an answer with it is a leak."""
+"""A word, and a part of names, that only the index holds: an answer with it is a leak."""
 ANSWER_S = 0.5
-"""A request without its end gets no answer; the next one is sent then."""
+"""The time in seconds to wait for an answer; a request without its end gets none."""
 
 METHODS = ("POST", "POST", "POST", "POST", "PUT", "PATCH", "DELETE", "GET", "HEAD", "OPTIONS", "QUERY", "TRACE", "post")
 CHANGES = ("push", "pop", "flush", "bulk", "consolidate", "backup", "restore")
@@ -37,7 +37,7 @@ class Request(NamedTuple):
     """A request.
 
     Attributes:
-        sent: all of its bytes.
+        sent: the bytes of the request.
         told: the description in the report of a wrong answer.
         is_plain: whether it requests a change as documented, so that its refusal has an unambiguous status.
     """
@@ -79,7 +79,7 @@ def state(port: int) -> State:
 
 
 def body_of(verb: str, folder: Path) -> bytes:
-    """Return a valid body for an operation."""
+    """Return a valid body for a change."""
     scope = {"collection": COLLECTION, "bucket": BUCKET}
     held: dict[str, object] = {
         "push": {**scope, "object": f"{MARK}:1", "text": "forged"},
@@ -123,13 +123,13 @@ SPELLINGS: tuple[Callable[[str, random.Random], str], ...] = (
 
 
 def encoded(path: str, chance: random.Random, form: str) -> str:
-    """Return a path with one of its characters in another spelling."""
+    """Return a path with one of its characters encoded in another form."""
     place = chance.randrange(1, len(path))
     return path[:place] + form.format(ord(path[place])) + path[place + 1 :]
 
 
 def with_length(head: str, body: bytes) -> bytes:
-    """Return a request with its length."""
+    """Return a request with a Content-Length."""
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
 
 
@@ -141,30 +141,30 @@ def chunked(head: str, body: bytes) -> bytes:
 
 
 def both(head: str, body: bytes) -> bytes:
-    """Return a request whose body is chunks, and has a length."""
+    """Return a request with a chunked body and a Content-Length."""
     return chunked(f"{head}Content-Length: {len(body)}\r\n", body)
 
 
 def hidden_by_length(head: str, body: bytes) -> bytes:
-    """Return a request inside the body of a read, which a proxy may parse as a separate request."""
+    """Return a read with another request in its body, which a proxy may parse as a request of its own."""
     inner = with_length(head, body)
     front = "GET /health HTTP/1.1\r\nHost: localhost\r\n"
     return f"{front}Content-Length: {len(inner)}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode() + inner
 
 
 def hidden_by_chunks(head: str, body: bytes) -> bytes:
-    """Return a request behind the chunks of a read, which has a length of a few bytes."""
+    """Return a read with another request behind its chunks, and a Content-Length of a few bytes."""
     front = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding : chunked\r\n\r\n"
     return f"{front}1\r\nx\r\n0\r\n\r\n".encode() + with_length(head, body)
 
 
 def behind_a_read(head: str, body: bytes) -> bytes:
-    """Return a request in one packet with an allowed one."""
+    """Return an allowed request and another one in one packet."""
     return b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + with_length(head, body)
 
 
 def twice_long(head: str, body: bytes) -> bytes:
-    """Return a request with two lengths."""
+    """Return a request with two Content-Lengths."""
     return with_length(f"{head}Content-Length: 0\r\n", body)
 
 
@@ -184,7 +184,7 @@ def bare_ends(head: str, body: bytes) -> bytes:
 
 
 def until_the_end(head: str, body: bytes) -> bytes:
-    """Return a request without a length."""
+    """Return a request without a Content-Length."""
     return f"{head}\r\n".encode("latin-1") + body
 
 
@@ -195,11 +195,11 @@ FRAMINGS = (
 
 
 def made(chance: random.Random, folder: Path, hosts: str, authority: str = "localhost") -> Request:
-    """Return a request.
+    """Return a random request.
 
     Args:
-        hosts: its headers Host, each with its end of line.
-        authority: of a whole URL as its target.
+        hosts: the Host headers, each with its end of line.
+        authority: the authority of a full URL as the target of the request.
     """
     is_change = chance.random() < 0.75
     verb = chance.choice(CHANGES if is_change else READS)
@@ -221,7 +221,7 @@ def made(chance: random.Random, folder: Path, hosts: str, authority: str = "loca
 
 
 def answered(port: int, sent: bytes) -> bytes:
-    """Return the answer of a server."""
+    """Return the answer of a server to bytes that are sent."""
     received = b""
     with raw(port) as peer:
         peer.settimeout(ANSWER_S)

@@ -1,7 +1,7 @@
 """Exceptions that interrupt every public method of an index and of a table, at chosen and at random moments.
 
-A signal handler or another thread raises them, also twice. The call raises, or passes; the change is whole or absent;
-the next call works; and a copy of the folder, as a kill would leave it, holds the same.
+A signal handler or another thread raises them once or twice. The call raises or returns; the change is whole or absent;
+the next call works; and a copy of the folder, as a kill would leave it, has the same content.
 """
 
 import subprocess
@@ -16,11 +16,11 @@ from tests.support.patience import SLOWNESS
 INTERRUPTS = 10_000
 AT_LEAST = 60
 ATTEMPT_S = 0.5
-"""An attempt that takes longer hangs; usual attempts take some milliseconds."""
+"""The time in seconds after which an attempt counts as hanging; usual attempts take some milliseconds."""
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Interrupt calls in a process of its own."""
+    """Run the attack: interrupt calls in a process of its own."""
     count = max(AT_LEAST, round(INTERRUPTS * scale))
     command = [sys.executable, "-m", "tests.interrupts", str(folder), str(count), str(seed)]
     try:

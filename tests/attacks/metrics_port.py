@@ -1,6 +1,7 @@
-"""Half-open, dripping, leaving and unreading clients of the metrics port: it answers others, with few lines in the log.
+"""Clients of the metrics port that stay half open, send single bytes, leave, or do not read: it still answers others,
+with few lines in the log.
 
-A client that stays half open is ended after ten seconds, which is waited for from a tenth of the full set on.
+A client that stays half open is ended after ten seconds; the attack waits for this from a tenth of the full set on.
 """
 
 import contextlib
@@ -20,9 +21,9 @@ CLIENTS = 2_000
 AT_ONCE = 2 * CLIENTS_MAX
 WAITS_FROM = 0.1
 LINES_MAX = 30
-"""The limit of log lines in the first ten seconds: two messages, each logged at most ten times in ten seconds."""
+"""The most log lines in the first ten seconds: two messages, each logged at most ten times in ten seconds."""
 LINES_PER_S = 2.0
-"""The limit behind them."""
+"""The most log lines per second after that."""
 HEADS = (b"", b"G", b"GET /metrics", b"GET /readyz HTTP/1.0\r\nX: ", b"GET / HTTP/9\r\n", b"\x16\x03\x01\0\xff" * 50)
 WHOLE = b"GET /metrics HTTP/1.0\r\n\r\n"
 
@@ -66,14 +67,14 @@ def reset(peer: socket.socket, chance: random.Random) -> None:
 
 
 def end_their_side(peer: socket.socket, chance: random.Random) -> None:
-    """Send a part of a request, and an end."""
+    """Send a part of a request, and close the sending side."""
     peer.sendall(chance.choice((*HEADS, WHOLE)))
     with contextlib.suppress(OSError):  # the server was quicker
         peer.shutdown(socket.SHUT_WR)
 
 
 def read_nothing(peer: socket.socket, chance: random.Random) -> None:
-    """Ask, and leave the answer unread."""
+    """Send a request, and leave the answer unread."""
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     peer.sendall(WHOLE)
 
@@ -84,7 +85,7 @@ KINDS: tuple[Callable[[socket.socket, random.Random], None], ...] = (
 
 
 def ended_in_time(port: int) -> list[str]:
-    """Return the faults in the ends of clients that stay connected, one of which sends single bytes."""
+    """Return the faults, as sentences, in the ends of clients that stay connected, one of which sends single bytes."""
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(socket.create_connection((HOST, port), REQUEST_S + 5)) for _ in range(8)]
         for peer in peers:

@@ -25,7 +25,7 @@ from tests.attacks.outcome import Outcome
 
 ROWS = 20_000
 CALLS = 100
-"""The number of calls of push_many, and of files, for ROWS rows."""
+"""The number of calls of push_many, and of files, among ROWS rows."""
 COLUMNS = ("id", "object", "text", "isbn", "title", "collection", "bucket", "lang", "Id", "txt", "more")
 SCOPES = ("c0", "c1")
 BUCKETS = ("b0", "b1")
@@ -36,7 +36,7 @@ Values = dict[str, Any]
 
 
 class Ask(NamedTuple):
-    """The arguments of a call of push_many, but for the rows."""
+    """The arguments of a call of push_many, without the rows."""
 
     collection: str | None
     bucket: str | None
@@ -46,7 +46,7 @@ class Ask(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A row: whether it has names, whether it may lack text columns, its columns in order, and the row itself."""
+    """A row: whether it has names, whether text columns may be missing, its columns in order, and the row itself."""
 
     is_named: bool
     is_sparse: bool
@@ -55,7 +55,7 @@ class Given(NamedTuple):
 
 
 class Record:
-    """A row with keys() that iterates over its values, as that of asyncpg does."""
+    """A row with keys() that iterates over its values, as a row of asyncpg does."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -92,7 +92,7 @@ KINDS: tuple[tuple[Callable[[Values], Any], bool, bool], ...] = (
     (lambda values: tuple(values.values()), False, False),
     (lambda values: list(values.values()), False, False),
 )
-"""A function that makes a row of columns, whether the row has names, and whether it may lack text columns."""
+"""(function that makes a row of columns, whether the row has names, whether text columns may be missing)."""
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
@@ -300,7 +300,7 @@ def _import(chance: random.Random, folder: Path, count: int, wrong: list[str]) -
 
 @contextlib.contextmanager
 def _without_settings() -> Iterator[None]:
-    """Keep the settings of this process from the import."""
+    """Hide the settings of this process from the import."""
     kept = {name: value for name, value in os.environ.items() if name.upper().startswith(("SONIC_", "SONICPY_"))}
     for name in kept:
         del os.environ[name]

@@ -1,4 +1,6 @@
-"""Requests to a read-only HTTP address, method x path x odd spelling x content type x framing: nothing changes."""
+"""Requests to a read-only HTTP address with every combination of method, path, spelling, content type and framing:
+nothing changes.
+"""
 
 import random
 from pathlib import Path
@@ -9,7 +11,7 @@ from tests.processes import HOST, Server, free_port
 
 REQUESTS = 5_000
 LOOK_EVERY = 500
-"""The number of requests between two checks of the index; with the seed it locates a change."""
+"""The number of requests between two checks of the index; with the seed, it locates a change."""
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:

@@ -1,4 +1,4 @@
-"""Links, pipes and foreign code where a store, a backup or a check makes or reads files, under any umask."""
+"""Links, pipes and foreign code at places where a store, a backup or a check makes or reads files, under any umask."""
 
 import contextlib
 import os
@@ -39,7 +39,7 @@ THINGS: list[Callable[[Path, Path], object]] = [
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Put something strange in the way of a backup, a restore or a start; nothing but the store's files may change."""
+    """Put something strange in the way of a backup, a restore or a start; only files of the store may change."""
     chance = random.Random(seed)
     target = folder / "target" / "file"
     target.parent.mkdir()
@@ -70,8 +70,9 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def use(place: Path, name: str, thing: int, target: Path) -> Iterator[str]:
-    """Make an index, put a thing in its way, and back up, restore and open it again; yield exceptions other than
-    SonicError, and lost changes."""
+    """Make an index, put a strange file in its way, and back up, restore and open it again; yield exceptions other than
+    SonicError, and lost changes.
+    """
     with sonicpy.open(place) as index:
         index.push("c", "b", "o", "found")
         index.consolidate()
@@ -116,7 +117,7 @@ def wide(place: Path) -> Iterator[str]:
 
 
 def carried_out(folder: Path) -> Iterator[str]:
-    """Yield the traces of code that a check ran from a working folder with modules of foreign code."""
+    """Yield the traces of foreign code that a check executed from its working folder."""
     hostile, mark, store = folder / "hostile", folder / "mark", folder / "checked"
     hostile.mkdir(exist_ok=True)
     for name in MODULES:

@@ -1,4 +1,4 @@
-"""Every attack, small in the gate and whole in the full set."""
+"""Every attack runs, in small scale in the gate and in full scale in the full set."""
 
 import gc
 import socket
@@ -12,7 +12,7 @@ from tests.attacks.clients import Proxy
 from tests.processes import HOST
 
 GATE = 0.02
-"""Scale in the gate: less than a second for an attack."""
+"""The scale in the gate: less than a second for an attack."""
 
 EACH = pytest.mark.parametrize("attack", attacks(), ids=lambda attack: attack.name)
 

@@ -1,8 +1,8 @@
 """A server that measures how long its event loop is blocked: python -m tests.attacks.watched_server [FLAG OF SERVE ...]
 
-It writes its announcement; then, for each line on its standard input, the longest CPU time in seconds that the loop
-took between two of its turns since the line before. Between two turns no other connection is served. CPU time and not
-time, because a busy machine may stop the process anywhere.
+It writes its announcement; then, for each line on its standard input, it writes the longest CPU time in seconds between
+two turns of the loop since the line before. Between two turns no connection is served. CPU time is measured because a
+busy machine may stop the process anywhere.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class Watched:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the process inside a `with` block: bytes that are sent to it meanwhile come together."""
+        """Stop the process inside a `with` block, so that bytes sent meanwhile arrive together."""
         self._process.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -73,7 +73,7 @@ def watched(folder: Path, settings: Mapping[str, object]) -> Iterator[Watched]:
 
 
 class Ticker:
-    """A callback that runs once in each turn of the present loop."""
+    """A callback that runs once in each turn of the present loop, and measures the CPU time between turns."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Second writers beside one whose lock files are deleted or replaced, with kills and restarts in between."""
+"""Second writers beside a writer whose lock files are deleted or replaced, with kills and restarts in between."""
 
 import random
 import shutil
@@ -16,7 +16,7 @@ from tests.attacks.outcome import Outcome
 ROUNDS = 100
 PUSHES = 20
 NOTICED_S = 0.3
-"""After this time a writer has noticed that a file is not the named one."""
+"""The time in seconds within which a writer notices that the file with the name is no longer its own."""
 WRITER = """
 import sys, sonicpy
 with sonicpy.open(sys.argv[1]) as index:
@@ -90,7 +90,7 @@ TAMPERS: list[Callable[[Path], None]] = [
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Open a store beside its writer after its lock files were changed; count second writers and lost changes."""
+    """Open a store beside its writer after the lock files were changed; count second writers and lost changes."""
     chance = random.Random(seed)
     store = folder / "store"
     sonicpy.open(store).close()

@@ -1,4 +1,4 @@
-"""Each benchmark runs once, small and untimed; and the counts of instructions are parsed correctly."""
+"""Each benchmark runs once, with little data and untimed; and the counts of instructions are parsed correctly."""
 
 import subprocess
 import sys

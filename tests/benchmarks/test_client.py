@@ -1,4 +1,4 @@
-"""The load generator against a peer that answers lines, and the accounting of processes."""
+"""Tests of the load generator against a peer that answers lines, and of the accounting of processes."""
 
 import os
 import socket
@@ -27,7 +27,7 @@ def answer_lines(connection: socket.socket, reply: bytes) -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port whose peer answers each line with two lines."""
+    """The port of a peer that answers each line with two lines."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threads: list[threading.Thread] = []
 

@@ -27,7 +27,7 @@ QUICK = {
     "tls": ["500"],
     "turns": ["1"],
 }
-"""Arguments with which a program takes seconds."""
+"""Program -> arguments with which it takes only seconds."""
 
 
 def programs() -> list[str]:
@@ -41,7 +41,9 @@ def programs() -> list[str]:
 
 
 def test_every_program_is_in_the_table() -> None:
-    """Each row has the answer of a program and its time, and the text of each program names its command."""
+    """Each row of the table has the purpose of a program and its time, and the text of each program names its
+    command.
+    """
     rows = ROW.findall((FOLDER / "README.md").read_text(encoding="utf-8"))
     assert sorted(name for name, _, _ in rows) == programs()
     for name in programs():

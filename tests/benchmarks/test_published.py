@@ -1,4 +1,4 @@
-"""The rows of the published benchmarks, in a tiny profile, and the oracle that judges them."""
+"""Tests of the rows of the published benchmarks, in a tiny profile, and of the oracle that checks their answers."""
 
 import csv
 import hashlib

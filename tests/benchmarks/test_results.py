@@ -1,4 +1,4 @@
-"""Rates, percentiles, bars and tables of the side-by-side harness, with invented numbers."""
+"""Tests of the rates, percentiles, bars and tables of the side-by-side harness, with invented numbers."""
 
 from array import array
 

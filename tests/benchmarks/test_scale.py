@@ -1,4 +1,4 @@
-"""The model of large clusters: its page shows its results, and these agree with calculations by hand."""
+"""Tests of the model of large clusters: its page shows its results, and these agree with calculations by hand."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ ASSUMES = {key: value for key, (value, _) in ASSUMED.items()}
 
 
 def planned(objects: int = 10**10, **changed: float) -> Plan:
-    """Return a plan with some values changed; underscores mean spaces."""
+    """Return a plan with some values changed; underscores in names mean spaces."""
     given = {key.replace("_", " "): value for key, value in changed.items()}
     measured = {**MEASURES, **{key: value for key, value in given.items() if key in MEASURES}}
     assumed = {**ASSUMES, **{key: value for key, value in given.items() if key in ASSUMES}}
@@ -59,7 +59,9 @@ def test_processor_time_by_hand() -> None:
 
 
 def test_queries_that_are_passed_on_need_nodes_that_pass_more_on() -> None:
-    """With n nodes a share of 1 - 3/n is passed on: n = 2 * (1 + 1 * (1 - 3/n)) * 10 holds for 37 nodes or more."""
+    """With n nodes, a share of 1 - 3/n of the queries is passed on: n = 2 * (1 + 1 * (1 - 3/n)) * 10 holds for 37 nodes
+    or more.
+    """
     found = planned(
         10**6,
         queries_per_second=100_000,
@@ -73,7 +75,9 @@ def test_queries_that_are_passed_on_need_nodes_that_pass_more_on() -> None:
 
 
 def test_disks_by_hand() -> None:
-    """10 billion objects of 100 bytes, three copies, room for 1.6: 4.37 TiB of 5.6 TiB that a machine may use."""
+    """10 billion objects of 100 bytes, three copies, and room for 1.6 times that need 4.37 TiB of the 5.6 TiB that a
+    machine may use.
+    """
     numbers = {"store_bytes_per_object": 100.0, "graph_bytes_per_object": 0.0, "broker_disk_bytes_per_change": 0.0}
     assert planned(10**10, **numbers).by_disk == 1
     assert planned(2 * 10**10, **numbers).by_disk == 2
@@ -89,7 +93,7 @@ def test_what_decides_is_named() -> None:
 @pytest.mark.full
 @pytest.mark.timeout(300)
 def test_it_measures() -> None:
-    """The measurement with few texts has every figure that the model needs."""
+    """A measurement with few texts returns every figure that the model needs."""
     measure = pytest.importorskip("benchmarks.scale.measure", reason="needs nats-py: pip install nats-py")
     small = {
         "OBJECTS": 3000,

@@ -1,5 +1,5 @@
-"""The soak: its checker accepts the answers that some order explains, and no others; its judge finds figures that grow;
-and five minutes of it find no fault.
+"""Tests of the soak: its checker accepts only answers that some order of changes explains; its judge finds figures that
+grow; and five minutes of it find no fault.
 """
 
 import random
@@ -23,7 +23,9 @@ SOME, NONE = frozenset({"a"}), frozenset[str]()
 
 
 def history() -> History:
-    """Return a history: "one" is pushed from 10 to 20, popped from 30 to 40, and pushed at 50, without an answer."""
+    """Return a history: "one" is pushed from 10 to 20, popped from 30 to 40, and pushed again at 50, without an
+    answer.
+    """
     past = History({})
     for sent, verb, answered in ((10, "PUSH", 20), (30, "POP", 40), (50, "PUSH", None)):
         past.send(Change(verb, "a", ("one",)), sent)
@@ -75,8 +77,9 @@ def test_every_key_follows_the_changes() -> None:
     [({"a": {"one"}}, 0, True), ({}, 0, True), ({}, 3, False), ({"a": {"two"}}, 0, False)],
 )
 def test_what_is_there_after_a_kill(found: dict[str, set[str]], seen: int, agrees: bool) -> None:
-    """Two changes were acknowledged; the third one may be in the store after a kill, and must be in it if a client saw
-    it."""
+    """After two acknowledged changes and a kill, a third change may be in the store, and must be if a client has seen
+    it.
+    """
     past = history()
     held = {oid: frozenset(words) for oid, words in found.items()}
     assert past.settle(held, seen) is agrees
@@ -118,7 +121,7 @@ def test_what_is_flat(growth_mb: float, grows: bool) -> None:
 
 
 def test_latencies_are_compared_with_the_machine() -> None:
-    """Answers may take ten times as long if the machine became ten times slower."""
+    """Answers may take ten times as long if the machine has become ten times slower."""
     quick = [sample(second, 80.0) for second in range(200)]
     for slower, is_flat in ((10.0, True), (1.0, False)):
         slow = [replace(sample(second, 80.0), read_p99_ms=60.0, machine_ms=3.0 * slower) for second in range(200, 300)]

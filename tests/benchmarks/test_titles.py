@@ -1,4 +1,4 @@
-"""The made-up packages and the two halves of the queries by which the weight of titles is chosen."""
+"""Tests of the made-up packages, and of the two halves of the queries by which the weight of titles is chosen."""
 
 from benchmarks.quality.titles import packages, split, together
 

@@ -1,4 +1,4 @@
-"""The side-by-side harness from end to end, with the smallest profile and our server alone."""
+"""Test of the side-by-side harness from end to end, with the smallest profile and only our server."""
 
 import json
 import os

@@ -35,7 +35,7 @@ class Conversation:
 
 
 def conversations(theme: str, without_tags: Iterable[str] = ()) -> Iterator[Conversation]:
-    """Yield every connection of the scenarios in `theme`, a file name, that have none of the tags."""
+    """Yield every connection of the scenarios in `theme`, a file name, that have none of the given tags."""
     for scenario in replay.parse(GOLDEN / theme).scenarios:
         if scenario.tags.isdisjoint(without_tags):
             yield from _connections(scenario)
@@ -78,7 +78,9 @@ def reduced(line: str) -> str:
 
 
 def play(pieces: Iterable[bytes], half_closed: bool = False) -> tuple[list[str], bool]:
-    """Return the lines a session answers to `pieces`, in the notation of the transcripts, and whether it ended."""
+    """Return the lines with which a session answers `pieces`, in the notation of the transcripts, and whether it
+    ended.
+    """
     session = Session(VERSION, PASSWORD, Limits(), compat=True)
     answers = session.greeting()
     for piece in pieces:
@@ -94,7 +96,7 @@ def play(pieces: Iterable[bytes], half_closed: bool = False) -> tuple[list[str],
 
 
 def execute(command: Command) -> bytes:
-    """Return the reply of an index in which nothing is ever found."""
+    """Return the reply to a command from an index in which no query finds anything."""
     try:
         _check_names(command)
     except CommandError as refusal:

@@ -1,4 +1,6 @@
-"""LineBuffer: cutting at line feeds, the size guard, and time that does not depend on how input is cut."""
+"""Tests of LineBuffer: cutting at line feeds, the size limit, and time that does not depend on how the input is
+divided.
+"""
 
 import time
 

@@ -1,4 +1,4 @@
-"""META arguments: every shape and value, and which error is reported."""
+"""Tests of META arguments: every shape and value, and the error that is reported."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""UPSERT in a session: a text in pieces, and all the ways in which its rest is refused."""
+"""Tests of UPSERT in a session: a text in pieces, and all the ways in which its rest is refused."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from sonicpy.channel.syntax import Limits
 
 
 class Asked:
-    """A session in the mode ingest, line by line."""
+    """A session in mode ingest that is fed line by line."""
 
     def __init__(self, *, compat: bool = False) -> None:
         self.session = Session("1", None, Limits(), compat)

@@ -1,4 +1,6 @@
-"""Quoted texts are read back as equal words; pieces fit, lose nothing, and end between words if possible."""
+"""Tests of quoted texts: they are read back as equal words; pieces fit, lose nothing, and end between words if
+possible.
+"""
 
 import re
 
@@ -21,7 +23,7 @@ def read(piece: str) -> str | None:
 
 
 def as_read(text: str) -> str:
-    """Return the expected form of a text: line breaks escaped, white space one blank, backslashes doubled."""
+    """Return the text as a server reads it: line breaks escaped, white space as one blank, backslashes doubled."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\\", "\\\\")
     parts = re.split("(\n)", text)
     return "".join(part if part == "\n" else WHITE.sub(" ", part) for part in parts)

@@ -1,4 +1,4 @@
-"""Replies byte for byte, and every error as its line."""
+"""Tests of replies byte for byte, and of the line for every error."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Session: START, the end in all its forms, shutdown, and any bytes in any pieces."""
+"""Tests of Session: START, the end in all its forms, shutdown, and any bytes divided into any pieces."""
 
 import pytest
 from hypothesis import assume, given

@@ -1,4 +1,4 @@
-"""Lines into commands: one table per outcome, and rules for all rows of COMMANDS."""
+"""Tests of the reading of lines: one table per outcome, and rules for all rows of COMMANDS."""
 
 import pytest
 
@@ -260,8 +260,8 @@ USAGES = {
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
 }
-"""Usage texts, which clients show to people: they never change, but those of our commands get further options at the
-end.
+"""The usage texts of commands, which clients show to people: they never change, but those of our commands get further
+options at the end.
 """
 
 

@@ -21,7 +21,9 @@ THEMES = [
     "25-count-commands.txt",
 ]
 LEFT_OUT = {"one-packet", "slow"}
-"""Tags of scenarios that this layer cannot repeat: Sonic needs START in one packet, and the session has no clock."""
+"""The tags of scenarios that this layer cannot repeat: Sonic needs START in one packet, and the session has no
+clock.
+"""
 
 CONVERSATIONS = [talk for theme in THEMES for talk in conversations(theme, LEFT_OUT)]
 

@@ -1,4 +1,4 @@
-"""`sonicpy cluster` and `serve --cluster`: loaded only when asked for, and with clear errors."""
+"""Tests of `sonicpy cluster` and `serve --cluster`: loaded only on demand, and with clear errors."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""`sonicpy config check` and `sonicpy config show`: the output, its stream, and the exit status."""
+"""Tests of `sonicpy config check` and `sonicpy config show`: the output, its stream, and the exit status."""
 
 import os
 from itertools import product
@@ -12,7 +12,7 @@ from sonicpy.config import load, to_toml
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty working directory, no settings in the environment, nothing read from /etc."""
+    """An empty working directory, without settings in the environment or in /etc."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
     for name in [name for name in os.environ if name.upper().startswith("SONIC_")]:

@@ -1,4 +1,4 @@
-"""`sonicpy eval` on the command line: in process, and on a server."""
+"""Tests of `sonicpy eval` on the command line: in this process, and on a server."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.processes import Server
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one input of each kind, and nothing else that settings could come from."""
+    """A folder with one input of each kind, and no settings from other places."""
     monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     monkeypatch.chdir(tmp_path)
     write_collection(tmp_path / "data" / "small")

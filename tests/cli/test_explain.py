@@ -1,4 +1,4 @@
-"""`sonicpy explain` as a person types it."""
+"""Tests of `sonicpy explain` as a person types it."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.processes import Server
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An index with two objects, and nothing else that settings could come from."""
+    """An index with two objects, and no settings from other places."""
     monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     with Index(tmp_path / "data") as index:
         index.push("c", "b", "o1", "amber birch", "none")

@@ -1,4 +1,4 @@
-"""Named texts on the command line and over HTTP: the index is the one that the library makes."""
+"""Tests of named texts on the command line and over HTTP: the index is the one that the library makes."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ def held(index: sonicpy.Index) -> dict[str, Any]:
 
 @pytest.fixture
 def expected(tmp_path: Path) -> dict[str, Any]:
-    """The objects of the library: by their names, and the column `more` beside them."""
+    """The objects that the library makes: with named texts by their names, and with the column `more` beside them."""
     with sonicpy.open(tmp_path / "library") as index:
         index.push_many(ROWS, collection="c", bucket="default", text={**NAMED, "": "more"}, upsert=True)
         assert list(index.query("c", "default", "java", fields="title")) == ["1"]

@@ -1,4 +1,4 @@
-"""`sonicpy backup`, `restore` and `verify` on folders, as an operator types them."""
+"""Tests of `sonicpy backup`, `restore` and `verify` on folders, as an operator types them."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.processes import Server
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An index with two objects, and nothing else that settings could come from."""
+    """An index with two objects, and no settings from other places."""
     monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", ())
     monkeypatch.chdir(tmp_path)
     with Index(tmp_path / "data") as index:

@@ -1,4 +1,4 @@
-"""An import into a disk that becomes full says so, and goes on where it stopped once there is room."""
+"""An import into a disk that becomes full reports it, and continues where it stopped once there is room."""
 
 import os
 from pathlib import Path

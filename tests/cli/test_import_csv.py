@@ -1,4 +1,4 @@
-"""CSV whose quotes are not closed: the line with the quote is named, and the rows behind it are read."""
+"""CSV whose quotes are not closed: the message names the line with the quote, and the rows behind it are read."""
 
 import csv
 import json
@@ -16,7 +16,9 @@ TO_C = ["--collection", "c", "--data", "d"]
 HEADER = "id,text\n"
 
 Found = tuple[str, list[str], list[tuple[int, str, str]]]
-"""Content of a file behind the header; objects that are indexed; number, end of reason and content of other rows."""
+"""(content of a file behind the header, objects that are indexed, [(number, end of the reason, content) of other
+rows]).
+"""
 
 FILES: list[Found] = [
     (

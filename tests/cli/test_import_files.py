@@ -1,4 +1,6 @@
-"""Inputs of `sonicpy import`: arrays of JSON, compressed files, delimiters, encodings; and columns that no row has."""
+"""Tests of inputs of `sonicpy import`: JSON arrays, compressed files, delimiters, encodings, and columns that no row
+has.
+"""
 
 import bz2
 import gzip
@@ -204,7 +206,9 @@ def test_the_bar_shows_one_rate(capsys: pytest.CaptureFixture[str], size: int | 
 
 
 def test_a_pipe_is_read_once(here: Path, run: Run) -> None:
-    """A pipe as in `import <(zcat rows.gz)`: opened a second time, it would lose its first rows, or wait for ever."""
+    """A pipe as in `import <(zcat rows.gz)` is opened once: a second time, it would lose its first rows, or wait for
+    ever.
+    """
     os.mkfifo("pipe")
 
     def write() -> None:

@@ -1,4 +1,4 @@
-"""Import proposes the command that the columns suggest, and says how many rows met an object that was there."""
+"""An import proposes the command that the columns suggest, and reports how many rows were added to existing objects."""
 
 import json
 import shlex

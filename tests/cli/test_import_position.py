@@ -17,7 +17,7 @@ ROWS = 35
 
 
 class Sink:
-    """A sink that counts pushed and stored entries."""
+    """A sink that counts the entries that were pushed and those that were stored."""
 
     def __init__(self) -> None:
         self.pushed = self.stored = 0

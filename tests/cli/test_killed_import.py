@@ -1,4 +1,4 @@
-"""An import that is killed with SIGKILL repeatedly, and resumed: every row is indexed once, as without a kill."""
+"""An import that is killed repeatedly with SIGKILL, and resumed: every row is indexed once, as without a kill."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def start(source: Path, folder: Path, *flags: str, save_every_s: float = SAVE_EV
 
 
 def kill_behind_a_position(process: "subprocess.Popen[str]", folder: Path, pause_s: float, random: Random) -> bool:
-    """Kill an import a moment after it has written its position anew; return whether it was still running."""
+    """Kill an import a moment after it has written its position again; return whether it was still running."""
     began, seen = time.monotonic(), position(folder)
     while position(folder) == seen and process.poll() is None and time.monotonic() - began < WAIT_S:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The command line as a user sees it: its output and exit status."""
+"""Tests of the command line as a user sees it: its output and exit status."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ SERVE = "sonicpy.server.server.serve"
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Loaded]:
-    """Return the settings that the server was started with; no server listens."""
+    """The settings that the server was started with, in a list; no server listens."""
     loaded: list[Loaded] = []
 
     def take(settings: Loaded, announce: Callable[[str], None]) -> int:

@@ -1,4 +1,4 @@
-"""`sonicpy mcp`: assistants call tools that answer as the library does; the client is that of the protocol's makers."""
+"""Tests of `sonicpy mcp`: assistants call tools, which answer as the library does; the client is the official one."""
 
 import asyncio
 import json
@@ -216,7 +216,7 @@ def with_client(talk: Talk, *arguments: str, **variables: str) -> None:
 
 
 async def answer(session: Any, name: str, **given: Any) -> Any:
-    """Return the answer of a tool, which text and structure give alike."""
+    """Return the answer of a tool, after checking that its text and its structure agree."""
     result = await session.call_tool(name, given)
     assert not result.is_error, result.content
     (content,) = result.content

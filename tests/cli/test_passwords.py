@@ -1,4 +1,4 @@
-"""Passwords of servers: from variables and files, and not on the command lines of children."""
+"""Tests of passwords of servers: from variables and files, and not on the command lines of child processes."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`sonicpy ping` against servers that answer well, badly, slowly or not at all."""
+"""Tests of `sonicpy ping` with servers that answer well, badly, slowly or not at all."""
 
 import socket
 import time
@@ -17,12 +17,12 @@ BANNER = b"CONNECTED <sonic-server v1.10.2>\r\n"
 STARTED = b"STARTED control protocol(1) buffer(20000)\r\n"
 
 Script = list[tuple[bytes, bytes]]
-"""Turns of a server: the line that it waits for (empty: none), and the line that it sends then."""
+"""The turns of a server: the line that it waits for (empty: none), and the line that it sends then."""
 
 
 @contextmanager
 def server(script: Script) -> Iterator[tuple[str, list[bytes]]]:
-    """Listen for one connection, follow `script`, close; give (HOST:PORT, the lines received)."""
+    """Listen for one connection, follow `script`, and close; yield (HOST:PORT, the lines received)."""
     received: list[bytes] = []
 
     def follow() -> None:

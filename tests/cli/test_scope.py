@@ -1,4 +1,6 @@
-"""Names of collections and buckets on the command line: a bucket may be left out; a message names an absent one."""
+"""Tests of names of collections and buckets on the command line: a bucket may be left out; a message names a missing
+one.
+"""
 
 import json
 from pathlib import Path

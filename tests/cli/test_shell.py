@@ -1,4 +1,4 @@
-"""`sonicpy shell`: lines at a prompt are verbs of the command line; Tab completes verbs, names and words."""
+"""Tests of `sonicpy shell`: lines at a prompt are verbs of the command line; Tab completes verbs, names and words."""
 
 import io
 import sys
@@ -13,7 +13,7 @@ from sonicpy.index.read_only_index import ReadOnlyIndex
 
 
 class Terminal(io.StringIO):
-    """A standard input that says it is a terminal."""
+    """A standard input that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -1,4 +1,6 @@
-"""`sonicpy import` and `export`: formats, fields, refused rows, going on after an interrupt, there and back again."""
+"""Tests of `sonicpy import` and `export`: formats, fields, refused rows, resuming after an interrupt, and both ways
+round.
+"""
 
 import json
 import os
@@ -23,7 +25,7 @@ from tests.processes import Server
 
 
 def held(folder: str = "d", collection: str = "c", bucket: str = "default") -> dict[str, set[str]]:
-    """Return the words of each object; every object must come once."""
+    """Return the words of each object; each object must occur once."""
     with Index(folder) as index:
         holdings = list(index.holdings(collection, bucket))
     objects = {holding.object: {*holding.terms, *holding.hidden} for holding in holdings}
@@ -86,7 +88,7 @@ def test_parquet(run: Run) -> None:
 
 
 def test_parquet_of_a_database(run: Run) -> None:
-    """Databases give numbers as decimals and names as UUIDs; pyarrow has a type of UUIDs from 18 on."""
+    """Databases return numbers as decimals and names as UUIDs; pyarrow has a type for UUIDs from version 18 on."""
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     numbers = [Decimal("7.00"), Decimal("12345678901234567890.00"), Decimal("7.50")]
@@ -216,7 +218,9 @@ def test_a_header_that_is_not_csv_is_a_sentence(run: Run, header: str, error: st
 
 
 def test_a_column_that_is_read_has_its_name_alone(run: Run) -> None:
-    """If several columns had one name, only the last would be read, and the texts of the others would be missing."""
+    """A column that is read must have a name of its own: of several columns with one name, only the last would be
+    read.
+    """
     flags = ["--collection", "c", "--data", "d"]
     for name, mark in (("rows.csv", ","), ("rows.tsv", "\t")):
         Path(name).write_text("id,text,text,note,note\n1,amber,birch,x,x\n".replace(",", mark))
@@ -242,7 +246,7 @@ def test_what_cannot_be_imported(run: Run, here: Path, arguments: list[str], sta
 
 
 class Interrupter(FolderSink):
-    """Is interrupted, as by Ctrl-C, while it pushes the second chunk."""
+    """A sink that is interrupted, as by Ctrl-C, while it pushes the second chunk."""
 
     chunks = 0
 
@@ -348,7 +352,9 @@ def test_refused_rows_go_into_a_pipe(run: Run) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_an_export_replaces_files_alone(run: Run) -> None:
-    """A pipe or a device gets the lines: a root that exports to /dev/null would otherwise put a file in its place."""
+    """An export replaces only regular files; a pipe or a device gets the lines. Otherwise root could replace /dev/null
+    by a file.
+    """
     run("push", "c", "b", "o1", "amber", "--data", "d")
     lines = run("export", "--data", "d")
     os.mkfifo("pipe")
@@ -365,7 +371,7 @@ def test_an_export_replaces_files_alone(run: Run) -> None:
 
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_an_export_that_fails_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:
-    """A partial file would keep a full disk full."""
+    """A failing export leaves no partial file, which would keep a full disk full."""
 
     def fail(source: Path, target: Path) -> None:
         if Path(target).name == "all.jsonl":
@@ -409,7 +415,7 @@ def test_over_the_wire(run: Run, server: Server) -> None:
 
 
 def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: Path) -> None:
-    """An import whose position cannot be saved continues without it, unless --resume is given."""
+    """An import continues if its position cannot be saved, unless --resume is given."""
     (here / "state").write_text("a file")
     Path("rows.csv").write_text("id,text\n1,cedar\n")
     verb = ["import", "rows.csv", "--collection", "unsaved", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
@@ -421,7 +427,7 @@ def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: P
 
 @pytest.fixture
 def homeless(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HOME is not set, and the list of users has no entry, as for a user who is a number of a container."""
+    """Remove HOME, and the user from the list of users, as for a user in a container who is only a number."""
 
     def unknown(user: object) -> None:
         raise KeyError(f"uid not found: {user}")

@@ -1,4 +1,4 @@
-"""Vectors on the command line: push, query, import and export; and over HTTP."""
+"""Tests of vectors on the command line (push, query, import and export) and over HTTP."""
 
 import csv
 import json

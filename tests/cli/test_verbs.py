@@ -1,4 +1,6 @@
-"""The verbs that change and ask an index: the same output of a folder and of a server; errors, stdin, JSON."""
+"""Tests of the verbs that change and search an index: the same output for a folder and a server; errors, stdin,
+JSON.
+"""
 
 import json
 import os
@@ -76,7 +78,7 @@ ABSENT = {
     ("similar c b absent", ""): "bucket 'b' of collection 'c' has no object 'absent'",
     ("synonyms d", ""): "there is no collection 'd'",
 }
-"""Remarks beside an answer, by line and answer."""
+"""(line, answer) -> the remark beside the answer."""
 
 
 def test_a_folder_is_asked_and_changed(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""A call of every public method of the clients, for tests about all of them."""
+"""A call of each public method of the clients, for tests of all of them."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -6,10 +6,12 @@ from typing import Any
 
 COLLECTION, BUCKET = "calls", "b"
 OBJECTS = 9
-"""The object o:N holds N words."""
+"""The number of objects; the object o:N holds N words."""
 
 Call = Callable[[Any, Path], Any]
-"""Takes a client, or one of its buckets, and a folder; returns the result, or an object to await or to iterate over."""
+"""A function that takes a client, or one of its buckets, and a folder; it returns the result, or an object to await or
+to iterate over.
+"""
 
 OF_A_CLIENT: dict[str, Call] = {
     "backup": lambda client, folder: client.backup(folder / "backup"),
@@ -79,7 +81,7 @@ def rows(count: int) -> Iterable[tuple[str, str]]:
 
 
 def calls(client: Any) -> dict[str, Call]:
-    """Return a call of each public method of a client and of its buckets; fail if one has none."""
+    """Return a call of each public method of a client and of its buckets; fail if a method has none."""
     assert {*OF_A_CLIENT, *ELSEWHERE} == set(dir(client))
     assert {*OF_A_BUCKET, "bucket", "collection"} == set(dir(client.bucket(COLLECTION, BUCKET)))
     of_a_bucket = {f"bucket.{name}": _of_a_bucket(call) for name, call in OF_A_BUCKET.items()}

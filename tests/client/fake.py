@@ -1,4 +1,4 @@
-"""Fake: a server that follows a script, to test how clients react."""
+"""Fake: a server that follows a script, to test the reactions of clients."""
 
 import contextlib
 import socket
@@ -11,7 +11,7 @@ from tests.support.patience import WAIT_S
 
 
 class Caller:
-    """One connection that was made to the fake."""
+    """One connection that a client has made to the fake."""
 
     def __init__(self, connection: socket.socket, number: int) -> None:
         self.socket = connection
@@ -38,7 +38,7 @@ class Caller:
         return line.decode()
 
     def greet(self, name: str = "sonic-server v1.4.9", buffer_bytes: int = 20_000) -> str:
-        """Greet and let START pass; return the START line."""
+        """Send the greeting and accept START; return the START line."""
         self.say(f"CONNECTED <{name}>")
         start = self.line()
         self.mode = start.split()[1] if start else ""
@@ -46,7 +46,7 @@ class Caller:
         return start
 
     def reset(self) -> None:
-        """Close so that the client gets a reset."""
+        """Close the connection so that the client gets a reset."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.socket.close()
 
@@ -57,12 +57,12 @@ Script = Callable[[Caller], None]
 class Fake:
     """A server that carries out `script` for each connection, in a thread of its own, and then closes it.
 
-    Leaving the `with` block ends it, and raises the exception of a script there.
+    Leaving the `with` block ends the server, and raises the exception of a script, if there was one.
     """
 
     def __init__(self, script: Script) -> None:
         self.lines: list[str] = []
-        """Lines that a script saves for the test."""
+        """The lines that a script saves for the test."""
         self._script = script
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []

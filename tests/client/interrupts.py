@@ -1,4 +1,4 @@
-"""Interrupts at chosen moments: exceptions where Python lets a signal handler raise, cancellations where a task waits.
+"""Interrupts at chosen moments: exceptions where a signal handler may raise, cancellations where a task waits.
 
 Python runs signal handlers when a function begins and after each call. A profiling function is called at these moments,
 too, and its exceptions come out of the same instructions as those of a handler.
@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 WAKES = frozenset(["acquire", "connect", "get", "poll", "recv", "sendall", "sleep"])
-"""Calls in C that a signal ends early: the handler runs inside them."""
+"""Functions in C that a signal ends early, so that the handler runs inside them."""
 
 
 class Interrupted(BaseException):
@@ -29,7 +29,7 @@ class Interrupt:
 
     def __init__(self, moment: int, second: int | None = None) -> None:
         self.seen = 0
-        """The number of moments until the last interrupt, or in all."""
+        """The number of moments before the last interrupt, or of all moments if there was none."""
         self.given = 0
         """The number of interrupts so far."""
         self._next: list[int] = [moment, *([] if second is None else [second])]
@@ -37,7 +37,7 @@ class Interrupt:
         self._looking, self._resuming = self._look, self._resume
 
     def run(self, work: Callable[[], object]) -> None:
-        """Call `work`. Raises Interrupted, unless the call ends before, or a destructor is interrupted."""
+        """Call `work`. Raises Interrupted, unless the call ends before that, or a destructor is interrupted."""
         before = sys.getprofile(), sys.gettrace(), sys.unraisablehook
         sys.unraisablehook = deque[Any](maxlen=0).append  # pytest's is in Python, and would be interrupted, too
         sys.setprofile(self._looking)
@@ -73,11 +73,11 @@ class Interrupt:
 
 
 class CancelledAt:
-    """Awaits `work` and cancels the task where it waits for the `place`th time, and once more `again` waits later.
+    """Awaits `work` and cancels the task where it waits for the `place`th time, counted from 0, and perhaps once more.
 
     Args:
-        place: counted from 0.
-        again: None: it is cancelled once.
+        place: the number of waits before the cancellation.
+        again: the number of further waits before a second cancellation; None: it is cancelled once.
     """
 
     def __init__(self, work: Awaitable[Any], place: int, again: int | None = None) -> None:

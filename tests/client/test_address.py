@@ -1,4 +1,4 @@
-"""URLs of servers: every valid form, and for every invalid one an error message without the password."""
+"""Tests of URLs of servers: every valid form, and for every invalid one an error message without the password."""
 
 import ssl
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Wrong arguments: every public method of the library and of both clients says in one sentence which one is wrong."""
+"""Wrong arguments: every public method of the library and of both clients names the wrong one in a sentence."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("query", lambda b: b.query("x", meaning=-1), "meaning", "a number from 0 to 100"),
     ("query", lambda b: b.query("x", depth=-1), "depth", NUMBER),
 ]
-"""Method, call, wrong argument, and the allowed values; the same for Index, Client and AsyncClient by `bucket`."""
+"""(method, call, wrong argument, allowed values); the same for the `bucket` of Index, Client and AsyncClient."""
 
 OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
     *[

@@ -1,6 +1,6 @@
 """Cancellations of the asyncio client at every await of every method, once and twice.
 
-Afterwards the client has all its places, each command gets its own answer, and nothing stays open.
+Afterwards the client can use all its connections, each command gets its own answer, and nothing stays open.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ def folder(shared_server: Server, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 async def ask_all(client: sonicpy.AsyncClient, number: int) -> None:
-    """Use the only place of each mode, and check that the answers belong to the questions."""
+    """Use the only connection of each mode, and check that the answers belong to the commands."""
     assert await client.query(COLLECTION, BUCKET, f"w{number}x0", lang="none") == [f"o:{number}"]
     assert await client.count_object_words(COLLECTION, BUCKET, f"o:{number}") == number
     assert (await client.info())["uptime"] >= 0
@@ -60,7 +60,7 @@ async def read_out(result: Any) -> None:
 
 
 async def cancel(work: Work, place: int, again: int | None = None) -> tuple[int, bool]:
-    """Cancel a piece of work where it waits; return how often it waited, and whether the cancellation ended it."""
+    """Cancel a piece of work where it waits; return the number of its waits, and whether the cancellation ended it."""
     cancelled = CancelledAt(work(), place, again)
 
     async def wrapped() -> None:
@@ -74,7 +74,7 @@ async def cancel(work: Work, place: int, again: int | None = None) -> tuple[int,
 
 
 async def cancel_everywhere(work: Work, check: Callable[[int], Awaitable[object]], again: int | None = None) -> int:
-    """Cancel a piece of work at each await, and check after each; return how often it was cancelled."""
+    """Cancel a piece of work at each await, and check after each time; return the number of cancellations."""
     waits, _ = await cancel(work, -1)
     count = 0
     for place in range(waits):
@@ -84,7 +84,7 @@ async def cancel_everywhere(work: Work, check: Callable[[int], Awaitable[object]
 
 
 async def cancel_all(url: str, folder: Path, again: int | None = None) -> int:
-    """Cancel every method of a client whose pools have one place, with open connections."""
+    """Cancel every method of a client whose pools have room for one connection, which is open."""
     count = 0
     async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
 
@@ -125,7 +125,7 @@ def open_files() -> int:
 
 
 async def cancel_batches(url: str, again: int | None = None) -> int:
-    """Cancel blocks that go on; each push that returned is on the server at the end of the block."""
+    """Cancel inside blocks that continue; each push that returned is on the server at the end of the block."""
     count = 0
     async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
         pushed: list[int] = []
@@ -154,7 +154,7 @@ async def cancel_batches(url: str, again: int | None = None) -> int:
 
 @pytest.fixture(params=["asyncio", pytest.param("uvloop", marks=pytest.mark.full)])
 def run(request: pytest.FixtureRequest) -> Iterator[Callable[[Any], Any]]:
-    """Runs coroutines in an event loop."""
+    """A function that runs coroutines in an event loop."""
     new_loop = uvloop.new_event_loop if request.param == "uvloop" else None
     with asyncio.Runner(loop_factory=new_loop) as runner:
         yield runner.run

@@ -1,4 +1,4 @@
-"""A conversation matches every answer to its line, however the bytes are cut and however late EVENTs come."""
+"""A conversation matches every answer to its line, however the bytes are divided and however late EVENTs come."""
 
 import random
 from itertools import pairwise

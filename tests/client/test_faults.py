@@ -1,4 +1,4 @@
-"""Clients whose servers break off, fall silent or stop: they repeat safe commands, and no others."""
+"""Clients whose servers break connections, fall silent or stop: they repeat safe commands, and no others."""
 
 import pickle
 import time
@@ -45,7 +45,7 @@ def serve(fake: Fake, caller: Caller) -> None:
 
 
 def breaking(first: str, how: str) -> Fake:
-    """Return a server that breaks off when it first reads a line that begins with `first`."""
+    """Return a server that breaks the connection when it first reads a line that begins with `first`."""
     broken: list[str] = []
 
     def script(caller: Caller) -> None:
@@ -292,7 +292,7 @@ def test_a_closed_client_says_so(connect: Connect) -> None:
 
 
 def test_old_servers_do_without(connect: Connect) -> None:
-    """Sonic before 1.4 has neither LIST, INFO nor LANG, and announces no buffer size."""
+    """A client works with Sonic before 1.4, which has neither LIST, INFO nor LANG, and announces no buffer size."""
 
     def script(caller: Caller) -> None:
         caller.say("CONNECTED <sonic-server v1.0.0>")

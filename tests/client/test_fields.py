@@ -1,4 +1,4 @@
-"""Fields by every way to a server: clients, channel, HTTP; the digest is that of the library."""
+"""Tests of named texts in every way to a server: clients, channel, HTTP; the digest is that of the library."""
 
 from collections.abc import Iterator
 from pathlib import Path

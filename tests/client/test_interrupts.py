@@ -1,6 +1,6 @@
 """Interrupts of the blocking client at every moment, and cancellations of the asyncio client at every await.
 
-Afterwards the client has all its places and locks, and each command gets its own answer.
+Afterwards the client can use all its connections and locks, and each command gets its own answer.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ PUSHES = 700
 
 @pytest.fixture(autouse=True)
 def freed() -> Iterator[None]:
-    """Free the objects that tracebacks held, before the warnings of the next test are errors again."""
+    """Free the objects that tracebacks have held, before the warnings of the next test become errors again."""
     yield
     gc.collect()
 
@@ -58,7 +58,7 @@ def folder(shared_server: Server, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def ask_all(client: sonicpy.Client, number: int) -> None:
-    """Use the only place of each mode, and check that the answers belong to the questions."""
+    """Use the only connection of each mode, and check that the answers belong to the commands."""
     assert client.query(COLLECTION, BUCKET, f"w{number}x0", lang="none") == [f"o:{number}"]
     assert client.count_object_words(COLLECTION, BUCKET, f"o:{number}") == number
     assert client.info()["uptime"] >= 0
@@ -71,14 +71,16 @@ def read_out(result: Any) -> None:
 
 
 def moments_of(work: Callable[[], object]) -> int:
-    """Return how many moments a call has."""
+    """Return the number of moments in a call at which a signal handler may raise."""
     counted = Interrupt(sys.maxsize)
     counted.run(work)
     return counted.seen
 
 
 def interrupt(work: Callable[[], object], check: Callable[[int], object], count: int, dice: random.Random) -> int:
-    """Interrupt a call at random moments, each other time twice, and check after each; return how many came."""
+    """Interrupt a call at random moments, every other time twice, and check after each; return the number of
+    interrupts.
+    """
     most = moments_of(work)
     kept: list[BaseException] = []  # tracebacks hold the frames, and so whatever an interrupt left in variables
     given = 0
@@ -94,7 +96,9 @@ def interrupt(work: Callable[[], object], check: Callable[[int], object], count:
 
 
 def interrupt_all(url: str, folder: Path, each: int, seed: int) -> int:
-    """Interrupt every method of a client whose pools have one place, so that a lost one is missed at once."""
+    """Interrupt every method of a client whose pools have room for one connection, so that a lost one is noticed at
+    once.
+    """
     dice = random.Random(seed)
     given = 0
     with sonicpy.connect(url, pool_size=1, timeout_s=PATIENCE_S) as client:
@@ -130,7 +134,7 @@ def open_files() -> int:
 
 
 def interrupt_batches(url: str, count: int, seed: int) -> int:
-    """Interrupt blocks that go on; each push that returned is on the server at the end of the block."""
+    """Interrupt blocks that continue; each push that returned is on the server at the end of the block."""
     dice = random.Random(seed)
     given = 0
     with sonicpy.connect(url, pool_size=1, timeout_s=PATIENCE_S) as client:
@@ -184,7 +188,9 @@ def test_two_thousand_interrupts(shared_server: Server, folder: Path) -> None:
 
 
 def test_a_thread_that_waits_is_not_forgotten(shared_server: Server, folder: Path) -> None:
-    """Threads share one place; one thread is interrupted while it has the place, waits for it, or gives it back."""
+    """Threads share one connection; one thread is interrupted while it has the connection, waits for it, or gives it
+    back.
+    """
     with sonicpy.connect(url_of(shared_server), pool_size=1, timeout_s=PATIENCE_S) as client:
         stop = threading.Event()
 

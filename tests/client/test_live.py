@@ -1,4 +1,6 @@
-"""Clients and a real server: killed and started again, slow to take rows, behind TLS, a Unix socket and IPv6."""
+"""Tests of clients with a real server: killed and started again, slow to take rows, behind TLS, a Unix socket and
+IPv6.
+"""
 
 import threading
 import time

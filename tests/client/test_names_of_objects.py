@@ -1,4 +1,6 @@
-"""UUIDs and whole Decimals name objects wherever one is named, and rows have names: in the library and both clients."""
+"""UUIDs and whole Decimals are accepted as names of objects everywhere, and as names in rows: in the library and both
+clients.
+"""
 
 import uuid
 from collections import namedtuple

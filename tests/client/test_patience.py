@@ -10,7 +10,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.cluster.log.limits import ANSWER_S
 
 ON_THE_WAY_S = 2.0
-"""The time for the error to arrive, over a busy event loop."""
+"""The time in seconds for the error to arrive, over a busy event loop."""
 
 
 @pytest.mark.parametrize("connect", [sonicpy.connect, sonicpy.connect_async])

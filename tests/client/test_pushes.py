@@ -1,4 +1,6 @@
-"""push_many and batch: every row is acknowledged or refused with its reason, also over connections that break."""
+"""Tests of push_many and batch: every row is acknowledged or refused with its reason, even over connections that
+break.
+"""
 
 import socket
 import threading
@@ -78,7 +80,9 @@ def test_rows_are_refused_one_by_one(connect: Connect, shared_server: Server, re
 
 
 def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
-    """Acknowledge some lines, and break off in the middle of the next answer; the acknowledgements arrive."""
+    """Acknowledge some lines, and break the connection in the middle of the next answer; the acknowledgements
+    arrive.
+    """
     for _ in range(count):
         line = caller.line()
         if not line:
@@ -278,7 +282,9 @@ def test_a_refusal_of_a_batch_names_its_objects(connect: Connect) -> None:
 
 
 def test_whatever_ends_push_many_says_where_to_go_on(connect: Connect) -> None:
-    """Rows before the one that the note names are done; `Stop` is the exception of a signal or a cancellation."""
+    """After any exception, rows before the one that the note names are done; `Stop` is the exception of a signal or a
+    cancellation.
+    """
 
     class Stop(BaseException):
         pass

@@ -1,4 +1,6 @@
-"""Rows whose connection breaks: each is sent again whole and in its turn, and patience begins anew with each answer."""
+"""Rows whose connection breaks are sent again whole and in order, and the time limit of retries begins anew with each
+answer.
+"""
 
 import random
 import time
@@ -15,8 +17,9 @@ from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY
 
 WORDS = 62
-"""The number of words of a long row: five lines to a server with a small buffer, so that a group ends in the middle of
-one."""
+"""The number of words of a long row, which needs five lines to a server with a small buffer, so that a group ends in
+the middle of a row.
+"""
 
 
 def server(buffer_bytes: int = 100) -> ServerInfo:
@@ -84,7 +87,7 @@ def words_of_rows(numbers: range) -> dict[str, list[str]]:
 
 
 def test_answers_go_to_the_rows_whose_lines_they_answer_whatever_breaks() -> None:
-    """A server that refuses the lines of odd objects; connections that break anywhere, in the middle of rows too."""
+    """A server refuses the lines of odd objects, and connections break anywhere, even in the middle of rows."""
     dice = random.Random(5)
     for _ in range(50):
         ends = Ends()
@@ -121,7 +124,7 @@ def test_the_first_refusal_of_a_row_counts_and_does_not_end_it() -> None:
 
 def test_rows_behind_an_error_of_their_iterator_are_not_read() -> None:
     class Rows(Iterator[Row]):
-        """An iterator that could go on."""
+        """An iterator of rows that would continue after an error."""
 
         def __init__(self) -> None:
             self.number = 0
@@ -170,7 +173,7 @@ def test_what_a_stopping_server_refused_is_sent_again() -> None:
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_patience_begins_anew_with_every_answer(way: str) -> None:
-    """The server lets each connection wait, and breaks it after one group: in all for longer than retry_s."""
+    """The server delays each connection, and breaks it after one group: in total for longer than retry_s."""
     pause_s, retry_s = 0.1, 0.35
 
     def script(caller: Caller) -> None:

@@ -139,7 +139,7 @@ def test_silence_is_tried_once_elsewhere() -> None:
 
 
 class Node:
-    """A server that can die, stop answering, and come back at the same address."""
+    """A server that can end, stop answering, and return at the same address."""
 
     def __init__(self, delay_s: float = 0.0) -> None:
         self.delay_s = delay_s

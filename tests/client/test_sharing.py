@@ -25,7 +25,7 @@ def url_of(server: Server) -> str:
 
 
 def fill(server: Server, collection: str) -> None:
-    """Push objects: `o:n` holds n words of its own."""
+    """Push objects: `o:n` holds n words that no other object holds."""
     with sonicpy.connect(url_of(server)) as client:
         rows = [(f"o:{n}", " ".join(f"w{n}x{place}" for place in range(n))) for n in range(1, 40)]
         assert client.push_many(rows, collection=collection, bucket="b", lang="none").indexed == len(rows)
@@ -102,7 +102,7 @@ def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> 
 
 
 def test_events_of_old_servers_come_in_any_order() -> None:
-    """Several PENDING may be outstanding on one connection; each EVENT goes to the task that asked."""
+    """Several PENDING may be open on one connection; each EVENT goes to the task that sent the command."""
 
     def script(caller: Caller) -> None:
         caller.greet()

@@ -1,4 +1,4 @@
-"""UPSERT by every way to a server: channel, both clients, HTTP; the digest is the same by all of them."""
+"""Tests of UPSERT in every way to a server: channel, both clients, HTTP; the digest is the same in all of them."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One interface for both clients: a test calls methods that block, and either client does the work."""
+"""One interface for both clients: tests call blocking methods, and either client does the work."""
 
 import asyncio
 import inspect
@@ -44,7 +44,7 @@ class View:
 
 
 def end(loop: asyncio.AbstractEventLoop) -> None:
-    """Close a loop as `asyncio.run` does: connections that broke last are notified of their end before."""
+    """Close a loop as `asyncio.run` does: connections that broke last are first notified of their end."""
     loop.run_until_complete(asyncio.sleep(0))
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
@@ -64,7 +64,7 @@ class Stepwise(View):
             raise
 
     def close(self) -> None:
-        """Close the client; the loop stays."""
+        """Close the client, but not the loop."""
         self.loop.run_until_complete(self.target.close())
 
     def __exit__(
@@ -84,6 +84,6 @@ Connect = Callable[..., Any]
 WAYS: dict[str, Connect] = {"blocking": sonicpy.connect, "asyncio": Stepwise}
 ALL_WAYS: dict[str, Connect] = {**WAYS, "uvloop": OnUvloop}
 EVERY_WAY = [*WAYS, pytest.param("uvloop", marks=pytest.mark.full)]
-"""Keys of ALL_WAYS as parameters of tests."""
+"""The keys of ALL_WAYS as parameters of tests."""
 ONE_WAY = ["blocking", *(pytest.param(way, marks=pytest.mark.full) for way in ("asyncio", "uvloop"))]
-"""The ways for tests that start servers of their own: the others only in the full run."""
+"""The keys of ALL_WAYS for tests that start servers of their own: only one of them outside the full set."""

@@ -1,6 +1,6 @@
 """Whole clusters for tests: brokers and nodes as processes on this machine, which tests kill and start again.
 
-Import it behind `pytest.importorskip("nats")`.
+Import this module after `pytest.importorskip("nats")`.
 """
 
 import random
@@ -38,7 +38,7 @@ class EncryptedCluster(DevCluster):
 
 
 def broker_program() -> Path:
-    """Return the program of a broker; skip the test where there is none."""
+    """Return the program of a broker; skip the test if there is none."""
     try:
         return nats_server()
     except ConfigError:
@@ -47,7 +47,7 @@ def broker_program() -> Path:
 
 @contextmanager
 def running(cluster: Cluster) -> Iterator[Cluster]:
-    """Start a cluster and stop it at the end of a `with` block; skip the test where there is no broker."""
+    """Start a cluster and stop it at the end of a `with` block; skip the test if there is no broker."""
     broker_program()
     try:
         cluster.start()
@@ -66,7 +66,7 @@ def kill(cluster: DevCluster, *names: str) -> None:
 
 
 def restart_everything(cluster: DevCluster, order: random.Random) -> None:
-    """Kill all brokers and nodes, and start all of them at once, in a random order."""
+    """Kill all brokers and nodes, and start them again at once, in a random order."""
     names = [*cluster.brokers, *cluster.nodes]
     kill(cluster, *order.sample(names, len(names)))
     for name in order.sample(names, len(names)):
@@ -82,7 +82,7 @@ def settle(cluster: DevCluster) -> None:
 
 
 def replicas_behind(cluster: DevCluster) -> list[str]:
-    """Return a sentence for each replica that has not applied the whole log, behind the faults of nodes."""
+    """Return a sentence for each replica that has not applied the whole log, after those for the faults of nodes."""
     try:
         found = status(cluster.addresses).figures
     except SonicError as error:  # the brokers elect a leader
@@ -105,7 +105,7 @@ def check(cluster: DevCluster, load: Load, folder: Path) -> None:
 
 
 async def make_again(cluster: DevCluster, number: int) -> None:
-    """Delete a log and create an empty one."""
+    """Delete a log and make an empty one."""
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)

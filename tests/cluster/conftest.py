@@ -1,11 +1,11 @@
-"""Rounds of faults of a cluster: each test of a fault runs several times, because chance decides its course."""
+"""Repeats the tests of faults of a cluster, because chance decides the course of each."""
 
 import os
 
 import pytest
 
 ROUNDS = int(os.environ.get("SONICPY_FAULT_ROUNDS", "3"))
-"""The number of rounds in the full set; `python -m tests.cluster.rounds` sets more."""
+"""The number of rounds in the full set; `python -m tests.cluster.rounds` sets a higher one."""
 FAULTS = ("test_faults", "test_full_brokers", "test_splits")
 
 

@@ -143,7 +143,7 @@ class Writer(threading.Thread):
 
 
 class Load:
-    """Some writers at work, inside a `with` block."""
+    """Several writers at work inside a `with` block."""
 
     def __init__(self, ports: Sequence[int], writers: int = 6, seed: int = 1) -> None:
         self.writers = [Writer(number, ports, seed) for number in range(writers)]
@@ -167,7 +167,7 @@ class Load:
         until(lambda: self.acknowledged >= goal, f"{more} more changes are acknowledged")
 
     def gap_s(self) -> float:
-        """Return and reset the longest time that a writer has waited."""
+        """Return and reset the longest time in seconds that a writer has waited."""
         longest = max(writer.gap_s for writer in self.writers)
         for writer in self.writers:
             writer.gap_s = 0.0
@@ -201,7 +201,7 @@ def judge(load: Load, node_folders: Iterable[Path], replay_folder: Path) -> list
 
     Args:
         node_folders: each holds the folders of replicas.
-        replay_folder: for the replay, empty.
+        replay_folder: an empty folder for the replay.
     """
     changes = [change for writer in load.writers for change in writer.acknowledged]
     return differences(
@@ -210,7 +210,7 @@ def judge(load: Load, node_folders: Iterable[Path], replay_folder: Path) -> list
 
 
 def held_by(folder: Path) -> Contents:
-    """Return the content of all replicas of a node. Each opens as an ordinary index."""
+    """Return the content of all replicas of a node, each opened as an ordinary index."""
     found: Contents = {}
     for replica in sorted(folder.iterdir()):
         with Index(replica) as index:

@@ -1,4 +1,4 @@
-"""Brokers in this process: logs as lists and a vault as dicts, with the faults that a test sets."""
+"""Brokers in this process: logs as lists and a vault as dicts, with faults that a test can set."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ class MemoryBroker:
     """A broker that keeps logs in memory.
 
     Attributes:
-        keys: of every entry that was appended, also of those that got no acknowledgement, in order.
+        keys: the keys of all appended entries in order, even of those without an acknowledgement.
         refused: the number of next appends that are refused without being stored.
         unanswered: the number of next appends that are stored without an acknowledgement.
         gate: appends wait until it is set.
@@ -83,7 +83,7 @@ class MemoryVault:
 
     Attributes:
         leaderless: how many of the next writes are refused because there is no leader.
-        stale: the values that a broker which is cut off reads out; it takes no writes. None: it is not cut off.
+        stale: the old values that a broker which is cut off still returns; it takes no writes. None: it is not cut off.
         before_update: values that another process writes first, each before one of the next updates.
         writes: the number of writes that were accepted.
     """

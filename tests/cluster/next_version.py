@@ -1,4 +1,4 @@
-"""A sonicpy with one more version of the log's entries than this one: it represents the next release.
+"""A sonicpy with one more version of the log's entries than the present one, in place of the next release.
 
 python -m tests.cluster.next_version serve ...     the command line, as `python -m sonicpy`
 """

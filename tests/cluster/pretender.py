@@ -1,4 +1,6 @@
-"""A program with the part of the NATS protocol that requests to JetStream need, and one answer for every request."""
+"""A simulated broker with the part of the NATS protocol that requests to JetStream need, and the same answer to every
+request.
+"""
 
 import json
 import socket
@@ -13,11 +15,11 @@ JETSTREAM = b"$JS.API."
 
 
 class Pretender:
-    """One broker.
+    """One simulated broker.
 
     Attributes:
-        answer: the answer of JetStream, as JSON; None: JetStream does not listen. Other requests have no listener.
-        is_silent: no request is answered.
+        answer: the answer of JetStream, as JSON; None: JetStream does not answer. Other requests get no answer.
+        is_silent: whether no request is answered.
         asked: the subjects of the requests.
         sent: the options that clients have sent with CONNECT.
     """
@@ -79,7 +81,7 @@ class Pretender:
 
 @contextmanager
 def pretending(answer: Mapping[str, Any] | None, **info: Any) -> Iterator[Pretender]:
-    """Run a broker inside a `with` block.
+    """Run a simulated broker inside a `with` block.
 
     Args:
         answer, info: see `Pretender`; `info` is added to the information that every broker sends.
@@ -92,6 +94,6 @@ def pretending(answer: Mapping[str, Any] | None, **info: Any) -> Iterator[Preten
 
 
 def refusal(status: int, code: int, said: str) -> dict[str, Any]:
-    """Return the answer of JetStream to a refused request."""
+    """Return the answer of JetStream that refuses a request."""
     return {"type": "io.nats.jetstream.api.v1.stream_info_response",
             "error": {"code": status, "err_code": code, "description": said}}  # fmt: skip

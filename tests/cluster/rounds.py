@@ -1,4 +1,4 @@
-"""Cause every fault of a cluster many times under load, and print how often no acknowledged change was lost.
+"""Cause every fault of a cluster many times under load, and print in how many rounds no acknowledged change was lost.
 
     python -m tests.cluster.rounds [ROUNDS] [--workers N] [--only EXPRESSION]
 
@@ -61,7 +61,7 @@ def print_table(results: Iterable[ElementTree.Element]) -> int:
 
 
 def fault_of(test: str) -> str:
-    """Return the fault that a test is about, from its name: without the number of the round."""
+    """Return the fault that a test causes, from its name without the number of the round."""
     name, _, parameters = test.removeprefix("test_").partition("[")
     shown = "-".join(part for part in parameters.rstrip("]").split("-") if not part.startswith("round"))
     return name.replace("_", " ") + (f" ({shown})" if shown else "")

@@ -1,6 +1,6 @@
 """A cluster whose network a test can cut, with a gate between each node and each broker, and between brokers.
 
-Import it behind `pytest.importorskip("nats")`.
+Import this module after `pytest.importorskip("nats")`.
 """
 
 import asyncio
@@ -23,14 +23,16 @@ cluster {{
 {more}
 """
 OPEN, SILENT_TO, SILENT_FROM, SILENT, CUT = "open", "silent to", "silent from", "silent", "cut"
-"""A gate passes bytes on; takes bytes and delivers none, to the broker, from it, or both; or ends connections."""
+"""The states of a gate: it passes bytes on; takes bytes to the broker, from it, or both, and delivers none; or ends
+connections.
+"""
 
 
 class Gate:
     """A relay for TCP connections to a port, which passes bytes on while it is open.
 
     Args:
-        target: the port that it passes them on to.
+        target: the port to which it passes them on.
 
     Attributes:
         port: the port that it listens on.
@@ -54,11 +56,11 @@ class Gate:
         asyncio.run_coroutine_threadsafe(self._set(state), self._loop).result(5)
 
     def heal(self, *, forgets: bool) -> None:
-        """Open it again.
+        """Open the gate again.
 
         Args:
-            forgets: connections that met silence end, as if a router had lost them; else they get the bytes that were
-        held back.
+            forgets: connections that were silent end, as if a router had lost them; else they get the bytes that were
+                held back.
         """
         if forgets and self.state != OPEN:
             self.set(CUT)
@@ -123,7 +125,9 @@ class Gate:
 
 
 class SplitCluster(DevCluster):
-    """A cluster with gates: `to_broker[NODE, BROKER]` and `between[BROKER, BROKER]`, by who opens the connection."""
+    """A cluster with gates: `to_broker[NODE, BROKER]` and `between[BROKER, BROKER]`, where the first opens the
+    connection.
+    """
 
     def __init__(self, folder: Path, partitions: int = 4, copies: int = 2, logs: int = 2, more: str = "") -> None:
         super().__init__(folder, partitions, copies, logs)
@@ -174,7 +178,7 @@ class SplitCluster(DevCluster):
         )
 
     def addresses_of(self, node: str) -> str:
-        """Return the addresses of the brokers for a node: those of its gates."""
+        """Return the addresses of the brokers for a node, which are those of its gates."""
         gates = [gate for (name, _), gate in self.to_broker.items() if name == node]
         return ",".join(f"nats://{self.credentials}{HOST}:{gate.port}" for gate in gates)
 
@@ -182,8 +186,8 @@ class SplitCluster(DevCluster):
         """Start one node.
 
         Args:
-            gates: the node whose gates it uses; "": its own.
-            folder: its folder; "": that of its name.
+            gates: the node whose gates it uses; "": its own gates.
+            folder: the name of its folder; "": the name of the node.
         """
         home = self.folder / (folder or name)
         home.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Batches: bytes there and back, skipped batches, and the chain."""
+"""Tests of batches: their bytes there and back, skipped batches, and the chain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One process at a time writes under a name: an acknowledgement behind a later process is no OK."""
+"""One process at a time writes under a name: an acknowledgement after a later process has the name is not an OK."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -25,7 +25,7 @@ TAKEN = "--node is n1, which a running node has"
 
 @dataclass
 class Message:
-    """The message that a subscriber receives."""
+    """A message as a subscriber receives it."""
 
     data: bytes
     reply: str = ""
@@ -46,7 +46,7 @@ class Subscription:
 
 
 class Hub:
-    """Brokers with one subject; `is_cut` lets nothing through."""
+    """Brokers with one subject; while `is_cut`, no message gets through."""
 
     is_closed = False
 
@@ -71,7 +71,7 @@ class Hub:
 
 
 class Names:
-    """A registry: incarnations by name."""
+    """A registry that holds the incarnation of each name."""
 
     def __init__(self) -> None:
         self.held: dict[str, int] = {}
@@ -187,7 +187,7 @@ def test_who_comes_later_waits_until_the_one_before_has_heard_of_it(monkeypatch:
 
 
 class Broker:
-    """The one broker that a process reaches: it lets only its own messages through."""
+    """The one broker that a process can reach, which delivers only the messages of this process."""
 
     is_closed = False
 
@@ -206,7 +206,7 @@ class Broker:
 
 
 def test_who_was_cut_off_with_its_broker_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process received its own messages all the time, but not the messages of the process that took its name."""
+    """The process has received its own messages all the time, but not those of the process that took its name."""
 
     async def test() -> None:
         names = Names()
@@ -298,7 +298,7 @@ class Troubled(Names):
 
 
 async def look_at(claim: NameClaim) -> None:
-    """Make a writing process read the registry once."""
+    """Make a process that writes read the registry once."""
     await claim.confirm()
     asked = cast(Any, claim)._registry.asked
     while cast(Any, claim)._registry.asked == asked:

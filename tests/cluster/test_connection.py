@@ -1,4 +1,4 @@
-"""The connection to the brokers: the next broker, leaving a broker, and messages about refusals."""
+"""Tests of the connection to the brokers: the next broker, leaving a broker, and messages about refusals."""
 
 import asyncio
 import contextlib
@@ -123,7 +123,7 @@ def test_a_refused_password_is_told_once_and_without_it(caplog: pytest.LogCaptur
 
 
 def test_a_refusing_broker_is_tried_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each attempt to connect is a line in the log of the broker."""
+    """A broker that refuses is tried seldom, because it logs each attempt to connect."""
 
     async def test() -> None:
         connection = BrokerConnection()
@@ -219,7 +219,7 @@ class SmallBroker:
     """A broker with the part of the NATS protocol that a connection needs.
 
     Attributes:
-        is_stuck: it does not read from its first connection any more.
+        is_stuck: whether it no longer reads from its first connection.
     """
 
     def __init__(self) -> None:
@@ -288,7 +288,7 @@ def test_a_connection_to_a_broker_that_takes_no_bytes_is_closed_in_time(monkeypa
 
 @pytest.mark.parametrize("says", ["Authorization Violation", "User Authentication Revoked"])
 def test_a_refusal_of_an_open_connection_is_not_its_end(monkeypatch: pytest.MonkeyPatch, says: str) -> None:
-    """A broker may refuse when it closes the connection, and without closing it."""
+    """A refusal is not the end of a connection, whether the broker closes it or not."""
     monkeypatch.setattr(module, "REFUSED_S", 0.1)
 
     async def test() -> None:
@@ -324,7 +324,9 @@ async def opened(address: str) -> BrokerConnection:
 
 
 def test_who_leaves_takes_what_came_before(tmp_path: Path) -> None:
-    """A request goes to one of the processes that may answer; if that process does not take it, no one answers."""
+    """A process that leaves takes the requests that came before: each goes to only one process, so no other would
+    answer.
+    """
 
     async def test(address: str) -> None:
         asking, one, other = [await opened(address) for _ in range(3)]

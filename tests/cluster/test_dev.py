@@ -41,7 +41,7 @@ def running(
 
     Args:
         status: the expected exit status.
-        lines: gets the words of each line that it prints.
+        lines: a list that gets the words of each printed line.
     """
     lines = [] if lines is None else lines
     broker_program()
@@ -135,7 +135,7 @@ def test_a_folder_of_another_layout_is_refused_at_once(tmp_path: Path) -> None:
 
 @contextmanager
 def on_sighup(action: signal.Handlers) -> Iterator[None]:
-    """Set the action on SIGHUP that processes inherit which are started inside a `with` block."""
+    """Set the action on SIGHUP for processes that are started inside a `with` block."""
     before = signal.signal(signal.SIGHUP, action)
     try:
         yield

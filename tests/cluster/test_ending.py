@@ -1,4 +1,4 @@
-"""Tasks end, also those that swallow the first cancellation."""
+"""Tasks end, even those that swallow the first cancellation."""
 
 import asyncio
 import threading
@@ -38,7 +38,7 @@ def test_a_task_ends_although_it_swallows_a_cancellation() -> None:
 
 
 class Stubborn(NodeServer):
-    """A node that leaves a task of nats-py, which is publishing when it is cancelled first."""
+    """A node with a task of nats-py that is publishing when it is cancelled first."""
 
     def __init__(self) -> None:
         super().__init__(Config(), lambda _: None, "nats://127.0.0.1:1", "n1", is_strong=False)

@@ -1,4 +1,4 @@
-"""Acknowledged changes are kept, whatever dies: processes on this machine, killed under load."""
+"""Acknowledged changes are kept, whichever processes die: processes on this machine are killed under load."""
 
 import asyncio
 import random
@@ -126,7 +126,9 @@ def test_everything_may_die_and_start_at_once(cluster: DevCluster, tmp_path: Pat
 @pytest.mark.full
 @pytest.mark.timeout(120)
 def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevCluster, tmp_path: Path) -> None:
-    """This includes reads that a node passes on to see changes that another node acknowledged."""
+    """Every command is answered in time, even reads that a node passes on to see changes that another node
+    acknowledged.
+    """
     port = free_ports(1)[0]
     strong = subprocess.Popen(
         [

@@ -1,4 +1,4 @@
-"""Filters, orders, facets and erasures in a cluster, also of spread buckets: every node answers alike."""
+"""Filters, orders, facets and erasures in a cluster, even of spread buckets: every node gives the same answer."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ def cluster_on_disks(folder: Path, brokers: Sequence[str]) -> Iterator[DevCluste
 
 
 def make_room(cluster: DevCluster, fillers: dict[str, Path]) -> None:
-    """Follow the runbook: free space, and restart the brokers; none works before most do."""
+    """Free space and restart the brokers, as the runbook says; no broker works before most of them do."""
     for filler in fillers.values():
         filler.unlink()
     for name in fillers:
@@ -53,7 +53,9 @@ def make_room(cluster: DevCluster, fillers: dict[str, Path]) -> None:
 
 
 def has_disabled_jetstream(cluster: DevCluster, name: str) -> bool:
-    """Ask the broker itself, because the message in its log depends on the file that met the full disk first."""
+    """Return whether a broker itself reports this, because the message in its log depends on the file that met the full
+    disk first.
+    """
     with urlopen(f"http://127.0.0.1:{cluster.monitor_ports[name]}/jsz", timeout=WAIT_S) as answer:
         return bool(json.load(answer).get("disabled"))
 
@@ -80,7 +82,7 @@ def answer_of(port: int, bucket: str) -> bytes:
 
 
 def fill_quiet_bucket(cluster: DevCluster) -> str:
-    """Push to a bucket in whose partition the writers have none; return its name."""
+    """Push to a bucket in a partition where the writers have no bucket; return its name."""
     partitions = cluster.layout.partitions
     busy = {partition_of(COLLECTION, f"w{number}", partitions) for number in range(6)}
     quiet = next(name for name in map(str, range(1000)) if partition_of(COLLECTION, name, partitions) not in busy)

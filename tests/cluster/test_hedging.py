@@ -1,4 +1,4 @@
-"""Reads at other nodes: another node overtakes a slow one, and a lost node causes no delay."""
+"""Reads at other nodes: the answer of another node replaces a slow one, and a lost node causes no delay."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ GONE, SILENT = b"gone", b"silent"
 
 
 class Node:
-    """A connection to a node that answers after a while."""
+    """A connection to a node that answers after a time."""
 
     def __init__(self, answer: bytes, delay_s: float = 0.0) -> None:
         self.asked = 0
@@ -53,7 +53,7 @@ def asked(*nodes: Node) -> list[int]:
 
 @pytest.mark.parametrize("nodes", [[SILENT], [SILENT, SILENT], [b"-behind", SILENT], [GONE, SILENT]])
 def test_an_answer_that_does_not_come_is_not_waited_for(nodes: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that answers other questions stays open."""
+    """A question without an answer is given up, and a connection that answers other questions stays open."""
     monkeypatch.setattr(hedging, "READ_S", 0.05)
     monkeypatch.setattr(hedging, "LATE_S", 0.01)
 

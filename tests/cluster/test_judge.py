@@ -1,4 +1,4 @@
-"""The judge notices a writer that pipelines; a node's writer passes, at the same faulty broker."""
+"""The judge finds the faults of a writer that pipelines, and none of a node's writer, with the same faulty broker."""
 
 import asyncio
 import random
@@ -24,7 +24,7 @@ FAULTY = 0.3
 
 
 class FaultyBroker(MemoryBroker):
-    """A broker that answers late, refuses, and stores without an answer, by a seed."""
+    """A broker that answers late, refuses, and stores without an answer, at random from a seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class PipeliningWriter:
 
 
 class GoodWriter:
-    """A node's writer, with the same changes one turn after the other."""
+    """A node's writer, which makes the same changes turn by turn."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         self._writer = LogWriter(broker, 0, "n1", 1, lambda batch, position: None)
@@ -71,7 +71,7 @@ async def wrong_after(
     """Acknowledge 150 changes through a writer; return the faults that the judge finds in a replica.
 
     Args:
-        pause_s: between two changes.
+        pause_s: the pause between two changes in seconds.
     """
     recorder = Recorder(Config())
     pushes, changes = [], []

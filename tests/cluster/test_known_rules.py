@@ -99,7 +99,7 @@ def test_all_parts_of_a_spread_bucket_are_asked_until_one_has_it() -> None:
 
 
 def test_older_rules_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FLUSHB at another node, and the bucket comes again with the newest rules."""
+    """Older rules are forgotten: after FLUSHB at another node, the bucket may be created anew with the newest rules."""
     asked: list[int] = []
     rules, newest = known_rules({}, asked, b"1"), known_rules({}, [], b"8")
     for each in (rules, newest):
@@ -123,7 +123,7 @@ def test_names_are_checked() -> None:
 
 @pytest.fixture
 def clients(tmp_path: Path) -> Iterator[tuple[DevCluster, list[Client]]]:
-    """A cluster of three nodes with two copies, and a client of each node."""
+    """A cluster of three nodes, with two copies of each partition, and a client of each node."""
     with running(DevCluster(tmp_path / "cluster", partitions=4, copies=2)) as cluster:
         each = [connect(url) for url in urls(cluster)]
         yield cluster, each
@@ -132,7 +132,7 @@ def clients(tmp_path: Path) -> Iterator[tuple[DevCluster, list[Client]]]:
 
 
 def writes_newest(client: Client) -> bool:
-    """Return whether a node has read the new agreement: it gives a new bucket the newest rules."""
+    """Return whether a node has read the new agreement, which shows in the rules of a new bucket."""
     client.push("c", "probe", "o", "m²")
     found = client.query("c", "probe", "m2") == ["o"]
     client.flush("c", "probe")

@@ -33,7 +33,7 @@ class FakeReplica:
 
 
 class FakeBroker(MemoryBroker):
-    """Answers with an end, or raises."""
+    """A broker that answers with the end of a log, or raises an error."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""A node answers every command within one limit, if only with an error, so that a client may wait longer."""
+"""A node answers every command within one time limit, at worst with an error, so that a client only has to wait longer
+than this.
+"""
 
 import asyncio
 from types import SimpleNamespace

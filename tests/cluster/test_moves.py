@@ -1,4 +1,6 @@
-"""Partitions that move while the cluster serves, replicas that are made anew, and a cluster as a whole in and out."""
+"""Partitions that move while the cluster serves, replicas that are made anew, and the export and import of whole
+clusters.
+"""
 
 import asyncio
 import dataclasses
@@ -94,7 +96,7 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
 
 
 def check_init(cluster: DevCluster, layout: Layout) -> None:
-    """Creating the cluster again with its first or its current names changes nothing; other names are refused."""
+    """Creating the cluster again with its first or its present names changes nothing; other names are refused."""
     for nodes in (cluster.layout.nodes, layout.nodes):
         assert asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, nodes=nodes))) == layout
     with pytest.raises(StoreError, match="a cluster on n2, n3, n4: sonicpy cluster add and drain change which nodes"):

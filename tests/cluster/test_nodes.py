@@ -34,7 +34,7 @@ BUCKETS = [f"bucket{number}" for number in range(12)]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
-    """A cluster in which each node lacks some partitions: so questions about them go to one of two others."""
+    """A cluster in which each node lacks some partitions, so that it has to ask one of the two others about these."""
     with running(DevCluster(tmp_path_factory.mktemp("cluster"), partitions=6, copies=2, logs=2)) as cluster:
         yield cluster
 

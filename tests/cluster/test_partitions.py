@@ -64,7 +64,9 @@ def test_every_partition_has_its_replicas_and_no_node_more_than_its_share(partit
 
 
 def test_a_thousand_buckets_on_three_nodes_and_five() -> None:
-    """After each add and drain: every bucket has its three replicas, and no node more than 1.3 times the mean."""
+    """After each addition and removal, every bucket has its three replicas, and no node holds more than 1.3 times the
+    mean.
+    """
     for nodes in (NODES[:3], NODES[:4], NODES[:5], NODES[1:5], NODES[2:5]):
         held = placement(16, nodes, 3)
         counts: Counter[str] = Counter()

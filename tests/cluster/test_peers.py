@@ -1,4 +1,4 @@
-"""Connections between nodes: frames however they are cut, answers in any order, secrets, and nodes that are lost."""
+"""Connections between nodes: frames divided in any way, answers in any order, secrets, and nodes that are lost."""
 
 import asyncio
 import socket
@@ -24,7 +24,7 @@ from tests.support.patience import WAIT_S, until_in_loop
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    """Run a test in the loop that nodes have."""
+    """Run a test in the kind of loop that nodes use."""
     uvloop.run(asyncio.wait_for(test, WAIT_S))
 
 
@@ -50,7 +50,7 @@ def test_frames_come_whole_however_they_are_cut(size: int) -> None:
 
 
 class FakeRegistry:
-    """The addresses of nodes in this process."""
+    """A registry that holds the addresses of nodes in this process."""
 
     def __init__(self) -> None:
         self.peers: dict[str, PeerAddress] = {}
@@ -63,7 +63,7 @@ class FakeRegistry:
 
 
 class FakeConnection:
-    """A connection to the brokers, as far as peers look at it."""
+    """The parts of a connection to the brokers that peers use."""
 
     def __init__(self, url: str = "nats://127.0.0.1:4222") -> None:
         self.connected_url = urlparse(url)
@@ -75,7 +75,7 @@ class Node:
 
     Attributes:
         asked_later: the number of received questions that it answers later.
-        is_later: set when it may answer them.
+        is_later: an event that is set when it may answer these.
     """
 
     def __init__(self, name: str, registry: FakeRegistry) -> None:
@@ -277,7 +277,7 @@ class Tap:
 
 
 def test_what_nobody_waits_for_is_not_answered() -> None:
-    """A node that was stopped receives questions whose senders have given up, and changes among them."""
+    """A node that was stopped does not carry out old questions, changes among them, whose senders have given up."""
 
     async def test() -> None:
         _, asked, registry = await two_nodes()

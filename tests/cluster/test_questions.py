@@ -38,7 +38,7 @@ def test_a_command_comes_as_it_was(command: Query | Objects) -> None:
 
 
 def test_fields_with_their_default_are_left_out_at_the_end() -> None:
-    """So a node of an older version understands the question, unless a new field has another value."""
+    """Thus a node of an older version can read the question, unless a new field has another value."""
     assert json.loads(pack_command(0, PLAIN, 0, False))[2] == list(PLAIN[:6])
     assert json.loads(pack_command(0, PLAIN._replace(scores=True), 0, False))[2] == list(PLAIN[:6]) + [True]
     assert json.loads(pack_command(0, PLAIN._replace(stem=False), 0, False))[2] == list(PLAIN[:6]) + [False, False]

@@ -1,4 +1,4 @@
-"""Refusals of `sonicpy cluster recover`, by the answers of nodes."""
+"""The refusals of `sonicpy cluster recover`, given the answers of nodes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Filters, orders and facets of a spread bucket: those of one index that holds all objects."""
+"""Filters, orders and facets of a spread bucket equal those of one index with all objects."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def answer(spread: Spread, text: str, **options: Any) -> tuple[list[str], int | 
 
 
 def scored(spread: Spread, text: str, **options: Any) -> dict[str, float]:
-    """Return the scores of an answer."""
+    """Return the scores of the objects of an answer."""
     command = Query(*asked("QUERY", *SCOPE, text, options))._replace(scores=True)
     items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[3:]
     return {name: float(score) for name, _, score in (item.rpartition(":") for item in items)}
@@ -94,7 +94,7 @@ def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
 
 
 def grouped(spread: Spread, text: str, **options: Any) -> tuple[list[Row], int]:
-    """Return the names and groups of a page, and the number of all groups; without scores, which orders do not have."""
+    """Return the names and groups on a page, without scores, and the number of all groups."""
     command = Query(*asked("QUERY", *SCOPE, text, {"total": True, **options}))._replace(scores=True)
     items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[3:]
     pairs = [item.rsplit(":", 2) for item in items[1:]]

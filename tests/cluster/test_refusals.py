@@ -1,4 +1,4 @@
-"""Brokers that are not ready are waited for; exit status 2 is for settings alone."""
+"""A node waits for brokers that are not ready; it ends with status 2 only for a wrong setting."""
 
 import asyncio
 import logging
@@ -43,7 +43,7 @@ NO_TIME_CURES = [(503, 10039), (503, 10035), (503, 10010), (500, 10074), (400, 1
 
 
 def error_of(status: int, code: int | None) -> APIError:
-    """Return the error that nats-py makes of an answer."""
+    """Return the error that nats-py raises for an answer."""
     try:
         APIError.from_error({"code": status, "err_code": code, "description": "said so"})
     except APIError as error:
@@ -116,7 +116,9 @@ def test_a_start_tells_a_setting_from_brokers_that_are_not_ready(
 
 
 def test_a_missing_cluster_is_believed_only_if_it_is_said_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that has just become the leader may not have loaded its streams yet."""
+    """A cluster counts as missing only after answers over some time: a new leader may not have loaded its streams
+    yet.
+    """
     monkeypatch.setattr(jetstream_vault, "PAUSE_S", 0.02)
     monkeypatch.setattr(jetstream_vault, "SURE_S", 0.3)
     with pretending(refusal(404, 10059, "stream not found")) as broker:

@@ -1,4 +1,4 @@
-"""The keys of a cluster: in the registry, which every node reads again and again."""
+"""The keys of a cluster, in the registry, which every node reads again and again."""
 
 import asyncio
 import json
@@ -76,7 +76,7 @@ def test_a_key_of_a_running_cluster(tmp_path: Path) -> None:
 
 
 def asked(port: int, secret: str, collection: str) -> str:
-    """Return the first word of the answer of a node to a count under a key."""
+    """Return the first word of a node's answer to a count with a key."""
     server = type("Address", (), {"host": "127.0.0.1", "port": port, "password": secret})()
     with Peer(server, "ingest") as peer:
         return peer.ask(f"COUNT {collection} b").partition("(")[0]

@@ -65,7 +65,7 @@ def test_a_layout_that_was_changed_meanwhile_is_left(monkeypatch: pytest.MonkeyP
 
 
 class Values:
-    """The key-value store of brokers, of which creating a key that exists fails as in NATS."""
+    """The key-value store of brokers; as in NATS, creating a key that exists fails."""
 
     def __init__(self) -> None:
         self.held: dict[str, bytes] = {}
@@ -87,7 +87,7 @@ class Values:
 
 
 class JustStarted:
-    """Brokers that have no leader for their first calls."""
+    """Brokers without a leader during their first calls."""
 
     def __init__(self, calls: int) -> None:
         self.calls = calls

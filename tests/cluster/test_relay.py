@@ -35,7 +35,7 @@ ROUTE = ["a connection"]
 
 
 class FakePeers:
-    """Connections to other nodes, which give one answer."""
+    """Connections to other nodes, all of which give the same answer."""
 
     def __init__(self, answer: bytes | None = b"+", *, are_open: bool = True) -> None:
         self.answer = answer
@@ -53,7 +53,7 @@ class FakePeers:
 
 
 class NotedWrites:
-    """The writers of a node that has acknowledged changes up to 7."""
+    """The writers of a node that has acknowledged changes up to position 7."""
 
     def __init__(self, turn: dict[int, str]) -> None:
         self.turn = turn
@@ -74,7 +74,7 @@ def desk_with(
     is_cut_off: bool = True,
     spread: tuple[tuple[str, int], ...] = (),
 ) -> Desk:
-    """Return the desk of the node n1 in a cluster with one partition, which it holds only if `held` has it."""
+    """Return the desk of node n1 in a cluster with one partition, which the node holds only if `held` has it."""
     places = Places(Layout(1, 2, ("n2", "n3"), spread=spread))
     places.holders = [("n2", "n3")]
     none: Any = None
@@ -87,7 +87,7 @@ def desk_with(
 
 
 def node_with(peers: FakePeers, held: dict[int, Any] | None = None, **given: Any) -> Any:
-    """Return a node with the methods that calls within a turn use."""
+    """Return a node with the methods that calls within a turn need."""
     desk = desk_with(peers, held, **given)
     return SimpleNamespace(
         desk=desk,
@@ -135,7 +135,7 @@ def test_nobody_is_connected() -> None:
 
 @pytest.mark.parametrize("answer", [None, b"", b"-behind", b"?unknown", b"*of a later version"])
 def test_an_answer_that_is_none(answer: bytes | None) -> None:
-    """Without a usable answer, the service itself asks the node and reports the error."""
+    """Without a usable answer, the service asks the node itself and reports the error."""
     taken: list[bytes | SonicError | None] = []
     ask = postponed(node_with(FakePeers(answer)), QUERY).ask
     assert ask is not None
@@ -172,7 +172,7 @@ def test_an_answer_of_a_later_version_is_named() -> None:
 
 
 def answered(peers: FakePeers) -> FakePeers:
-    """Make connections also answer waiting callers."""
+    """Make connections also answer callers that wait."""
 
     async def ask(nodes: tuple[str, ...], question: bytes) -> bytes | None:
         peers.questions.append(question)
@@ -183,7 +183,7 @@ def answered(peers: FakePeers) -> FakePeers:
 
 
 def cut_off_desk(peers: FakePeers) -> Desk:
-    """Return the desk of a node that has acknowledged more than its replica has got, and reaches no broker."""
+    """Return the desk of a node that has acknowledged more than its replica has applied, and that reaches no broker."""
     return desk_with(answered(peers), {0: SimpleNamespace(fault=None, applied=3)})
 
 
@@ -207,7 +207,7 @@ def test_a_node_that_is_cut_off_says_so_to_others_at_once() -> None:
 
 
 class Lagging:
-    """A replica that is current after a number of waits."""
+    """A replica that is up to date after a number of waits."""
 
     fault = None
     committer = None
@@ -227,7 +227,7 @@ class Lagging:
 
 
 def lagging_desk(peers: FakePeers, monkeypatch: pytest.MonkeyPatch, *, is_strong: bool = False) -> Desk:
-    """Return the desk of a node whose replica becomes current only after the time limit of another node's answer."""
+    """Return the desk of a node whose replica is up to date only after the time limit of another node's answer."""
     monkeypatch.setattr(module, "READ_S", 0.0)
     monkeypatch.setattr(module, "answer_read", lambda index, committer, question: b"late")
     held: dict[int, Any] = {0: Lagging(4)}
@@ -251,7 +251,7 @@ def test_a_strong_read_takes_one_entry_of_the_log(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_question_may_be_put_once() -> None:
-    """The only other node answers that the question is unknown to its version."""
+    """A question may be asked only once: the only other node answers that its version cannot read the question."""
     peers = FakePeers(b"-a node does not know the question")
     desk = desk_with(answered(peers))
     with pytest.raises(StoreError, match="no node answers for partition 0: a node does not know the question"):
@@ -261,7 +261,7 @@ def test_a_question_may_be_put_once() -> None:
 
 @pytest.mark.parametrize("knows", [True, False])
 def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: bool) -> None:
-    """The older node answers with the result of `spread_word`, and does not wait."""
+    """A node of an older version only answers `spread_word`; its result is used, without a wait."""
     asked: list[tuple[str, bool]] = []
 
     async def ask(partition: int, question: Question, *, once: bool = False) -> bytes:

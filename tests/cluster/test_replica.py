@@ -523,7 +523,7 @@ def log_of(count: int) -> list[bytes]:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, replica: Replica) -> list[int]:
-    """Return the list that gets the number of records of each call of `apply_batch`."""
+    """Return a list that gets the number of records of each call of `apply_batch`."""
     calls: list[int] = []
     apply_batch = replica.index.apply_batch
 

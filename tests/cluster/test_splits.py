@@ -1,4 +1,6 @@
-"""Acknowledged changes are kept, whatever a network loses: processes on this machine, with gates between them."""
+"""Acknowledged changes are kept, whatever messages a network loses between processes on this machine, with gates
+between them.
+"""
 
 import contextlib
 import signal
@@ -57,7 +59,7 @@ def test_nodes_leave_a_broker_that_is_cut_off(cluster: SplitCluster, tmp_path: P
 
 
 def test_a_node_with_a_stale_broker_stops_no_replica(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The next broker is cut off, and its log ends before the entries that the node has."""
+    """A node changes to a broker that is cut off, whose log ends before the entries that the node has."""
     broker = broker_of(cluster, "n1")
     stale = next(name for name in cluster.broker_ports if name != broker)
     with Load([cluster.node_ports["n1"]], writers=4) as load:
@@ -92,7 +94,9 @@ def test_a_node_in_silence(cluster: SplitCluster, tmp_path: Path, state: str, fo
 
 
 def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The machine has a broker and a node; an operator starts another node with the name, as if both were lost."""
+    """A machine with a broker and a node is cut off; an operator starts another node with the name, as if both were
+    lost.
+    """
     cluster.to_broker["n1", "b2"].set(CUT)
     cluster.to_broker["n1", "b3"].set(CUT)
     until(lambda: cluster.to_broker["n1", "b1"].connections == 1)

@@ -1,4 +1,4 @@
-"""A spread collection over a cluster, beside one machine with the same objects."""
+"""A spread collection in a cluster, compared with one index that holds the same objects."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""The faults that `sonicpy cluster status` reports, by the answers of nodes."""
+"""The faults that `sonicpy cluster status` reports, given the answers of nodes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tags and values in a cluster, also of spread buckets: refused before the upgrade, then whole."""
+"""Tags and values in a cluster, even in spread buckets: refused before the upgrade, complete after it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Vectors in a cluster, in a plain and in a spread collection, beside one index with the same objects."""
+"""Vectors in a cluster, in a plain and in a spread collection, compared with one index that holds the same objects."""
 
 import random
 from collections.abc import Iterator

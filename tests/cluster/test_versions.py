@@ -82,7 +82,7 @@ def test_a_node_goes_on_from_one_version_to_the_next(tmp_path: Path, next_versio
 def test_a_node_of_the_old_version_stops_and_goes_on_as_the_next(
     tmp_path: Path, next_version: pytest.MonkeyPatch
 ) -> None:
-    """The replica keeps the entries that it could read, does not answer, and is complete under the new version."""
+    """The replica keeps the entries that it can read, does not answer, and is complete under the next version."""
     broker = MemoryBroker()
 
     async def old() -> None:
@@ -169,7 +169,7 @@ def test_an_entry_lists_what_its_records_use() -> None:
 
 
 def test_an_entry_that_uses_something_unknown_is_refused(tmp_path: Path) -> None:
-    """The replica stops, holds all entries before the unknown one, and its error names the unknown use."""
+    """The replica stops with all entries before the unknown one applied, and its error names the unknown feature."""
 
     async def test() -> None:
         broker = MemoryBroker()
@@ -221,7 +221,7 @@ def test_a_new_change_is_refused_until_the_cluster_is_upgraded(tmp_path: Path) -
 
 
 class MixedCluster(DevCluster):
-    """A cluster whose nodes named in `upgraded` are of the next version."""
+    """A cluster in which the nodes in `upgraded` run the next version."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, partitions=4, copies=3)
@@ -240,7 +240,7 @@ def mixed(tmp_path: Path) -> Iterator[MixedCluster]:
 
 
 async def versions_in_log(cluster: DevCluster, partition: int) -> list[int]:
-    """Return the first byte of each entry of a partition."""
+    """Return the first byte, the version, of each entry of a partition's log."""
     connection = await connect(cluster.addresses, "test")
     try:
         log, found = JetStream(connection), []

@@ -1,4 +1,4 @@
-"""Nodes of a cluster as monitoring, load balancers and HTTP clients see them; processes on this machine."""
+"""Nodes of a cluster, as processes on this machine, as monitoring, load balancers and HTTP clients see them."""
 
 import asyncio
 import json
@@ -113,7 +113,7 @@ def ask(port: int, path: str, body: object = None) -> object:
 
 
 def test_http_at_a_node(cluster: WatchedCluster) -> None:
-    """Each node answers for all partitions, also for those that it does not hold."""
+    """Each node answers for all partitions, even for those that it does not hold."""
     n1 = cluster.http["n1"]
     for bucket in ("b1", "b2", "b3", "b4"):
         ask(n1, "/v1/push", {"collection": "c", "bucket": bucket, "object": "o1", "text": "red apple"})

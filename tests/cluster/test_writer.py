@@ -1,4 +1,4 @@
-"""Group commit: one batch under way, the same batch until it is acknowledged, errors in time."""
+"""Group commit: one batch at a time, the same batch until it is acknowledged, and errors in time."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -158,7 +158,7 @@ def test_a_barrier_lies_behind_everything_acknowledged() -> None:
 
 
 def test_what_was_given_up_is_not_appended_any_more() -> None:
-    """A change that was given up is not appended later: its client may have continued at another node."""
+    """A change that was given up is not appended later, because its client may have continued at another node."""
 
     async def test() -> None:
         broker = MemoryBroker()
@@ -201,7 +201,7 @@ class SlowBroker(MemoryBroker):
 
 
 def gives_way(coroutine: Coroutine[Any, Any, None]) -> bool:
-    """Run a coroutine up to the first point at which it waits; return whether there is one."""
+    """Run a coroutine up to its first wait; return whether it waits."""
     try:
         coroutine.send(None)
     except StopIteration:

@@ -1,4 +1,4 @@
-"""The plain defaults of an index opened without settings: the values of Config, and nothing that can be changed."""
+"""The defaults of an index opened without settings equal those of Config, and cannot be changed."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from sonicpy.errors import ConfigError
 from sonicpy.index.open import open_index
 
 SERVERS = ("server.", "channel.", "http.", "metrics.", "store.kv.pool.", "store.kv.database.", "store.fst.p")
-"""Beginnings of the keys that an index does not read."""
+"""The beginnings of keys that an index does not read."""
 
 
 def plain(section: object, prefix: str = "") -> dict[str, object]:

@@ -35,7 +35,7 @@ WITHOUT_DEFAULT = {
 
 
 def as_toml(value: object) -> object:
-    """Return the value of a table cell such as `"warn"`, None for `none`."""
+    """Return the value in a cell of a table, such as `"warn"`; None for `none`."""
     return None if value == "none" else tomllib.loads(f"value = {str(value).strip('`')}")["value"]
 
 

@@ -1,4 +1,4 @@
-"""Settings files and keys of other versions of Sonic load, with messages about keys without effect here."""
+"""Settings files and keys of other versions of Sonic load, with messages about keys that have no effect here."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Lines of keys: every way TOML writes a key, between texts that look like keys."""
+"""Lines of keys: every way to write a key in TOML, between texts that look like keys."""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""Whole settings files as the versions of Sonic write them, made from the list of their keys, are read unchanged."""
+"""Whole settings files, as the versions of Sonic write them, are read unchanged; they are made from the lists of
+keys.
+"""
 
 from pathlib import Path
 
@@ -122,7 +124,7 @@ CHANGED: dict[str, dict[str, object]] = {
         "store.fst.graph.max_words": 1000000,
     },
 }
-"""Version to every setting with an effect that differs from the defaults of the default mode."""
+"""Version of Sonic -> the settings of its file that have an effect and differ from the defaults of the default mode."""
 
 OLD_SEARCH = {
     "1.0": "12: channel.search is the old name of search; it still works and overrides search (query_limit_default, "
@@ -134,7 +136,7 @@ OLD_SEARCH = {
     "1.5": "7: channel.search is the old name of search; it still works and overrides search (query_limit_default, "
     "suggest_limit_default).",
 }
-"""The only warning of each version, from its line number on; the other versions have none."""
+"""Version of Sonic -> its only warning, from the line number on; the other versions have none."""
 
 
 POOL, FST = "store.kv.pool.inactive_after", "store.fst.path"
@@ -165,7 +167,7 @@ IGNORED = {
         FST,
     ),
 }
-"""The keys without effect here, by version of Sonic: before, in and after store.kv.database."""
+"""Version of Sonic -> its keys without effect here: before, in and after store.kv.database."""
 
 
 def sample(version: str) -> Path:

@@ -1,4 +1,4 @@
-"""Config made in Python: defaults, compat mode, and wrong values as exact sentences."""
+"""Config made in Python: defaults, compat mode, and the exact sentences about wrong values."""
 
 import pickle
 import traceback

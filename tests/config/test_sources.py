@@ -205,7 +205,7 @@ DOUBTFUL = [
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory without settings in /etc, so that no test reads those of the machine."""
+    """An empty working directory, without settings in /etc, so that no test reads those of the machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sonicpy.config.searched_files.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
     return tmp_path
@@ -320,7 +320,7 @@ def test_a_file_must_be_utf8() -> None:
 
 @pytest.mark.parametrize("content", [b"[mysql]\nuser = root\n", b"name: \xe9\n", b"{}", b"<config/>"])
 def test_a_file_of_another_program_says_how_to_read_none(content: bytes) -> None:
-    """A settings file is found by its name, and other programs have a config.cfg, too."""
+    """A settings file is found by its name; the error for a config.cfg of another program says how to read none."""
     Path("config.cfg").write_bytes(content)
     said = (
         r"^config\.cfg is not TOML: .*; without -c it is read because of its name, and -c names another file \(-c /dev/"

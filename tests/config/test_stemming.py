@@ -1,4 +1,4 @@
-"""search.stemming and normalization.stemming_enabled: one of them."""
+"""Only one of the settings search.stemming and normalization.stemming_enabled may be given."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ scenario.py    seeded random scenarios: lines on several connections, one by one
                consolidations, restarts
 servers.py     a server that plays scenarios, each in a collection of its own
 judge.py       the original twice, ours once: differences, and questions that the original does not decide itself
-shrink.py      a scenario that differs -> the smallest one that still does
+shrink.py      a scenario with a difference -> the smallest one that still has it
 deliberate.py  the differences that docs/protocol.md lists: how each is recognised, and taken out of a scenario
 
 counts.py      real texts: the share with another number of words

@@ -2,7 +2,7 @@
 
     SONIC_BIN=/path/to/sonic python -m tests.differential [--count 5000] [--seed 1] [--write FOLDER]
 
-Prints each difference as its smallest exchange, and at the end how many scenarios differ and why. Exit status 1 if a
+It prints each difference as its smallest exchange, and at the end how many scenarios differ and why. Exit status 1 if a
 difference is not on the list of deliberate ones. With --write, each such exchange is written as a transcript.
 """
 
@@ -22,7 +22,7 @@ from tests.support.server_process import find_sonic
 
 EVERY_S = 60.0
 TURNS_MAX = 30
-"""The largest number of differences that are examined in one scenario."""
+"""The most differences that are examined in one scenario."""
 SAME, UNEXPLAINED, ONCE = "the same", "unexplained", "differed, but not when it was played again"
 
 
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def search(judge: Judge, seeds: range, folder: Path | None) -> Counter[str]:
-    """Play the scenarios of seeds; return the numbers of different ones by reason."""
+    """Play the scenarios of seeds; return the number of those that differ, by reason."""
     counts: Counter[str] = Counter()
     began = said = time.monotonic()
     seen: set[bytes] = set()
@@ -61,7 +61,7 @@ def search(judge: Judge, seeds: range, folder: Path | None) -> Counter[str]:
 
 
 def reasons(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> set[str]:
-    """Return the reasons of the differences of a scenario: rows of deliberate differences, and UNEXPLAINED for others.
+    """Return the reasons for the differences in a scenario: rows of deliberate differences, and UNEXPLAINED for others.
 
     The cause of a deliberate difference is removed from the scenario, and the rest is played again.
     """
@@ -107,7 +107,7 @@ def report(judge: Judge, scenario: Scenario, difference: Difference, seen: set[b
 
 
 def as_text(scenario: Scenario, difference: Difference) -> str:
-    """Return a scenario and its difference for people."""
+    """Return a scenario and its difference as text for people."""
     lines = [f"## seed {scenario.seed}, {scenario.profile}"]
     for step in scenario.steps:
         lines.append(f"{step.connection or 'restart'}> {step.line.decode('utf-8', 'backslashreplace')}")

@@ -1,9 +1,9 @@
-"""Count the real texts with another number of words in compat mode than in Sonic, without LANG.
+"""Count the real texts that have another number of words in compat mode than in Sonic, without LANG.
 
     SONIC_BIN=/path/to/sonic python -m tests.differential.counts [--count 2500] [--without-extra]
 
-Pushes messages and sentences in many languages, evenly spread over their files, and asks both servers for COUNTO of
-each. Prints how many differ, and of the sentences the languages that differ most.
+It pushes messages and sentences in many languages, evenly spread over their files, and asks both servers for the COUNTO
+of each. It prints how many differ and, for the sentences, the languages that differ most.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tests.support.texts import quoted
 FILES = {"messages": SHARED / "messages" / "messages.tsv", "sentences": SHARED / "multilingual" / "sentences.tsv"}
 PROFILE = "default"
 LANGUAGES_MAX = 12
-"""The number of languages that are printed."""
+"""The most languages that are printed."""
 
 
 WITHOUT_EXTRA = "import runpy, sys; sys.modules['whatlang'] = None; runpy.run_module('sonicpy', run_name='__main__')"
@@ -31,7 +31,7 @@ WITHOUT_EXTRA = "import runpy, sys; sys.modules['whatlang'] = None; runpy.run_mo
 
 
 class WithoutExtra(Player):
-    """Ours without the extra [compat]."""
+    """Our server without the extra [compat]."""
 
     def command(self) -> list[str]:
         python, _, _, *arguments = super().command()
@@ -39,7 +39,7 @@ class WithoutExtra(Player):
 
 
 class Row(NamedTuple):
-    """A text, and the first column of its file: of a sentence, its language."""
+    """A text, and the first column of its file; for a sentence, this is its language."""
 
     label: str
     text: str
@@ -70,14 +70,14 @@ def main() -> int:
 
 
 def spread(path: Path, count: int) -> list[Row]:
-    """Return `count` rows of a file, evenly spread over it."""
+    """Return `count` rows of a file, evenly spread over the file."""
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = [lines[number * len(lines) // count].split("\t") for number in range(min(count, len(lines)))]
     return [Row(row[0], row[-1]) for row in rows]
 
 
 def differing(rows: list[Row], sonic: str, ours: type[Player]) -> list[bool]:
-    """Return for each text whether the servers count its words differently."""
+    """Return, for each text, whether the servers count its words differently."""
     with tempfile.TemporaryDirectory(prefix="counts-") as folder:
         theirs = counted(rows, Player("Sonic", Path(folder, "sonic"), PROFILE, sonic))
         found = counted(rows, ours("ours", Path(folder, "ours"), PROFILE, None))
@@ -85,7 +85,7 @@ def differing(rows: list[Row], sonic: str, ours: type[Player]) -> list[bool]:
 
 
 def counted(rows: list[Row], server: Player) -> list[bytes]:
-    """Return the answers of a server to PUSH and COUNTO of each text."""
+    """Return the answers of a server to PUSH and COUNTO for each text."""
     steps = []
     for number, row in enumerate(rows):
         steps.append(Step(f"{INGEST} 1", f"PUSH {{c}} b {number} {quoted(row.text)}".encode()))

@@ -1,7 +1,7 @@
 """The deliberate differences between Sonic and compat mode, as docs/protocol.md lists them.
 
-Each has a rule that recognises it by the scenario and both answers, and removes its cause from the scenario. The rest
-is played again, so that a deliberate difference neither excuses nor hides another one.
+Each difference has a rule that recognises it by the scenario and both answers, and removes its cause from the scenario.
+The rest is played again, so that a deliberate difference neither excuses nor hides another one.
 """
 
 import re
@@ -17,7 +17,7 @@ from tests.differential.judge import Difference
 from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, Scenario, Step
 
 Rule = Callable[[Scenario, Difference], Scenario | None]
-"""Returns the scenario without the cause of the difference, or None: it is another one."""
+"""Returns the scenario without the cause of the difference; None: the rule is not about this difference."""
 
 LIMITS = re.compile(rb" (LIMIT|OFFSET)\(\d*\)")
 OPEN_GRAPHS = re.compile(rb"fst_open_count\(\d+\)")
@@ -30,7 +30,9 @@ REMOVES_WORDS = re.compile(rb"(POP|FLUSHO) ")
 COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
 CERTAIN = ("short", "script")
-"""Evidence that decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
+"""The kinds of evidence that decide the language of a text without stop words and statistics of letters; see
+`SonicGuesser.explain`.
+"""
 LINE_BREAK = "\\n"
 """A line break in a text on the channel."""
 GUESSER = SonicGuesser(StopWords())
@@ -44,7 +46,7 @@ def not_utf8(scenario: Scenario, difference: Difference) -> Scenario | None:
 
 
 def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic guesses another language if letters or stop words decide.
+    """Sonic guesses another language if the letters or the stop words decide.
 
     The difference disappears if the lines of such texts name the language that sonicpy guesses.
     """
@@ -52,7 +54,7 @@ def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | N
 
 
 def uncertain_language(line: re.Match[bytes]) -> bytes:
-    """Return a line with the language of its text, if neither its length nor its script decided."""
+    """Return a line with the language of its text, unless the length or the script of the text decides the language."""
     return line[0] if GUESSER.explain(text_of(line))[1] in CERTAIN else named_language(line)
 
 
@@ -64,8 +66,9 @@ def named_language(line: re.Match[bytes]) -> bytes:
 
 
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic's POP removes the words of its text without a language, that of sonicpy those of its text in any
-    language."""
+    """Sonic's POP removes the words of its text without a language; that of sonicpy removes those of its text in any
+    language.
+    """
     line = TEXT.match(difference.step.line)
     counts = [COUNTED.fullmatch(answer) for answer in (difference.sonic, difference.ours)]
     if line is None or line["command"] != b"POP" or counts[0] is None or counts[1] is None:
@@ -79,12 +82,12 @@ def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | N
 
 
 def marks_alone(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """If accents are removed, Sonic stores a word without letters for separate marks."""
+    """If accents are removed, Sonic stores a word without letters for marks that belong to no letter."""
     return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "folding" else None
 
 
 def without_lone_marks(line: re.Match[bytes]) -> bytes:
-    """Return a line without the marks of its text that follow neither a letter or number nor another mark of one.
+    """Return a line without the marks in its text that belong to no letter or number.
 
     The dictionary of Chinese cuts each mark from its letter.
     """
@@ -101,9 +104,9 @@ def is_mark(char: str) -> bool:
 
 
 def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """If too many words are pending, sonicpy keeps the first ones that still exist.
+    """If too many words are pending, sonicpy keeps the oldest ones that still exist.
 
-    Sonic refuses each word that comes while too many are pending, and accepts it if it is pushed again later. The
+    Sonic refuses new words while too many are pending, and accepts them if they are pushed again later. The
     difference disappears without the limit.
     """
     return replace(scenario, profile="default") if scenario.profile == LIMITED_PROFILE else None
@@ -117,7 +120,7 @@ def asking_for_all_words(scenario: Scenario, difference: Difference) -> Scenario
 
 
 def order_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, Sonic reverses objects of equal score: both find equal objects, in another order."""
+    """After a restart, Sonic reverses objects of equal score: both servers find the same objects, in another order."""
     if not difference.step.line.startswith(b"QUERY ") or difference.step.is_set:
         return None
     if not any(step.is_restart for step in scenario.steps[: difference.at]):
@@ -135,9 +138,9 @@ def oldest_after_restart(scenario: Scenario, difference: Difference) -> Scenario
 
 
 def expanded_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, other objects come first among those that compete for few places in Sonic's expansions.
+    """After a restart of Sonic, other objects come first among those that compete for few places in its expansions.
 
-    Objects that only one server finds hold no word of the query itself.
+    Objects that only one server finds hold none of the query's own words.
     """
     line = TEXT.match(difference.step.line)
     if line is None or line["command"] != b"QUERY":
@@ -162,7 +165,7 @@ def without_restarts(scenario: Scenario, difference: Difference) -> Scenario:
 
 
 def pushed_again(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic moves an object to the front that is pushed again with a word which has lost an object meanwhile.
+    """Sonic moves an object to the front when it is pushed again with a word that another object has lost meanwhile.
 
     The difference disappears if no PUSH repeats a word that its object holds.
     """
@@ -173,7 +176,9 @@ def pushed_again(scenario: Scenario, difference: Difference) -> Scenario | None:
 
 
 def without_repeats(scenario: Scenario) -> list[Step]:
-    """Return the steps in which each PUSH has only words that its object does not hold; without words, it is a PING."""
+    """Return the steps in which each PUSH has only words that its object does not hold; a PUSH without words becomes a
+    PING.
+    """
     held = Held(scenario.profile)
     steps: list[Step] = []
     for step in scenario.steps:
@@ -188,12 +193,12 @@ def without_repeats(scenario: Scenario) -> list[Step]:
 
 
 def all_objects(step: Step) -> Step:
-    """Return a QUERY for all objects, which are compared without their order."""
+    """Return a QUERY for all objects, whose order is not compared."""
     return replace(step, line=LIMITS.sub(b"", step.line) + ALL, is_set=True)
 
 
 def open_graphs(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic counts word graphs of buckets that do not exist, but not those that a consolidation has closed."""
+    """Sonic counts the word graphs of buckets that do not exist, but not those that a consolidation has closed."""
     return without_step(scenario, difference.at) if differ_only_in(OPEN_GRAPHS, difference) else None
 
 
@@ -208,7 +213,7 @@ def open_collections(scenario: Scenario, difference: Difference) -> Scenario | N
 
 
 def words_came_back(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Ours counts a bucket whose words came back; Sonic does not, because its graph still holds them.
+    """sonicpy counts a bucket whose words have come back; Sonic does not, because its graph still holds them.
 
     The difference disappears if no word is removed.
     """
@@ -245,8 +250,8 @@ class Meant:
         row: the beginning of its row in docs/protocol.md.
         without_it: the rule of the difference.
         proof: returns, for a scenario and its difference, a scenario without the cause that ends with the different
-            step; the rule holds only if it has no difference. None: the result of `without_it` must not differ up to
-            that step.
+            step; the rule applies only if this scenario has no difference. None: the result of `without_it` must have
+            no difference up to that step.
         evidence: returns a scenario that must differ in its last step.
     """
 
@@ -281,7 +286,7 @@ def found(answer: bytes) -> list[bytes]:
 def rewritten(
     scenario: Scenario, difference: Difference, rewrite: Callable[[re.Match[bytes]], bytes]
 ) -> Scenario | None:
-    """Return the scenario with its texts rewritten; None if none up to the difference changes."""
+    """Return the scenario with its texts rewritten; None if no text up to the difference changes."""
     steps = tuple(with_line(step, rewrite) for step in scenario.steps)
     before = slice(difference.at + 1)
     return None if steps[before] == scenario.steps[before] else scenario.with_steps(steps)
@@ -320,7 +325,9 @@ def explained(judge: Judging, scenario: Scenario, difference: Difference) -> tup
 
 
 def is_other_cause(judge: Judging, without: Scenario, difference: Difference, left: Difference) -> bool:
-    """Return whether two causes meet in one step: without the first, it differs otherwise, as another row explains."""
+    """Return whether two causes meet in one step: without the first one, the step has another difference, which another
+    row explains.
+    """
     if left.at != len(without.steps) - 1 or left.step.connection != difference.step.connection:
         return False
     if (left.sonic, left.ours) == (difference.sonic, difference.ours):
@@ -329,7 +336,7 @@ def is_other_cause(judge: Judging, without: Scenario, difference: Difference, le
 
 
 def shortened(without: Scenario) -> Callable[[Scenario, Difference], Scenario]:
-    """Return a function that returns `without` up to the different step of another scenario."""
+    """Return a function that cuts `without` off after the different step of a scenario."""
 
     def steps_before(scenario: Scenario, difference: Difference) -> Scenario:
         after = len(scenario.steps) - 1 - difference.at
@@ -339,6 +346,6 @@ def shortened(without: Scenario) -> Callable[[Scenario, Difference], Scenario]:
 
 
 def differs_at_last(judge: Judging, scenario: Scenario) -> bool:
-    """Return whether the first answer that differs is the last one."""
+    """Return whether the first different answer is the last one."""
     difference = judge.difference(scenario)
     return difference is not None and difference.at == len(scenario.steps) - 1

@@ -12,13 +12,13 @@ from tests.differential.scenario import INGEST, PROFILES, TEXT, TOGETHER, Step
 LANG = re.compile(rb"LANG\((none|(?!xxx)\w{3})\)")
 ESCAPED = re.compile(r"\\([n\"])")
 WHITE_SPACE = re.compile(r"\s+")
-"""The server reads it as one blank."""
+"""White space, which the server reads as one blank."""
 NO_LANGUAGE = b" LANG(none)"
 ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
-"""The arguments that may follow the text of a PUSH; a line with others is refused."""
+"""The arguments that may follow the text of a PUSH; a line with other arguments is refused."""
 
 FLUSHES = {b"FLUSHC": 1, b"FLUSHB": 2, b"FLUSHO": 3}
-"""The number of names of each command."""
+"""Command -> its number of names."""
 
 Words = dict[tuple[bytes, bytes], set[bytes]]
 
@@ -38,7 +38,7 @@ def words_of(line: re.Match[bytes], profile: str) -> list[bytes]:
 
 
 def with_words(line: re.Match[bytes], words: list[bytes], profile: str) -> bytes | None:
-    """Return a PUSH of some words alone; None: no text has just these words, each as it is."""
+    """Return a PUSH of only some words; None: no text has exactly these words."""
     text = line["head"] + b'"' + b" ".join(words) + b'"' + NO_LANGUAGE
     again = TEXT.match(text)
     return text if again is not None and words_of(again, profile) == words else None
@@ -62,7 +62,7 @@ class Held:
         self._words: Words = defaultdict(set)
 
     def take(self, step: Step) -> set[bytes]:
-        """Apply the changes of a step; return the words of a PUSH that its object holds already."""
+        """Apply the changes of a step; return those words of a PUSH that its object holds already."""
         repeated: set[bytes] = set()
         if not step.connection.startswith((INGEST, TOGETHER)):
             return repeated
@@ -82,7 +82,7 @@ class Held:
         return repeated
 
     def popped(self, line: re.Match[bytes]) -> tuple[set[bytes], set[bytes]]:
-        """Return the words that Sonic's POP removes from the object, and the words that the POP of sonicpy removes."""
+        """Return the words that Sonic's POP removes from the object, and those that the POP of sonicpy removes."""
         lexer, text = lexer_of(self._profile), text_of(line)
         names = line["head"].split()
         held = self._words[names[2], names[3]]
@@ -93,6 +93,6 @@ class Held:
         return self._words.get((bucket, oid), set())
 
     def _flush(self, names: tuple[bytes, ...]) -> None:
-        """Forget the words of an object, of a bucket, or all."""
+        """Forget the words of an object, of a bucket, or of all objects."""
         for scope in [scope for scope in self._words if scope[: len(names)] == names]:
             del self._words[scope]

@@ -11,10 +11,11 @@ from tests.differential.scenario import Scenario, Step
 from tests.differential.servers import Player
 
 AGAIN = 3
-"""The number of times that Sonic repeats a scenario with an unexplained difference: some of its answers depend on
-chance."""
+"""The number of times that Sonic repeats a scenario with an unexplained difference, because some of its answers depend
+on chance.
+"""
 REMEMBERED = 8
-"""The largest number of scenarios whose difference is cached."""
+"""The most scenarios whose difference is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Difference:
     """The first step whose answer differs."""
 
     at: int
-    """The place of the step among the others."""
+    """The place of the step in the scenario."""
     step: Step
     sonic: bytes
     ours: bytes
@@ -51,7 +52,7 @@ class Judge:
     def difference(self, scenario: Scenario) -> Difference | None:
         """Return the first difference, or None. Answers that differ between two runs of Sonic do not count.
 
-        The results of the last scenarios are cached, because rules request the difference of a scenario twice.
+        The results of the last scenarios are cached, because rules need the difference of a scenario twice.
         """
         if scenario not in self._judged:
             if len(self._judged) == REMEMBERED:
@@ -60,7 +61,7 @@ class Judge:
         return self._judged[scenario]
 
     def is_steady(self, scenario: Scenario, difference: Difference) -> bool:
-        """Return whether the step differs in the same way each time that both play the scenario again."""
+        """Return whether the step differs in the same way each time that both servers play the scenario again."""
         answers = {(self._play("Sonic", scenario)[difference.at], b"") for _ in range(AGAIN)}
         answers.add((b"", self._play("ours", scenario)[difference.at]))
         return answers == {(difference.sonic, b""), (b"", difference.ours)}
@@ -80,7 +81,7 @@ class Judge:
         return None
 
     def _play(self, name: str, scenario: Scenario) -> list[bytes]:
-        """Return the answers of one server; figures of INFO are those of a server that starts without data."""
+        """Return the answers of one server; if figures of INFO are compared, the server starts without data."""
         if not scenario.is_fresh:
             return self._player(name, scenario.profile).play(scenario)
         with (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 COLLECTION = "{c}"
-"""Represents the scenario's own collection, so that servers need no restart between scenarios."""
+"""The placeholder for the scenario's own collection, so that servers need no restart between scenarios."""
 SEARCH, INGEST, CONTROL = "search", "ingest", "control"
 TOGETHER = "together"
 """The connection of a step whose lines several connections send at the same time."""
@@ -25,15 +25,15 @@ PROFILES: dict[str, dict[str, object]] = {
     "no expansions": {"search.query_alternates_try": 0},
     "small graph": {"store.fst.graph.max_words": 5},
 }
-"""Settings that differ from the defaults, by the name of the configuration."""
+"""Name of a configuration -> its settings that differ from the defaults."""
 WEIGHTS = (8, 2, 1, 2, 2, 1, 2, 1, 2, 1)
 LIMITED_PROFILE = "small graph"
-"""The configuration of scenarios with one bucket: Sonic counts the words of all graphs that it builds at once, in an
-order of chance.
+"""The configuration of scenarios with one bucket, because Sonic counts the words of all graphs that it builds at once,
+in random order.
 """
 WRITERS_PROFILE = "no expansions"
-"""The configuration of scenarios that write together: the result of an expansion depends on which of two writers was
-first, in Sonic too.
+"""The configuration of scenarios with concurrent writers, because the result of an expansion depends on the order of
+writers, in Sonic, too.
 """
 
 WORDS = {
@@ -107,7 +107,7 @@ NUMBERS = (
     "0", "1", "2", "3", "10", "20", "100", "101", "1000", "-1", "x", "", "70000", "01", "+1", " 1", "1 ", "1.0",
     "1e1", "-0", "\u0663", "\uff11", "65535", "65536", "4294967296", "99999999999999999999",
 )  # fmt: skip
-"""Values of LIMIT and OFFSET; the first half is more frequent."""
+"""The values of LIMIT and OFFSET; those in the first half are more frequent."""
 FREQUENT_NUMBERS = 13
 ODD_METAS = (
     " LIMIT", " FOO(1)", " LIMIT(1", " LANG", " limit(2)", " OFFSET(1) OFFSET(2)", "LIMIT(1)", " LIMIT)", " LIMIT()",
@@ -130,18 +130,18 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: a line that a connection sends, or an action of the server."""
+    """A step: a line that a connection sends, or an action on the server."""
 
     connection: str
-    """The mode and a number, such as `search 1`; TOGETHER; empty for a restart."""
+    """The mode and a number, such as `search 1`; TOGETHER; or empty for a restart."""
     line: bytes
-    """The line without its end; empty for a restart; for TOGETHER all lines, with a line break between two."""
+    """The line without its end; empty for a restart; for TOGETHER, all lines, separated by line breaks."""
     is_set: bool = False
-    """Whether the objects in the answer are compared without their order."""
+    """Whether the order of the objects in the answer is ignored."""
 
     @property
     def is_restart(self) -> bool:
-        """Whether the server is stopped and started again."""
+        """Whether the server is stopped and started again in this step."""
         return not self.connection
 
 
@@ -153,7 +153,9 @@ TEXT = re.compile(
     rb'^(?P<head>(?P<command>PUSH|QUERY|POP|SUGGEST) [^"]*)"(?P<text>(?:[^"\\]|\\.)*(?:\\(?="$))?)"(?P<meta>.*)$',
     re.DOTALL,
 )
-"""A line with a text, as most scenarios write it; the quotation mark that ends the line may be escaped."""
+"""The pattern of a line with a text, as most scenarios write it; the quotation mark that ends the line may be
+escaped.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ class Maker:
         self._words = self._some_words()
         self._buckets: tuple[str, ...] = BUCKETS
         self._asks_language = self._chance.random() < 0.8
-        """Whether every line with a text has a LANG: without one, Sonic guesses the language."""
+        """Whether every line with a text has a LANG; without it, Sonic guesses the language."""
 
     def scenario(self, seed: int) -> Scenario:
         """Return the scenario."""
@@ -216,7 +218,7 @@ class Maker:
         return self._chance.choice((word, word, word, word, word.upper(), word.title()))
 
     def _typed(self) -> str:
-        """Return a word as typed by a user: whole, cut off, or with a mistake."""
+        """Return a word as a user types it: whole, cut off, or with a mistake."""
         word = self._word()
         how = self._chance.random()
         if how < 0.45 or len(word) < 2:
@@ -278,7 +280,7 @@ class Maker:
         return self._step(INGEST, f"PUSH {self._scope()} {self._object()} {self._text(self._word)}{self._meta('LANG')}")
 
     def push(self) -> list[Step]:
-        """Push one text, or the same again."""
+        """Push a text, or repeat an earlier PUSH."""
         step = self._push()
         return [step, step] if self._chance.random() < 0.1 else [step]
 
@@ -300,7 +302,7 @@ class Maker:
         return [*steps, self._step(SEARCH, f'QUERY {scope} "{word}" LANG(none)')]
 
     def together(self) -> list[Step]:
-        """Write on several connections at the same time, and then read the state that they leave."""
+        """Write on several connections at the same time, and then read the resulting state."""
         chance = self._chance
         lines = [
             f'PUSH {self._scope()} {self._object()} "{self._word()} {self._word()}" LANG(none)'
@@ -384,7 +386,7 @@ class Maker:
         return [Step(f"{INGEST} 1", (head + ("word " * room)[:room] + tail).encode())]
 
     def _consolidated(self) -> list[Step]:
-        """Return a consolidation: SUGGEST, LIST and expansions see only consolidated words."""
+        """Return a step that consolidates, because SUGGEST, LIST and expansions see only consolidated words."""
         return [CONSOLIDATE] if self._chance.random() < 0.85 else []
 
 
@@ -401,7 +403,7 @@ ACTS: dict[str, tuple[float, Callable[[Maker], list[Step]]]] = {
     "packet": (1, Maker.packet),
     "long": (0.05, Maker.long),
 }
-"""The kinds of steps with their frequencies."""
+"""Kind of step -> (frequency, method that makes it)."""
 
 
 def make(seed: int) -> Scenario:

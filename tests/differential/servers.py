@@ -29,14 +29,14 @@ ANSWER_S = 10.0
 MARKER = re.compile(rb"^(PENDING|EVENT [A-Z]+) \w+", re.MULTILINE)
 EVENT = re.compile(rb"(?<=^EVENT QUERY )(.+)(?=\r\n)", re.MULTILINE)
 BY_CLOCK = re.compile(rb"(uptime|command_latency_\w+)\(\d+\)")
-"""Figures of INFO that no two servers share."""
+"""The figures of INFO that differ between any two servers."""
 BASE = {
     "server.log_level": '"error"',
     "channel.auth_password": f'"{PASSWORD}"',
     "store.fst.graph.consolidate_after": 290,
 }
 COUNTED_S = 0.05
-"""The wait before INFO: Sonic counts a command a moment after its answer."""
+"""The wait before INFO in seconds, because Sonic counts a command a moment after its answer."""
 CLOSED = b"<closed>"
 SILENT = b"<no answer>"
 PROBE = b"PING"
@@ -74,7 +74,7 @@ class Player(ServerProcess):
         return {**environment({"server.compat": "sonic"} if self._binary is None else {}), "PYTHONPATH": str(ROOT)}
 
     def play(self, scenario: Scenario) -> list[bytes]:
-        """Return the answer to each step, in a collection that no scenario before has used."""
+        """Return the answer to each step, in a collection that no earlier scenario has used."""
         self._played += 1
         collection = b"played-%d-" % self._played
         with Connections(self) as connections:
@@ -104,7 +104,7 @@ def comparable(answer: bytes) -> bytes:
 
 
 def is_ping(line: bytes) -> bool:
-    """Return whether the answer to a line may look like that to the PING that follows it."""
+    """Return whether the answer to a line may be mistaken for that to the PING that follows it."""
     try:
         return line.decode().strip().upper().startswith("PING")
     except UnicodeDecodeError:
@@ -132,13 +132,13 @@ class Connections:
         self.close()
 
     def close(self) -> None:
-        """Close all servers."""
+        """Close all connections."""
         for connection in self._open.values():
             connection.close()
         self._open.clear()
 
     def ask(self, name: str, line: bytes) -> bytes:
-        """Return the answer to a line: everything before the answer to the PING after it."""
+        """Return the answer to a line: everything before the answer to the PING that follows it."""
         connection = self._open.get(name)
         if connection is None:
             connection = self._open[name] = self._start(name.partition(" ")[0])
@@ -172,7 +172,7 @@ class Connections:
 
     @staticmethod
     def _is_whole(received: bytes, answers: int) -> bool:
-        """Return whether the PING is answered behind `answers` - 1 lines, and every PENDING has its EVENT."""
+        """Return whether the PING is answered, after `answers` - 1 lines, and every PENDING has its EVENT."""
         lines = received.split(b"\r\n")
         pending = sum(line.startswith(b"PENDING ") for line in lines)
         events = sum(line.startswith(b"EVENT ") for line in lines)

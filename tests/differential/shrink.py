@@ -13,7 +13,7 @@ Differs = Callable[[Scenario], bool]
 
 
 def shrink(scenario: Scenario, differs: Differs) -> Scenario:
-    """Return the smallest scenario found that still differs, after at most TRIALS_MAX trials."""
+    """Return the smallest scenario found that still has a difference, after at most TRIALS_MAX trials."""
     left = TRIALS_MAX
     found = True
     while found:
@@ -49,7 +49,7 @@ def smaller_ones(scenario: Scenario) -> Iterator[Scenario]:
 def smaller_lines(line: bytes) -> Iterator[bytes]:
     """Yield a line without one of its words behind the names, and then without one character of its text.
 
-    Of the lines that several connections send together, yield fewer.
+    For the lines that several connections send together, yield fewer lines.
     """
     lines = line.split(b"\n")
     if len(lines) > 1:

@@ -2,8 +2,9 @@
 
     SONIC_BIN=/path/to/sonic python -m tests.differential.stop_words [LANGUAGE ...]
 
-Asks Sonic about each word of our lists and about the frequent words of the language, if the file of them is there, with
-PUSH, LANG and COUNTO. Prints the number of words that Sonic drops, and the words that only one of both drops.
+It asks Sonic about each word of our lists, and about the frequent words of the language if the file of these is there,
+by PUSH, LANG and COUNTO. It prints the number of words that Sonic drops, and the words that only one of both servers
+drops.
 """
 
 import argparse
@@ -25,7 +26,7 @@ FREQUENT = SHARED / "words" / "freq_top2500_by_language.tsv"
 TEXTS = SHARED / "multilingual" / "sentences.tsv"
 PROFILE = "default"
 SHOWN = 10
-"""The number of words printed of each kind."""
+"""The most words of each kind that are printed."""
 
 
 def main() -> int:
@@ -58,7 +59,7 @@ def some(words: set[str]) -> str:
 
 
 def words_by_language() -> dict[str, set[str]]:
-    """Return the words to ask about: those of our lists, frequent ones, and those of sentences."""
+    """Return, by language, the words to ask about: those of our lists, frequent ones, and those of sentences."""
     found: dict[str, set[str]] = defaultdict(set)
     lists = StopWords()
     for language in LANGUAGES:
@@ -77,12 +78,12 @@ def words_by_language() -> dict[str, set[str]]:
 
 
 def single_words(words: set[str]) -> list[str]:
-    """Return the words that are one word for both servers, where no language cuts them."""
+    """Return the words that are one word for both servers if no language cuts them."""
     return sorted(word for word in words if lexer_of(PROFILE).lex_push(word, "none").words == [word.encode()])
 
 
 def dropped_by(player: Player, code: str, words: list[str]) -> set[str] | None:
-    """Return the words that a server does not store in a language; None: the server does not have the language."""
+    """Return the words that a server does not store in a language; None: the server lacks the language."""
     steps = []
     for number, word in enumerate(words):
         steps.append(Step(f"{INGEST} 1", f"PUSH {{c}} b {number} {quoted(word)} LANG({code})".encode()))

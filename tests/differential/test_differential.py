@@ -1,6 +1,6 @@
 """The differential runner: scenarios that repeat, a shrinker that shrinks, rules that excuse only listed differences.
 
-In the full set, some hundred scenarios are played beside Sonic.
+In the full set, some hundred scenarios are played on Sonic, too.
 """
 
 import re
@@ -72,7 +72,7 @@ def test_lines_sent_together_are_all_answered(tmp_path: Path) -> None:
 
 
 class Answers:
-    """A judge that finds a difference at the first step for which `differs` is true."""
+    """A judge that finds a difference in the first step for which `differs` returns true."""
 
     def __init__(self, differs: Callable[[Scenario, Step], bool], sonic: bytes, ours: bytes) -> None:
         self._differs, self._sonic, self._ours = differs, sonic, ours
@@ -92,7 +92,9 @@ def pushed(line: bytes) -> Scenario:
 
 
 def row_of(scenario: Scenario, differs: Callable[[bytes], bool], sonic: bytes, ours: bytes) -> str | None:
-    """Return the row that explains a last step which differs if `differs` is true of the first line."""
+    """Return the row that explains a difference in the last step, in a judge that finds it if `differs` accepts the
+    first line.
+    """
     judge = Answers(lambda played, step: step is played.steps[-1] and differs(played.steps[0].line), sonic, ours)
     difference = judge.difference(scenario)
     assert difference is not None
@@ -146,8 +148,8 @@ def explained_if(
     sonic: bytes = b"EVENT QUERY A B\r\n",
     ours: bytes = b"EVENT QUERY B A\r\n",
 ) -> str | None:
-    """Return the row that explains the last step of a scenario, if the last step of a scenario differs for which
-    `differs` is true.
+    """Return the row that explains the last step of a scenario, in a judge that finds a difference there if `differs`
+    accepts the scenario.
     """
     judge = Answers(lambda played, step: step is played.steps[-1] and differs(played), sonic, ours)
     difference = Difference(len(scenario.steps) - 1, scenario.steps[-1], sonic, ours)
@@ -156,8 +158,9 @@ def explained_if(
 
 
 def test_two_causes_may_meet_in_one_step() -> None:
-    """Sonic stores the mark, which its POP takes, too; sonicpy's POP takes the word and the blank, which Sonic's
-    leaves."""
+    """Sonic stores the mark, and its POP removes the mark, too; sonicpy's POP removes the word and the blank, which
+    Sonic's does not.
+    """
     pytest.importorskip("rjieba", reason="the extra zh is not installed")
     stored = Step("ingest 1", 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14 \u0301 \u5929" LANG(cmn)'.encode())
     popped = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14 \u0301"'.encode())

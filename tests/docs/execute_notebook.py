@@ -1,6 +1,6 @@
 """Execute a notebook in an empty folder and write it: `python -m tests.docs.execute_notebook docs/notebook.ipynb`.
 
-The written notebook holds only the output of the cells: no times, no names of environments. Needs the extra [docs].
+The written notebook holds only the output of the cells: no times, no names of environments. It needs the extra [docs].
 """
 
 import sys

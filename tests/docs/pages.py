@@ -1,6 +1,6 @@
 """The documentation as files: its pages, and the blocks of code on them in order.
 
-The language of a block decides on its tests:
+The language of a block decides how it is tested:
 
     ```python     run; its output is in the comments behind its `print` calls, or in a ```text block right after it
     ```console    lines behind "$ " are run by a shell; the others are their output
@@ -34,7 +34,7 @@ class Block:
     code: str
     line: int
     output: str | None = None
-    """The content of a ```text block after it."""
+    """The content of a ```text block after the block."""
 
     def expected(self) -> str:
         """Return the expected output of a Python block."""

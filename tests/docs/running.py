@@ -1,4 +1,4 @@
-"""The code on a page, run: commands in a shell, and the comparison of their output with the page."""
+"""Runs the code on a page: commands in a shell, whose output is compared with the page."""
 
 import doctest
 import os
@@ -17,7 +17,7 @@ SAME = doctest.OutputChecker()
 
 
 def put_commands_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the tested `sonicpy` and `python` first on the path of shells."""
+    """Put the `sonicpy` and the `python` under test first on the path of shells."""
     folder.mkdir()
     for name, module in {"sonicpy": "-m sonicpy", "python": ""}.items():
         script = folder / name

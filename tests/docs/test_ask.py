@@ -41,7 +41,7 @@ EXAMPLES = {
     "group": '"weather", group="visits"',
     "phrase": '"hotel", phrase="new hotel"',
 }
-"""An example of each option: arguments of `query`, or the end of a line for an option of the wire alone."""
+"""Option -> an example: arguments of `query`, or the end of a line for an option that only the wire has."""
 
 
 @pytest.fixture(scope="module")

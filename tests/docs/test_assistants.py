@@ -1,4 +1,4 @@
-"""The memory of docs/recipes/assistants.md on real text: sentences, and questions that people asked."""
+"""Tests of the memory in docs/recipes/assistants.md with real text: sentences, and questions that people asked."""
 
 import csv
 import json
@@ -16,14 +16,14 @@ from tests.support.shared_data import shared_data
 
 PAGE = DOCS / "recipes" / "assistants.md"
 EVERY = 45
-"""One sentence of this many is remembered, so that there are many subjects."""
+"""One sentence in this many is remembered, so that there are many subjects."""
 BAR = 0.95
-"""Share of questions whose sentence is among five."""
+"""The share of questions whose sentence is among the first five answers."""
 
 
 @pytest.fixture(scope="module")
 def memory_class() -> Any:
-    """The class of memory on the page."""
+    """Return the class of the memory on the page."""
     (block,) = (block.code for block in blocks(PAGE) if block.language == "python" and "class Memory" in block.code)
     namespace: dict[str, Any] = {}
     exec(compile(block.partition("\nCHAT = [")[0], str(PAGE), "exec"), namespace)
@@ -32,14 +32,14 @@ def memory_class() -> Any:
 
 @pytest.fixture(scope="module")
 def texts() -> list[tuple[str, str]]:
-    """Return identifiers and sentences."""
+    """Return sentences, each with an identifier."""
     lines = shared_data("ir/squad_sentences_dev/docs.jsonl").read_text("utf-8").splitlines()
     return [(row["id"], row["text"]) for row in map(json.loads, lines[::EVERY])]
 
 
 @pytest.fixture(scope="module")
 def questions(texts: list[tuple[str, str]]) -> list[tuple[str, int]]:
-    """Return questions with the number of the sentence that answers."""
+    """Return questions, each with the number of the sentence that answers it."""
     folder = shared_data("ir/squad_sentences_dev")
     lines = (folder / "queries.jsonl").read_text("utf-8").splitlines()
     asked = {row["id"]: row["text"] for row in map(json.loads, lines)}
@@ -55,7 +55,7 @@ def share(questions: list[tuple[str, int]], recall: Callable[[str], list[int]]) 
 
 @pytest.fixture
 def by_fts5(texts: list[tuple[str, str]]) -> Iterator[Callable[[str], list[int]]]:
-    """Return a function that asks FTS5 for any word of a question: the usual memory of assistants."""
+    """Return a function that asks FTS5 for any word of a question, as the memory of assistants usually does."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE said USING fts5(text, tokenize='porter')")
         db.executemany("INSERT INTO said VALUES (?)", [(text,) for _, text in texts])
@@ -69,7 +69,7 @@ def by_fts5(texts: list[tuple[str, str]]) -> Iterator[Callable[[str], list[int]]
 
 
 def misspelt(question: str) -> str:
-    """Return the question with its longest word short of its third letter."""
+    """Return the question with the third letter of its longest word left out."""
     longest = max(question.split(), key=len)
     return question.replace(longest, longest[:2] + longest[3:])
 

@@ -1,4 +1,4 @@
-"""docs/cli.md: its examples print the output shown, and every verb and option is in it."""
+"""Tests of docs/cli.md: its examples print the output shown, and it has every verb and option."""
 
 import argparse
 import re

@@ -1,6 +1,6 @@
 """Every block of code in the README and the docs works as the page says, in order, in an empty folder.
 
-A page that names a server (port 1491) has one of its own; in the commands, its port replaces 1491.
+A page that names a server (port 1491) gets a server of its own, whose port replaces 1491 in the commands.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ EXTRAS = {
     "langchain_core": "langchain", "llama_index": "assistants", "haystack": "assistants",
     "apsw": "assistants", "numpy": "assistants", "sqlite_vec": "assistants", "usearch": "assistants",
 }  # fmt: skip
-"""Packages that the examples may import besides the standard library and sonicpy, with the extra of each."""
+"""Package that the examples may import, besides the standard library and sonicpy -> its extra."""
 RUN = ("python", "console")
 ADDRESS = re.compile(r"sonic://(?::(?P<password>\w+)@)?(?:localhost|127\.0\.0\.1|\[::1\])(?::1491)?")
 
@@ -38,7 +38,7 @@ ELSEWHERE = {
     "docs/client.md": "tests/docs/test_client_page.py",
     "docs/why-no-result.md": "tests/test_why_no_result.py",
 }
-"""Pages with tests of their own, which also check their other content."""
+"""Page -> the tests that run its code, and also check its other content."""
 CODED = [page for page in PAGES if runs(page) and name_of(page) not in ELSEWHERE]
 
 
@@ -79,7 +79,7 @@ def _need_packages(page: Path) -> None:
 
 @contextlib.contextmanager
 def _server_of(page: Path, folder: Path) -> Iterator[int | None]:
-    """A server for a page that connects to one, with the password it uses; its port."""
+    """Run a server for a page that connects to one, with the password that the page uses; yield its port."""
     found = [match for block in runs(page) for match in ADDRESS.finditer(block.code)]
     if not found:
         yield None

@@ -23,10 +23,10 @@ WORDS = re.compile(
     r"|\b(?:Max|Min)imum of\b|, at most[.:;]"  # the most things that, the fewest
 )
 WHETHER = re.compile(r'^(?!.*property).*\n[ ]*(?:async )?def (.*):\n[ ]*r?"""Whether\b', re.MULTILINE)
-"""A method or function whose docstring begins as that of a property."""
+"""Matches a method or function whose docstring begins like that of a property."""
 FOLDERS = ("benchmarks", "ext", "sonicpy", "tests", "examples")
 BORROWED = ROOT / "tests/transcripts/replay.py"
-"""A file of the shared material, as it came."""
+"""A file of the shared material, which is kept unchanged."""
 
 
 def sources(folder: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The examples run as their READMEs say; the pages of the cookbook show them as they are, of a page of HTML a part."""
+"""The examples run as their READMEs say; the pages of the cookbook show their files unchanged, HTML only in part."""
 
 import importlib.util
 import os
@@ -15,7 +15,7 @@ EXAMPLES = ROOT / "examples"
 FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/README.md"))
 SHOWN = re.compile(r'^```(?:py|js) title="(examples/[^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 ASKED = re.compile(r'data-ask="[^"]*"')
-"""The route that answers the search box."""
+"""The attribute with the route that answers the search box."""
 
 
 def test_the_table_lists_every_example() -> None:
@@ -49,7 +49,9 @@ def test_the_search_box_is_the_same_file_everywhere() -> None:
 
 
 def packages_in(folder: Path) -> set[str]:
-    """Return the packages that the programs of an example import, without its own and those that sonicpy needs."""
+    """Return the packages that the programs of an example import, without its own modules and the packages that sonicpy
+    needs.
+    """
     own = {path.stem for path in folder.iterdir()}
     programs = [path.read_text("utf-8") for path in folder.rglob("*.py")]
     names = {name for program in programs for name in imported_by(program)}

@@ -1,4 +1,4 @@
-"""Pages name tests that exist: that of features, that of threats, and all others."""
+"""Every test that a page names exists: on the page of features, on that of threats, and on all others."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page of docs about HTTP names every operation with the parameters of its OpenAPI document."""
+"""The page about HTTP names every operation with the parameters in its OpenAPI document."""
 
 import re
 

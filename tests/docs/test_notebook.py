@@ -1,4 +1,4 @@
-"""The notebooks were executed as they are, and run again without an error."""
+"""The output in the notebooks is that of their present cells, which run again without an error."""
 
 import importlib.util
 import json

@@ -14,7 +14,7 @@ PAGE = (DOCS / "protocol.md").read_text(encoding="utf-8")
 
 
 ON_ASK = {option.key for option in OPTIONS["QUERY"]}
-"""The keys that docs/ask.md explains; `tests/docs/test_ask.py` compares it with the table."""
+"""The keys that docs/ask.md explains; `tests/docs/test_ask.py` compares that page with the table."""
 
 
 def test_every_command_is_told_with_its_arguments() -> None:
@@ -68,7 +68,7 @@ def test_what_is_said_of_lines_and_errors(server: Server) -> None:
 
 
 def talk(server: Server, mode: str, *lines: str | bytes) -> list[str]:
-    """Return the answers of a server to lines, without greeting and end."""
+    """Return the answers of a server to lines, without the greeting and the end."""
     with socket.create_connection((HOST, server.port), timeout=WAIT_S) as peer:
         sent = [line if isinstance(line, bytes) else line.encode() for line in (f"START {mode}", *lines, "QUIT")]
         peer.sendall(b"".join(line + b"\n" for line in sent))

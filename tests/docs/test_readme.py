@@ -1,4 +1,4 @@
-"""The README is true: its session with nc and its commands; links in docs lead to pages."""
+"""Tests of the README: its session with nc and its commands work; links in docs lead to pages."""
 
 import html
 import re
@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 
 
 def without_marker(line: str) -> str:
-    """Hide the marker, which is random."""
+    """Return a line with its marker hidden, which is random."""
     return re.sub(r"^(PENDING|EVENT \w+) [A-Za-z0-9]{8}", r"\1 <marker>", line)
 
 

@@ -1,4 +1,4 @@
-"""The reference shows every public method with an example, and explains every argument."""
+"""The reference shows every public method with an example, and explains each argument."""
 
 import inspect
 import re
@@ -27,7 +27,7 @@ INTERNAL = {
     "words_of_objects": "what the page shows",
     "push_read": "rows that mirror or a file gave",
 }
-"""Public methods that the reference leaves out, and why."""
+"""Public method that the reference leaves out -> the reason."""
 
 SHOWN: list[tuple[type[Any], str]] = [
     (sonicpy.Index, "library.md"),

@@ -1,6 +1,6 @@
 """Questions of users find the page with the answer.
 
-The search of the site is a program of the browser; here sonicpy searches the same sections.
+The search of the site runs in the browser; here sonicpy searches the same sections.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The table of the page `what-is-found`: every query finds its text, and no other one."""
+"""In the table of the page `what-is-found`, every query finds its text, and no other text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Measures against their formulas, written out."""
+"""Measures compared with their formulas, written out."""
 
 import builtins
 import importlib

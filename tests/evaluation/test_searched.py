@@ -1,4 +1,4 @@
-"""Evaluations that push long texts in pieces."""
+"""Evaluations push long texts in pieces."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Results and their order must not get worse: the bars of docs/quality.md, with small samples."""
+"""The quality of results and of their order must not fall below the bars of docs/quality.md, on small samples."""
 
 import random
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ def sample(collection: Collection, queries: int) -> Collection:
 
 
 def made_up(seed: int, sentence: bool) -> Collection:
-    """Return documents of words whose frequencies follow Zipf's law, and queries of words of one of them, some replaced
-    by others.
+    """Return documents whose words follow Zipf's law, and queries of words of one document, some of them replaced by
+    others.
     """
     rng = random.Random(seed)
     words = ["".join(rng.choices("bcdfghklmnprstvw", k=2)) + rng.choice("aeiou") + f"{rng.choice('aeiou')}n" * 2
@@ -71,7 +71,9 @@ def test_made_up_words_are_ranked_as_bm25_does(index: Index, sentence: bool) -> 
     ],
 )
 def test_judged_collections(index: Index, name: str, share: float, least: float) -> None:
-    """`share` of plain BM25, and `least` nDCG@10: Sonic 1.10.2 reaches 0.65 to 0.86."""
+    """nDCG@10 is at least `least`, and at least `share` of that of plain BM25; Sonic 1.10.2 reaches 0.65 to 0.86 of
+    it.
+    """
     given = sample(read_collection(shared_data(f"ir/{name}")), QUERIES)
     ours = relevance.evaluate(index, "c", given)
     assert ours.ndcg_10 >= share * relevance.evaluate(PlainBm25(), "c", given).ndcg_10
@@ -92,7 +94,7 @@ def test_typos_of_people(index: Index) -> None:
 
 
 def test_typos_of_a_few_words(index: Index) -> None:
-    """Without the large files: each word of a text with one edit of chance."""
+    """A test without large files: each word of a text gets one random edit."""
     rng = random.Random(SEED)
     words = sorted(set(Path(__file__).read_text(encoding="utf-8").lower().split()))
     words = [word for word in words if word.isalpha() and word.isascii() and len(word) > 4]

@@ -1,4 +1,4 @@
-"""Explore: frames whose figures are those of the texts, plots that show them. Needs the extra [notebook]."""
+"""Tests of explore: the figures in frames are those of the texts, and plots show them. Needs the extra [notebook]."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Filters, orders and facets as texts: the conditions that they mean, and a sentence for everything else."""
+"""Filters, orders and facets as texts: the conditions that they mean, and the error sentence for any other text."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Run a coverage-guided fuzzer that searches for bytes that break a target; its exit status is not 0 if it finds some.
+"""Run a coverage-guided fuzzer that searches for bytes that break a target; the exit status is not 0 if it finds any.
 
     python -m tests.fuzz.run channel|lexer CORPUS -max_total_time=60
 

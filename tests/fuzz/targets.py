@@ -1,4 +1,6 @@
-"""Targets of fuzzing: the channel and the lexer, which accept any bytes. A target raises if a promise is broken."""
+"""The targets of fuzzing: the channel and the lexer, which accept any bytes. A target raises an exception if a promise
+is broken.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,8 +25,9 @@ Target = Callable[[bytes], None]
 
 
 def channel(fed: bytes) -> None:
-    """Feed a session: the first byte chooses its mode, the second how the rest is cut. However it is cut, the answers
-    are the same whole lines."""
+    """Feed a session: the first byte chooses its mode, the second the division of the rest, on which the answers must
+    not depend.
+    """
     start = STARTS[fed[0] % len(STARTS)] if fed else b""
     size = 1 + fed[1] if len(fed) > 1 else 1
     stream = start + fed[2:]
@@ -39,7 +42,7 @@ def channel(fed: bytes) -> None:
 
 
 def answers(pieces: list[bytes]) -> tuple[bytes, bool]:
-    """Return everything that is answered, markers hidden, and whether the session ended."""
+    """Return all answers, with hidden markers, and whether the session ended."""
     session = Session(VERSION, PASSWORD, Limits(), compat=False)
     out = []
     for piece in pieces:
@@ -57,7 +60,9 @@ def without_marker(reply: bytes) -> bytes:
 
 
 def lexer(fed: bytes) -> None:
-    """Lex a text: the first byte chooses the settings, the second the language. Twice the same, within bounds."""
+    """Lex a text: the first byte chooses the settings, the second the language. Results must be equal twice, and within
+    bounds.
+    """
     number, language = (*fed[:2], 0, 0)[:2]
     text = fed[2:].decode("utf-8", "replace")
     lexing = lexers()[number % len(lexers())]
@@ -76,7 +81,7 @@ def check_bounds(terms: Terms, text: str, is_compat: bool) -> None:
     """Raise unless every term is a word of UTF-8 that occurs once and is counted.
 
     Args:
-        is_compat: a word may be a blank or hold one, as in Sonic.
+        is_compat: whether a word may be a blank or hold one, as in Sonic.
     """
     size = len(text.encode())
     assert len(set(terms.words)) == len(terms.words) == len(terms.counts) == len(terms.flags)
@@ -90,13 +95,13 @@ def check_bounds(terms: Terms, text: str, is_compat: bool) -> None:
 
 
 def parts(terms: Terms) -> tuple[list[bytes], bytes, bytes]:
-    """Return all that terms consist of."""
+    """Return all fields of terms that tests compare."""
     return list(terms.words), bytes(terms.counts), bytes(terms.flags)
 
 
 @cache
 def lexers() -> list[Lexer]:
-    """Return a lexer for each set of settings that takes another way through the code."""
+    """Return a lexer for each set of settings that makes the lexer take another way."""
     given: list[dict[str, Any]] = [
         {},
         {"server": {"compat": "sonic"}},

@@ -1,4 +1,4 @@
-"""Any bytes into the channel and the lexer: a few for the gate, and a minute of a fuzzer that follows the code."""
+"""Any bytes as input of the channel and the lexer: a few in the gate, and a minute of a coverage-guided fuzzer."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from tests.support.examples import examples
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ_S = 60
 INPUT_BYTES = 25_000
-"""The size of an input: more bytes than a line may have."""
+"""The number of bytes of an input: more than a line may have."""
 
 SEEDS = list(seeds())
 TORN = st.tuples(st.sampled_from(SEEDS), st.integers(0), st.integers(0), st.binary(max_size=8)).map(
@@ -26,7 +26,7 @@ FED = st.binary(max_size=400) | TORN
 
 
 def mutated(seed: bytes, start: int, end: int, put: bytes) -> bytes:
-    """Return the seed with something else between two of its places."""
+    """Return the seed with the bytes between two places replaced."""
     first, last = sorted((start % (len(seed) + 1), end % (len(seed) + 1)))
     return seed[:first] + put + seed[last:]
 

@@ -1,4 +1,4 @@
-"""Graphs of words for the tests of this folder, and letters of many scripts to make the words of."""
+"""Graphs of words for the tests in this folder, and letters of many scripts to make words of."""
 
 import struct
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ ALPHABETS = {
     "emoji": "😀😁👍\N{ZERO WIDTH JOINER}",
     "one lead byte, three widths and more": "a\x7f\x80¿Àߐࠀ中\uffff\U00010000\U0010ffff",
 }
-"""Three letters or a few more each, so that words are often near each other; some share all bytes but the last."""
+"""Name -> a few letters, so that words are often similar; some letters share all bytes except the last."""
 
 
 def words_of(alphabet: str, size: int = 8) -> st.SearchStrategy[bytes]:
@@ -44,7 +44,7 @@ def graph_of(words: Iterable[bytes]) -> WordGraph:
 
 
 def nodes_of(content: bytes) -> list[dict[int, dict[bytes, tuple[int, int]]]]:
-    """Return the nodes of the automata of a file by their places: flags and target of each label; see graph.pyx."""
+    """Return, for each automaton of a file, its nodes by their places: label -> (flags, target); see graph.pyx."""
     sizes = [struct.unpack_from("<I", content, at)[0] for at in (32, 40, 48)]
     found, at = [], HEADER_BYTES
     for size in sizes:

@@ -1,4 +1,4 @@
-"""The words of a graph by their parts: each word that has a part, where the part is, and no other one."""
+"""The words of a graph by their parts: a graph finds each word with a part, and its place, and no other words."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -95,7 +95,7 @@ def test_the_same_words_give_the_same_bytes() -> None:
 
 
 def test_common_beginnings_and_ends_are_stored_once() -> None:
-    """All words of three letters take three nodes of 26 edges in each automaton, and a sign every 256 words."""
+    """All words of three letters take three nodes of 26 edges in each automaton, and a mark every 256 words."""
     letters = string.ascii_lowercase
     words = [f"{one}{two}{three}".encode() for one in letters for two in letters for three in letters]
     last, other, sign = 1 + 26 * (1 + 1), 1 + 26 * (1 + 2), 1 + 40  # the way back takes two bytes
@@ -159,7 +159,7 @@ def test_words_that_need_more_room_than_allowed() -> None:
 
 
 def test_room_is_counted_to_the_byte() -> None:
-    """The graph of one word has a zero byte, then a node of one edge for each letter."""
+    """The graph of one word takes a zero byte, then a node of one edge for each letter."""
     for room, fits in ((1 + 3 * 6, True), (3 * 6, False)):
         builder = WordGraphBuilder(automaton_max_bytes=room)
         builder.add(b"abc")
@@ -171,7 +171,9 @@ def test_room_is_counted_to_the_byte() -> None:
 
 
 def test_many_words_with_the_same_end() -> None:
-    """The reversed words differ only behind the eight bytes that are sorted first; some words are the end of others."""
+    """The reversed words differ only behind the eight bytes that are sorted first, and some words are endings of
+    others.
+    """
     words = [f"{number:b}abcdefgh".encode() for number in range(5000)] + [b"abcdefgh", b"bcdefgh", b"h"]
     graph = graph_of(words)
     assert graph.words(0, -1) == sorted(words)

@@ -1,4 +1,4 @@
-"""Corrections against brute force: every word within the distance, with its distance, nothing else."""
+"""Corrections compared with brute force: every word within the distance, with its distance, and no other words."""
 
 import itertools
 import random
@@ -62,7 +62,7 @@ def test_a_word_is_found_from_its_distance_on(typed: str, word: str, swaps: bool
 @pytest.mark.parametrize("letters", ["ab", "é字", "a字"], ids=["one byte", "two and three", "one and three"])
 @pytest.mark.parametrize("swaps", [False, True], ids=["levenshtein", "osa"])
 def test_all_words_of_two_letters(letters: str, swaps: bool) -> None:
-    """Every word of up to six letters is compared with all such words: so every edit comes at every place."""
+    """Every word of up to six letters is compared with all such words, so that every edit occurs at every place."""
     table = str.maketrans("ab", letters)
     typed = ["".join(chosen).translate(table) for size in range(7) for chosen in itertools.product("ab", repeat=size)]
     graph = graph_of(word.encode() for word in typed if word)
@@ -182,7 +182,7 @@ def test_the_budget_bounds_the_time_of_the_worst_words() -> None:
 
 @pytest.fixture(scope="module")
 def dictionary() -> tuple[list[str], WordGraph]:
-    """The English words with their frequencies left out, and the graph of them."""
+    """Return the English words, without their frequencies, and their graph."""
     path = shared_data("words/en_freq_82765_symspell.tsv")
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     words = sorted({line.split("\t")[0] for line in lines})

@@ -1,4 +1,4 @@
-"""Pending words against brute force: the textbook's table, and rapidfuzz word by word."""
+"""Pending words compared with brute force: the textbook's table, and rapidfuzz word by word."""
 
 import random
 from typing import Any
@@ -57,7 +57,7 @@ def test_what_is_appended_shows_after_a_refresh() -> None:
 
 def test_what_another_thread_appends_during_a_refresh_shows_after_the_next_one() -> None:
     class Growing(list[bytes]):
-        """A list to which another thread adds a word each time that some of it is read."""
+        """A list to which another thread adds a word whenever some of it is read."""
 
         def __getitem__(self, place: Any) -> Any:
             found = super().__getitem__(place)

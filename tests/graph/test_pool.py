@@ -1,4 +1,4 @@
-"""The files of the graphs: opened when asked for, written as a whole or not at all, tidied up at the start."""
+"""The files of graphs are opened on demand, written completely or not at all, and tidied up at the start."""
 
 import errno
 import os

@@ -227,7 +227,7 @@ def test_any_bit_flipped() -> None:
 
 
 def sealed(content: bytearray) -> bytes:
-    """Return the content with the checksum that belongs to it."""
+    """Return the content with its right checksum."""
     content[-4:] = struct.pack("<I", zlib.crc32(content[:-4]))
     return bytes(content)
 
@@ -246,7 +246,7 @@ def automaton(*nodes: bytes) -> bytes:
 
 
 def node(*edges: tuple[bytes, int, int]) -> bytes:
-    """Return a node of edges of label, flags and the way back to the target, as one of many edges is written."""
+    """Return a node with edges of (label, flags, distance back to the target), in the form for many edges."""
     numbers = [struct.pack("<I", flags | back << 4) for _, flags, back in edges]
     return bytes([0, len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
 
@@ -262,7 +262,7 @@ def old_automaton(*nodes: bytes) -> bytes:
 
 
 def old_node(*edges: tuple[bytes, int, int]) -> bytes:
-    """Return a node of a file of format 1, of edges of label, flags and target."""
+    """Return a node of format 1 with edges of (label, flags, target)."""
     numbers = [struct.pack("<I", flags | target << 4) for _, flags, target in edges]
     return bytes([len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
 
@@ -301,7 +301,7 @@ FORGED = [
 
 
 def test_a_forged_file_that_is_sound_opens() -> None:
-    """A valid file opens; each case of FORGED differs from such a file in one place."""
+    """A valid file opens; each case of FORGED differs from it in one place."""
     for root in (node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
         assert WordGraph.from_bytes(automaton(LEAF, root)).words(0, -1) == [b"ab"]
 

@@ -28,15 +28,15 @@ class Asking:
         self._headers = {} if password is None else {"Authorization": f"Bearer {password}"}
 
     def get(self, path: str, **parameters: object) -> Answer:
-        """GET, with parameters in the address."""
+        """Send GET with parameters in the address."""
         return self._ask("GET", f"{path}?{urlencode(parameters)}" if parameters else path, None)
 
     def post(self, path: str, **body: object) -> Answer:
-        """POST a JSON object."""
+        """Send POST with a JSON object."""
         return self._ask("POST", path, json.dumps(body).encode())
 
     def stream(self, path: str, parts: Iterable[bytes]) -> Answer:
-        """POST parts as they come."""
+        """Send POST with a body in parts."""
         return self._ask("POST", path, parts)
 
     def _ask(self, method: str, path: str, body: Any) -> Answer:
@@ -57,7 +57,7 @@ class Asking:
 
 
 def raw(port: int, source: str | None = None) -> socket.socket:
-    """Return a connection on which nothing was sent, from an address of this machine or from any."""
+    """Return a connection on which nothing was sent yet, from a given address of this machine or any."""
     return socket.create_connection((HOST, port), WAIT_S, None if source is None else (source, 0))
 
 

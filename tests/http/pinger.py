@@ -1,7 +1,8 @@
-"""PING a server every few milliseconds until stdin ends; then print two numbers in seconds: the time that 99 of 100
-PINGs did not exceed, and the same of the excess of the pauses over their plan, a measure of the load of the machine.
+"""PING a server every few milliseconds until stdin ends; then print two 99th percentiles in seconds: of the times of
+the PINGs, and of the excess of pauses over their planned length, which measures the load of the machine.
 
-A process of its own, so that the threads of an attacking test do not slow it down: python pinger.py HOST PORT
+It runs as a process of its own, so that the threads of an attacking test do not slow it down: python pinger.py HOST
+PORT
 """
 
 import select

@@ -1,4 +1,4 @@
-"""The bars of HTTP, by the benchmark that prints them; and the figures of many buckets."""
+"""The limits of HTTP, measured by the benchmark that prints them; and the figures of many buckets."""
 
 import json
 import re
@@ -21,7 +21,7 @@ QUERY_CPU_MAX = 4.0
 BULK_RATE_MIN = 0.6
 PING_MS_MAX = 20.0
 ROUNDS = 3
-"""The best of them counts: other programs may take the machine for a while."""
+"""The number of rounds, of which the best counts, because other programs may use the machine for a while."""
 BUCKETS = 20_000
 
 

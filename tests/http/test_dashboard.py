@@ -1,4 +1,4 @@
-"""The dashboard for Grafana reads metrics that exist."""
+"""The dashboard for Grafana uses only metrics that exist."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Bodies are read as the json module reads them, as long as they are flat; others are refused quickly."""
+"""Flat bodies are read as the json module reads them; others are refused quickly."""
 
 import json
 import time

@@ -61,7 +61,9 @@ class Answer(NamedTuple):
 async def asked(
     served: Any, method: str, path: str, headers: Sequence[tuple[str, str]], body: bytes = b"", root: str = ""
 ) -> Answer:
-    """Return the answer to a request passed directly to the application, because a client would normalize it."""
+    """Return the answer to a request that is passed directly to the application, because a client would normalize
+    it.
+    """
     scope = {
         "type": "http", "http_version": "1.1", "method": method, "path": path, "root_path": root, "query_string": b"",
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],
@@ -138,17 +140,17 @@ def test_a_method_in_a_header_is_none(index: sonicpy.Index) -> None:
 
 @pytest.fixture
 def grown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The calls of three added operations that no list names."""
+    """Add three operations that are on no list; return the list that gets their calls."""
     called: list[str] = []
     made = application.search_operations
 
     async def wipe() -> DoneJson:
-        """Wipe."""
+        """The handler of an added operation."""
         called.append("wipe")
         return DoneJson()
 
     async def any_of(verb: str) -> DoneJson:
-        """Take the place of other operations."""
+        """The handler of an added operation whose path matches those of others, too."""
         called.append(verb)
         return DoneJson()
 
@@ -171,7 +173,9 @@ def test_an_operation_that_no_list_names_is_a_change(index: sonicpy.Index, grown
 
 
 def test_a_route_answers_for_itself_alone(index: sonicpy.Index, grown: list[str]) -> None:
-    """The framework takes the first route that matches, which may be one that the gate did not let pass."""
+    """The framework takes the first route that matches, which may not be the one for which the gate let the request
+    pass.
+    """
     client = TestClient(app(index))
     for path in ("/v1/query", "/v1/wipe"):
         answer = client.post(path, json={**SCOPE, "text": "weather"})
@@ -253,7 +257,7 @@ def test_with_a_password_and_in_another_application_every_host_is_answered(index
 
 
 def test_a_password_that_is_not_utf8(index: sonicpy.Index) -> None:
-    """An environment variable may hold a password that is not UTF-8."""
+    """A password in an environment variable may not be UTF-8."""
     served = app(index, password=b"p\xff\xe4".decode(errors="surrogateescape"))
     for sent, status in (("Bearer p\xff\xe4", 200), ("Bearer p\xc3\xbf\xc3\xa4", 401)):
         answer = asyncio.run(asked(served, "GET", "/v1/collections", [("authorization", sent)]))

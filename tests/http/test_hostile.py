@@ -28,7 +28,9 @@ pytestmark = pytest.mark.full
 PING_P99_S = 0.005
 GROWTH_BYTES_MAX = 64 << 20
 ROUNDS = 4
-"""The number of rounds of an attack: a busy machine may slow down one round, but only an attack slows down all."""
+"""The number of rounds of an attack: a busy machine may slow one round down, but only an attack slows all of them
+down.
+"""
 ATTACK_S = 4.0
 IDLE = 1_000
 SCOPE = {"collection": "messages", "bucket": "default"}
@@ -40,7 +42,7 @@ QUERY = b"GET /v1/query?collection=messages&bucket=default&text=row1+weather HTT
 
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WithHttp, int]]:
-    """A server after some ordinary use, and its memory then."""
+    """A server after some ordinary use, and its memory at that time in bytes."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8192)), hard))
@@ -107,7 +109,7 @@ def huge_bodies(server: WithHttp) -> None:
 
 
 def held_bodies(server: WithHttp) -> None:
-    """Bodies of the largest size, without their last byte."""
+    """Send bodies of the largest size, without their last byte."""
     with contextlib.ExitStack() as stack:
         for _ in range(400):
             peer = stack.enter_context(raw(server.http_port))
@@ -149,7 +151,7 @@ def pipelines(server: WithHttp) -> None:
 
 
 def unread_answers(server: WithHttp) -> None:
-    """Requests whose answers stay unread."""
+    """Send requests, and leave their answers unread."""
     with contextlib.ExitStack() as stack:
         for _ in range(200):
             peer = stack.enter_context(socket.socket())
@@ -179,7 +181,7 @@ ATTACKS = [
 
 
 def takes_large_bodies(server: WithHttp) -> bool:
-    """Return whether the server reads a large body, which is wrong, instead of refusing it unread."""
+    """Return whether the server reads a large body, which would be wrong, instead of refusing it unread."""
     with contextlib.suppress(OSError), raw(server.http_port) as peer:
         peer.sendall(POST.format(len(WIDE)).encode() + WIDE)
         return peer.recv(100).startswith(b"HTTP/1.1 4")

@@ -1,4 +1,6 @@
-"""The modules for pages of other sites: their pure functions in node, and all in chromium with the real widgets."""
+"""The modules for pages of other sites: their pure functions run in node, and all of them in chromium with the real
+widgets.
+"""
 
 import json
 import re
@@ -38,7 +40,7 @@ PRODUCTS = [
 
 
 def in_node(body: str) -> Any:
-    """Return the JSON of an expression over the exports of the modules."""
+    """Return the JSON value of an expression over the exports of the modules."""
     if NODE is None:
         pytest.skip("node is not installed")
     script = f"""
@@ -94,7 +96,7 @@ def test_marks_and_filters() -> None:
 
 
 class Site(SimpleHTTPRequestHandler):
-    """Serves the pages of a test, in silence."""
+    """A server of a test's pages that prints nothing."""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
@@ -233,7 +235,7 @@ made.start();
 
 @pytest.fixture(scope="module")
 def library(site: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Put InstantSearch.js of npm into the site; it is no part of the project."""
+    """Put InstantSearch.js from npm into the site; it is not a part of the project."""
     if NPM is None:
         pytest.skip("npm is not installed")
     folder = tmp_path_factory.mktemp("npm")

@@ -1,4 +1,4 @@
-"""The page in a real browser: Debian's chromium, driven by Playwright; skipped where either is missing."""
+"""The page in a real browser: Debian's chromium, driven by Playwright; skipped if either is missing."""
 
 import re
 import shutil
@@ -290,12 +290,14 @@ new PerformanceObserver((seen) => window.long.push(...seen.getEntries().map((eac
 
 
 def test_a_thousand_hits_come_without_a_long_task(seen: Seen) -> None:
-    """One try of several is enough: on a busy machine, a task is also long that waits for the processor."""
+    """One of several attempts has to succeed, because on a busy machine a task that waits for the processor is long,
+    too.
+    """
     assert any(longest_task(seen) <= LONG_MS for _ in range(5))
 
 
 def longest_task(seen: Seen) -> float:
-    """Return the milliseconds of the longest task while all hits of a search come; 0: none took 50."""
+    """Return the duration in milliseconds of the longest task while all hits of a search arrive; 0: no task took 50."""
     page = seen.page
     page.goto(page.url.partition("?")[0])
     seen.log_in()
@@ -314,7 +316,7 @@ def longest_task(seen: Seen) -> float:
 
 
 def test_the_first_paint_waits_for_one_round_of_requests(browser: Any, server: str) -> None:
-    """The page is painted from index.html and its stylesheet, while no module and no answer has come yet."""
+    """The page is painted from index.html and its stylesheet, before any module or answer has arrived."""
     page = browser.new_page()
     page.route(re.compile(r"\.js$|/v1/"), lambda route: None)  # they never come
     page.goto(server, wait_until="commit")
@@ -355,7 +357,7 @@ def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
 
 @pytest.fixture(scope="module")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The search box of the examples, served from another origin than the index."""
+    """The search box of the examples, served from another origin than that of the index."""
     port, page_port, folder = free_port(), free_port(), tmp_path_factory.mktemp("box")
     page = folder / "page" / "index.html"
     page.parent.mkdir()

@@ -1,4 +1,4 @@
-"""HTTP in the process of `sonicpy serve`: one index for both ways, durability, passwords, settings, the end."""
+"""HTTP in the process of `sonicpy serve`: one index for channel and HTTP, durability, passwords, settings, the end."""
 
 import contextlib
 import json
@@ -195,7 +195,9 @@ def test_wrong_passwords_wait_and_count_for_both_ways(tmp_path: Path) -> None:
 
 
 def wrong_at_once(server: WithHttp, count: int, source: str) -> list[int]:
-    """Return the statuses of wrong passwords at once from one address, for as many clients as its headers name."""
+    """Return the statuses of simultaneous requests with wrong passwords from one address, as different clients by their
+    headers.
+    """
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(raw(server.http_port, source)) for _ in range(count)]
         for number, peer in enumerate(peers):
@@ -378,7 +380,7 @@ def test_a_server_without_http_imports_nothing_of_it(tmp_path: Path, monkeypatch
 
 
 def test_slow_headers_end_in_time(server: WithHttp) -> None:
-    """The test calls the sweep with a clock of its own: waiting for the limits takes too long for the gate."""
+    """The test calls the sweep with its own clock, because waiting for the limits takes too long for the gate."""
     protocol = mock.Mock(spec=http_protocol.LimitedProtocol)
     now = time.monotonic()
     protocol.cycle, protocol._due, protocol._stuck_since = None, now + 5, float("inf")

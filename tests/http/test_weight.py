@@ -1,4 +1,4 @@
-"""The weight of the page, and the number of rounds of requests before it is drawn."""
+"""The size of the page, and the number of rounds of requests before it is drawn."""
 
 import re
 from pathlib import Path

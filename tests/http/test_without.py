@@ -1,4 +1,4 @@
-"""Without the extra [http], its module names the missing package."""
+"""Without the extra [http], importing its module names the missing package."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The extras [zh] and [ja]: there, or as if they were not installed."""
+"""The extras [zh] and [ja]: installed, or hidden as if they were not."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 
 def opened(folder: Path, with_extras: bool, **chosen: object) -> Index:
-    """Open an index that uses the extras, or one that never saw them."""
+    """Open an index that uses the extras, or one from which they are hidden."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         if not with_extras:
             hide(monkeypatch, *EXTRAS)

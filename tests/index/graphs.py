@@ -1,11 +1,11 @@
-"""Word graphs of an index, for tests: their files, the words that wait for them, and the typos that they correct."""
+"""The word graphs of an index, for tests: their files, their pending words, and the typos that they correct."""
 
 from sonicpy import Index
 from sonicpy.index.maintenance.consolidate import Built
 from tests.index.shorthand import B, C
 
 WORDS = ["anker", "birne", "dampf", "eiche", "feder", "grube", "hafen", "insel"]
-"""Words of which no two are near each other."""
+"""Words that are not similar to each other."""
 
 COMPAT = {"server__compat": "sonic"}
 IN_SONICS_WAY = {"search__live_words": False, "search__suggest_order": "alphabetical"}
@@ -41,7 +41,7 @@ def build(index: Index, bucket: str = B) -> Built:
 
 
 def publish_and_prune(index: Index, built: Built) -> None:
-    """Take the other steps of a consolidation."""
+    """Take the remaining steps of a consolidation."""
     index.maintainer.publish_graphs([built])
     start: bytes | None = b""
     while start is not None:
@@ -55,5 +55,5 @@ def typo(word: str) -> str:
 
 
 def corrected(index: Index, bucket: str = B) -> set[str]:
-    """Return the members of WORDS that a typo in them finds."""
+    """Return the members of WORDS that are found with a typo in them."""
     return {word for word in WORDS if index.suggest(C, bucket, typo(word)) == [word]}

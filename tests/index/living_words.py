@@ -7,7 +7,7 @@ from tests.index.shorthand import B, C, found
 
 
 class Living(NamedTuple):
-    """A word as it is pushed, a beginning of it, the same with one mistake, and how lists show it."""
+    """A word as it is pushed, a beginning of it, the word with one mistake, and the word as lists show it."""
 
     script: str
     pushed: str
@@ -49,7 +49,7 @@ def check_living(index: Index, word: Living, oid: str) -> None:
 
 
 def check_gone(index: Index, word: Living, oid: str) -> None:
-    """Check that nothing is left of a word."""
+    """Check that no trace of a word is left."""
     assert index.words(C, B) == []
     assert (index.count_words(C, B), index.count_object_words(C, B, oid), index.count_buckets(C)) == (0, 0, 0)
     for typed in (word.pushed, word.prefix, word.misspelt):

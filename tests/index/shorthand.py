@@ -9,8 +9,9 @@ C, B = "collection", "bucket"
 
 
 def open_index(folder: Path, *, commits_late: bool = False, **settings: object) -> Index:
-    """Open an index; settings have `__` for dots, as in search__ranking="newest". No word finds another's objects,
-    unless search__query_alternates_try says so."""
+    """Open an index; settings are named with `__` for dots, as in search__ranking="newest". No word is completed or
+    corrected, unless search__query_alternates_try says so.
+    """
     given: dict[str, Any] = {}
     for key, value in {"search__query_alternates_try": 0, **settings}.items():
         *path, name = key.split("__")
@@ -32,7 +33,7 @@ def found(index: Index, text: str, limit: int = 1000, offset: int = 0, lang: str
 
 
 def contents(index: Index, bucket: str = B) -> dict[str, set[str]]:
-    """Return which objects each word of a bucket finds; every figure that can be counted is compared on the way."""
+    """Return the objects that each word of a bucket finds; compare all figures that can be counted on the way."""
     words = index.words(C, bucket, limit=10_000)
     assert index.count_words(C, bucket) == len(words)
     finds = {word: set(index.query(C, bucket, word, limit=10_000, lang="none")) for word in words}

@@ -1,4 +1,4 @@
-"""Cached answers are never older than the last push, on whatever thread one asks."""
+"""Cached answers are never older than the last push, whichever thread asks."""
 
 import random
 import threading
@@ -63,8 +63,9 @@ def test_after_every_change_answers_are_fresh(tmp_path: Path, compat: str) -> No
 
 
 def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
-    """The thread that changes the index sees its changes, other threads see the last commit; cached answers of the one
-    are not given to the others."""
+    """The thread that changes the index sees its changes, other threads see the last commit; cached answers for one are
+    not given to the others.
+    """
     with open_index(tmp_path) as index:
         push(index, "o1", "amber")
         seen: list[list[str]] = []
@@ -88,8 +89,8 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
 
 
 def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
-    """Another thread that asks meanwhile sees the last commit; its answer is not given to the thread that takes the
-    steps.
+    """Another thread that asks during a removal sees the last commit; its answer is not given to the thread that
+    removes.
     """
     with Index(tmp_path, autocommit=False) as index:
         words = ["".join(3 * letter for letter in pair) for pair in product(ascii_lowercase, repeat=2)]

@@ -169,7 +169,7 @@ def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str)
     ],
 )
 def test_an_automaton_of_bytes_loses_corrections(tmp_path: Path, stored: str, typed: str, is_found: bool) -> None:
-    """Only the last one of letters that begin with the same byte continues."""
+    """Of several letters that begin with the same byte, only the last one continues."""
     with opened(tmp_path) as index:
         push(index, "o", stored)
         index.consolidate()
@@ -228,7 +228,7 @@ def test_marks_alone_are_no_word_where_accents_go(tmp_path: Path) -> None:
 
 
 def test_pop_removes_what_any_language_stored(tmp_path: Path) -> None:
-    """Sonic's POP guesses the language of its text alone, and leaves words behind."""
+    """Sonic's POP guesses a single language for its text, and leaves words behind."""
     with opened(tmp_path, **STEMMING) as index:
         push(index, "o", "@Alice snake_case running-42 running", "eng")
         assert index.pop(C, B, "o", "@Alice snake_case running-42 running") == 4
@@ -269,7 +269,9 @@ def test_equal_scores_keep_their_order_after_a_restart(tmp_path: Path) -> None:
     ],
 )
 def test_stop_words_in_any_form(tmp_path: Path, lang: str, forms: str, kept: str) -> None:
-    """Composed or not, full-width, mathematical, a ligature or a Roman numeral: Sonic compares NFKD forms."""
+    """Sonic compares NFKD forms: a stop word may be composed or not, full-width, mathematical, with a ligature or a
+    Roman numeral.
+    """
     with opened(tmp_path) as index:
         push(index, "o", forms, lang)
         assert words(index) == []

@@ -1,4 +1,4 @@
-"""SYNTAX(web), MATCH and FUZZY: the slow twin finds the same objects; no text is an error."""
+"""SYNTAX(web), MATCH and FUZZY find the same objects as a slow twin; no text is an error."""
 
 import asyncio
 import random
@@ -69,7 +69,7 @@ def index(request: pytest.FixtureRequest) -> Iterator[sonicpy.Index]:
 
 
 def match_of(index: sonicpy.Index, match: str) -> str:
-    """Return the meaning of a value of MATCH in a ranking: the newest objects have to hold every word."""
+    """Return the effect of a value of MATCH in a ranking; for the newest objects, every word is always required."""
     return "all" if match == "auto" and index.config.search.ranking == "newest" else match
 
 

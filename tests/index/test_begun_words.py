@@ -1,4 +1,4 @@
-"""The words that begin as a typed one does are remembered, and stay right while words come and go."""
+"""The cached words that begin as a typed one does stay right while words come and go."""
 
 import random
 from collections import Counter

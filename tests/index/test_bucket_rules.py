@@ -1,4 +1,4 @@
-"""Rules of buckets: those of version 1.0 beside the newer ones, in every way that texts and buckets go."""
+"""Rules of buckets: those of version 1.0 beside newer ones, in every way that texts and buckets can be moved."""
 
 import json
 import shutil
@@ -19,13 +19,13 @@ LONG = "достопримечательность"
 
 
 def push_old(index: Index, object: str, text: str, bucket: str = OLD) -> None:
-    """Push as version 1.0 did: the bucket is one of its rules."""
+    """Push as version 1.0 did, into a bucket with its rules."""
     terms = index._engine.lexer.under(FIRST).lex_push(text, None)
     index._engine.push(C, bucket, object, terms, FIRST)
 
 
 def both(path: Path) -> Index:
-    """An index with a bucket of each rules."""
+    """Return an index with a bucket of each version of the rules."""
     index = open_index(path)
     push_old(index, "o1", TEXT)
     index.push(C, NEW, "o1", TEXT)
@@ -81,7 +81,9 @@ def test_a_flushed_bucket_gets_the_newest(tmp_path: Path) -> None:
 
 
 def test_the_log_carries_them(tmp_path: Path) -> None:
-    """The log carries the rules of a bucket: a copy of the files before any commit, as a kill leaves them, has them."""
+    """The log holds the rules of a bucket: a copy of the files before any commit, as a kill leaves them, has them,
+    too.
+    """
     with Index(tmp_path / "first", autocommit=False) as index:
         index.push(C, NEW, "o1", TEXT)
         push_old(index, "o1", TEXT)

@@ -1,7 +1,8 @@
-"""Changes and queries take turns: an index that has answered all the time answers as one that was opened just now.
+"""With changes and queries in turn, an index that has answered all the time gives the same answers as one that was just
+opened.
 
-Words are few and alike, so that changes meet words that queries have just looked at: typed ones, those that begin so,
-other forms, words that were missing, and words that no object holds any more.
+There are few words, which are similar, so that changes concern words that queries have just used: typed words, their
+completions and forms, words that were missing, and words that no object holds any more.
 """
 
 import random
@@ -30,7 +31,7 @@ def text(chance: random.Random) -> str:
 
 
 def change(chance: random.Random) -> Callable[[Index], object]:
-    """Return a change, to be made in each index."""
+    """Return a function that makes a change, to be called for each index."""
     bucket, oid, given = chance.choice(BUCKETS), f"o{chance.randrange(25)}", text(chance)
     rows = [(C, bucket, f"o{chance.randrange(25)}", text(chance)) for _ in range(3)]
     ways: tuple[Callable[[Index], object], ...] = (

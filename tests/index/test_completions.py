@@ -1,4 +1,4 @@
-"""The last word of a query is a word and a beginning: objects with a longer word are found, too, below those with the
+"""The last word of a query is also a beginning: objects with a longer word are found, too, below those with the
 word.
 """
 
@@ -157,7 +157,7 @@ def texts_of(chance: random.Random) -> list[str]:
 @pytest.mark.parametrize("ranking", ["bm25", "newest"])
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_are_slices_of_one_answer(tmp_path: Path, ranking: str, seed: int) -> None:
-    """The page decides whether completions are looked for at all, but its objects and their order stay the same."""
+    """The page decides whether completions are searched at all, but the objects and their order stay the same."""
     chance = random.Random(seed)
     with open_index(tmp_path, search__query_alternates_try=4, search__ranking=ranking) as index:
         bucket = pushed(index, *texts_of(chance))

@@ -1,4 +1,4 @@
-"""Consolidation as a library does it: build from a commit, publish, prune, and whatever may happen in between."""
+"""Consolidation as a library does it: build from a commit, publish, prune, with any events in between."""
 
 import threading
 from collections.abc import Callable
@@ -35,7 +35,7 @@ from tests.support.patience import WAIT_S
 
 
 class Model:
-    """A bucket, changed in the index and in a dictionary."""
+    """A model of a bucket: changes are made both in the index and in a dictionary."""
 
     changes = st.lists(
         st.tuples(
@@ -70,7 +70,7 @@ class Model:
 
 @pytest.fixture(scope="module", params=[True, False], ids=["live", "after consolidation"])
 def shared_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Index:
-    """An index whose tests keep to buckets of their own; never closed, as a process that ends early would."""
+    """An index whose tests use buckets of their own; it is never closed, as in a process that ends early."""
     given = {} if request.param else IN_SONICS_WAY
     index = open_index(tmp_path_factory.mktemp("shared"), **given)
     request.addfinalizer(index.close)
@@ -340,7 +340,7 @@ class TestFlushed:
 
 
 class TestPendingWordsOfManyBuckets:
-    """Pending words are kept ready between queries: whatever changes, they are the bucket's own."""
+    """Cached pending words always belong to the right bucket, whatever changes."""
 
     def test_words_are_found_from_the_moment_they_are_pushed(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:

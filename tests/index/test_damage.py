@@ -73,7 +73,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(whole: Path, tmp_path: Path) -> Path:
-    """A copy to be damaged."""
+    """A copy of the folder that may be damaged."""
     return shutil.copytree(whole, tmp_path / "store")
 
 
@@ -90,7 +90,7 @@ def ask(folder: Path) -> dict[str, list[str] | str]:
 
 
 def pages_of(folder: Path) -> tuple[list[int], list[int]]:
-    """Return the pages of a store that are in use, and those that are free."""
+    """Return the numbers of the pages of a store that are in use, and of those that are free."""
     descriptor = os.open(folder / DATA_FILE, os.O_RDONLY)
     try:
         meta = newest_meta_page(descriptor)
@@ -133,7 +133,7 @@ def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Dam
 
 
 def test_a_page_that_refers_to_itself_ends_the_check(folder: Path) -> None:
-    """LMDB would descend for ever from a page that refers to itself."""
+    """A check ends although LMDB would descend for ever from a page that refers to itself."""
     content = bytearray((folder / DATA_FILE).read_bytes())
     branches = 0
     for begin in range(2 * PAGE_BYTES, len(content), PAGE_BYTES):
@@ -175,7 +175,7 @@ def test_no_answer_is_wrong_where_the_check_finds_nothing(whole: Path, folder: P
 
 
 class Taken:
-    """The pages that a check finds in use, and those that it finds free."""
+    """Records the pages that a check finds in use, and those that it finds free."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.used: set[int] = set()
@@ -193,7 +193,7 @@ class Taken:
 
 
 def page_faults_of(folder: Path) -> list[str]:
-    """Check the pages of the last commit, without LMDB."""
+    """Return the faults of the pages of the last commit, found without LMDB."""
     return list(page_check.page_faults(folder / DATA_FILE))
 
 
@@ -235,7 +235,7 @@ def test_every_page_that_is_not_what_it_should_be_is_found(
 
 
 def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """LMDB would overwrite a page that is in use and listed as free."""
+    """A check finds a page that is in use although it is listed as free, so that LMDB would overwrite it."""
     taken = Taken(monkeypatch, whole)
     free, used = max(taken.free), max(taken.used)
     content = (whole / DATA_FILE).read_bytes()
@@ -252,7 +252,7 @@ def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monk
 
 
 def test_a_page_that_nobody_has_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that is neither in use nor free would never be used again."""
+    """A check finds a page that is neither in use nor free, so that it would never be used again."""
     free = max(Taken(monkeypatch, whole).free)
     content, told = (whole / DATA_FILE).read_bytes(), set[str]()
     for place in range(2 * PAGE_BYTES + 8, len(content), 8):
@@ -370,7 +370,7 @@ NOTICED = {
     tables.IMPACTS: "postings, and its blocks have room for",
     tables.OBJECTS: "postings name",
 }
-"""Tables whose missing rows a query reports."""
+"""Table whose missing rows a query reports -> the message."""
 
 
 @pytest.mark.parametrize("table", NOTICED, ids=lambda table: tables.TABLE_NAMES[table].decode())

@@ -97,7 +97,9 @@ class TestOrder:
 
 
 class TestEdits:
-    """1-3 characters: no edit; 4-6: one; 7-9: two; 10 and more: three. A swap of neighbours is one."""
+    """A word of 1-3 characters gets no edit; 4-6: one; 7-9: two; 10 and more: three. A swap of neighbours is one
+    edit.
+    """
 
     TABLE = [
         ("hello", "hlelo", True, "a swap"),
@@ -273,7 +275,7 @@ class TestWhichWords:
 
 
 class TestEnough:
-    """The expansion of a word depends on the number of its objects, not on the page."""
+    """Whether a word is expanded depends on the number of its objects, not on the page."""
 
     @pytest.mark.parametrize("below", [5, 6])
     def test_a_word_that_enough_objects_hold_has_none(
@@ -296,7 +298,7 @@ class TestEnough:
 
     @pytest.mark.parametrize("objects", [9, 10])
     def test_of_a_family_the_form_that_most_objects_hold_counts(self, tmp_path: Path, objects: int) -> None:
-        """Each object holds two forms, and is one object."""
+        """Of a family, the form that most objects hold counts; here each object holds two forms, and counts once."""
         with opened(tmp_path) as index:
             for number in range(objects):
                 push(index, f"o{number}", "engine engines")
@@ -326,7 +328,9 @@ class TestNewest:
             assert found(index, typed) == ([] if typed == "nakre birne" else ["new", "old"])
 
     def test_stop_words_are_not_required(self, tmp_path: Path) -> None:
-        """Stop words are dropped at query time, except the last one: an object without "the" still holds all words."""
+        """Stop words are dropped at query time, except the last one: an object without "the" counts as holding all
+        words.
+        """
         with opened(tmp_path, search__ranking="newest") as index:
             push(index, "with", "the parrot and", "eng")
             push(index, "without", "parrot", "eng")
@@ -378,7 +382,9 @@ def best_kind(typed: list[str], held: list[str]) -> int:
 
 
 def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:
-    """Return whether texts may hold a typed word in pieces, or two typed words as one; other tests judge these."""
+    """Return whether texts may hold a typed word in pieces, or two typed words as one; other tests cover these
+    cases.
+    """
     held = {word for text in corpus for word in text}
 
     def consists(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""Explanations: the same hits, scores and totals as the query, sums that add up, and the reasons in their cases."""
+"""Explanations have the same hits, scores and totals as the query, sums that add up, and the right reasons."""
 
 from collections.abc import Iterator
 from itertools import count

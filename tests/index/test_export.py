@@ -1,4 +1,4 @@
-"""An export pushed into another index makes an equal index: hits and their order, words, counts."""
+"""An export that is pushed into another index makes an equal index: hits and their order, words, counts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def copy(source: Index, target: Index) -> None:
 
 
 def live(index: Index, random: Random) -> None:
-    """Make objects gain and lose words in any order."""
+    """Change an index so that objects gain and lose words in random order."""
     with index.batch():
         for _ in range(100):
             oid, text = f"o{random.randrange(25)}", " ".join(random.choices(WORDS, k=random.randrange(5)))
@@ -74,7 +74,9 @@ def test_texts_pushed_once_come_once_and_in_order(tmp_path: Path) -> None:
 
 
 def test_words_that_came_late_come_in_their_place(tmp_path: Path) -> None:
-    """In compat mode an export keeps the order of association; else each object comes once, with all of its words."""
+    """In compat mode an export keeps the order of association; in the default mode each object comes once, with all its
+    words.
+    """
     with Index(tmp_path / "default") as index:
         for oid, text in (("o1", "amber"), ("o2", "birch"), ("o1", "birch")):
             index.push("c", "b", oid, text, "none")

@@ -1,4 +1,4 @@
-"""Digests travel with an export: an UPSERT or a mirror after an import changes only the texts that differ."""
+"""Digests are part of an export: an UPSERT or a mirror after an import changes only the texts that differ."""
 
 import dataclasses
 import shutil

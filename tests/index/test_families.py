@@ -21,7 +21,7 @@ from tests.reference.families import family
 Answer = TypeVar("Answer")
 
 PAIRS = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
-"""Pairs of letters: more words than are compared with one."""
+"""Pairs of letters, more than the words that are compared one by one."""
 SENTENCES = {
     "eng": ("the engine of the old car would not start", "all engines of the fleet were tested again"),
     "deu": ("der Motor des alten Wagens springt nicht an", "die Motoren wurden alle noch einmal geprüft"),
@@ -117,7 +117,7 @@ def test_families_stand_in_explanations(tmp_path: Path) -> None:
 
 
 def test_a_family_holds_enough(tmp_path: Path) -> None:
-    """Words are completed and corrected only where the whole family has few holders."""
+    """Words are completed and corrected only if the whole family has few holders."""
     with open_index(tmp_path) as index:
         for number in range(5):
             push(index, f"one{number}", "engine")
@@ -143,8 +143,8 @@ def _family(index: Index, word: str) -> list[str]:
 
 
 def test_a_family_learns_new_words(tmp_path: Path) -> None:
-    """However words come and go, with commits or inside a batch, a family has the words that a comparison of all words
-    finds.
+    """However words come and go, with commits or inside a batch, a family has the words that a comparison with all
+    words finds.
     """
     chance = random.Random(17)
     stems = ("engin", "résum", "resum", "caf", "motor", "häus", "haus", "двигател")
@@ -172,7 +172,9 @@ def _elsewhere(ask: Callable[[], Answer]) -> Answer:
 
 
 def test_who_reads_the_last_commit_spoils_no_family_of_the_open_transaction(tmp_path: Path) -> None:
-    """A lookup by another thread lacks words that are pending for both threads."""
+    """A lookup by another thread, which lacks pending words, does not spoil the cached family of the open
+    transaction.
+    """
     with open_index(tmp_path, search__query_alternates_try=0) as index:
         push(index, "one", "engine other")
         assert index.query(C, B, "other") == ["one"]
@@ -269,7 +271,7 @@ def test_folding(word: str, own: str | None, folded: str) -> None:
 
 @pytest.mark.parametrize("scream", ["а" * 251, "h" + "é" * 251, "é" * 251, "한" * 200, "\U0001d4b3" * 130])
 def test_a_word_beyond_the_keys_of_the_store_disturbs_no_query(tmp_path: Path, scream: str) -> None:
-    """The store cuts a word of more than 500 bytes and puts a hash behind it, which cannot be decoded."""
+    """The store cuts a word of more than 500 bytes and appends a hash, which cannot be decoded."""
     with open_index(tmp_path, search__query_alternates_try=0) as index:
         push(index, "a", "hello world")
         push(index, "scream", scream)

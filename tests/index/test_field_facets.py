@@ -1,4 +1,6 @@
-"""Counts of facets inside named texts, by an index, several buckets and parts, against plain loops over the objects."""
+"""Counts of facets inside named texts, from an index, several buckets and parts, compared with plain loops over the
+objects.
+"""
 
 import asyncio
 import json

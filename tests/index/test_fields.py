@@ -1,4 +1,4 @@
-"""Fields: named texts of objects, against plain sets, a slow scorer, and buckets that hold one field alone."""
+"""Fields, the named texts of objects, compared with plain sets, a slow scorer, and buckets with only one field."""
 
 import random
 import shutil
@@ -30,7 +30,9 @@ def folded(text: str) -> set[str]:
 
 
 class Twin:
-    """Objects as dicts of sets of words: of all of them under "", and of each named text."""
+    """The twin of a bucket: objects as dicts from the name of a text to its set of words; "" is the name for all
+    words.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, set[str]]] = {}

@@ -1,4 +1,4 @@
-"""Filters, orders and facets of an index: the answers of the twin over dicts, whatever was changed before."""
+"""Filters, orders and facets of an index give the answers of the twin over dicts, after any changes."""
 
 import math
 import random
@@ -37,7 +37,7 @@ def some_thing(chance: random.Random, age: int) -> Thing:
 
 
 def check(index: Index, things: list[Thing], chance: random.Random) -> None:
-    """Ask one question, with everything that it may have."""
+    """Ask one question, which may have every option."""
     condition = twin.condition_by(chance, TAGS, 3)
     filter = None if chance.random() < 0.1 else twin.text_of(condition, chance)
     word = chance.choice(("", "", *WORDS))

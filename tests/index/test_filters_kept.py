@@ -1,4 +1,6 @@
-"""Readers of tags and values are kept for a commit, and a filter's share decides how pages are filled: answers stay."""
+"""Readers of tags and values are cached for a commit, and the share of a filter decides how pages are filled: answers
+stay the same.
+"""
 
 from collections.abc import Iterator
 from random import Random
@@ -15,7 +17,7 @@ OBJECTS = 9_000
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[Index]:
-    """An index of three windows of objects: the values `time` rise, the values `price` do not."""
+    """An index with three windows of objects: the values `time` rise, the values `price` do not."""
     random = Random(5)
     prices = [random.randrange(10_000) for _ in range(OBJECTS)]
     with sonicpy.open(":memory:") as index:
@@ -49,7 +51,7 @@ def test_a_share_is_about_that_of_the_objects(index: Index, filter: str, share: 
 @pytest.mark.parametrize("filter", ["half", "ten", "gone", "price < 20", "price >= 5000 AND price < 5010", "time < 7"])
 @pytest.mark.parametrize("text", ["common", "common word", "commo"])
 def test_a_page_is_the_beginning_of_all_that_pass(index: Index, text: str, filter: str) -> None:
-    """A search for all objects, which no page limits, is the twin: completions are among its answers."""
+    """A page is the beginning of the answer to an unlimited search, the twin; completions are among its objects."""
     every = index.query("c", "b", text, filter=filter, limit=OBJECTS, total=True)
     assert every.total == len(every)
     for limit in (1, 3, 10):

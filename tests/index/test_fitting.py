@@ -1,4 +1,6 @@
-"""SUGGEST of several words: words that occur together with those before come first, against counts of plain texts."""
+"""SUGGEST of several words: words that occur together with those before come first, compared with counts of plain
+texts.
+"""
 
 import random
 from collections import Counter
@@ -13,16 +15,16 @@ from sonicpy.errors import InvalidArgument
 from tests.support.examples import examples
 
 WORDS = ("bado", "bago", "bakuta", "balo", "bameri", "dazu", "dexi", "foku", "gozi", "hupa")
-"""Words without forms, of which five begin alike."""
+"""Words without other forms, of which five have the same beginning."""
 
 
 def fitting(
     texts: Sequence[str], before: Sequence[str], beginning: str, limit: int, passing: Sequence[str] | None = None
 ) -> list[str]:
-    """Return the suggestions that counting in all texts gives.
+    """Return the suggestions that counting in all texts would give.
 
     Args:
-        passing: the texts that pass a filter; None: there is none.
+        passing: the texts that pass a filter; None: there is no filter.
     """
     held = [set(text.split()) for text in texts]
     frequency = Counter(word for words in held for word in words)

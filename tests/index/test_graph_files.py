@@ -1,4 +1,4 @@
-"""Files of word graphs: damaged and missing ones, those of a killed consolidation, and graphs that cannot be built."""
+"""Files of word graphs: damaged and missing files, those of a killed consolidation, and graphs that cannot be built."""
 
 import os
 import signal
@@ -198,7 +198,7 @@ def test_killed_while_consolidating(tmp_path: Path, point: str, files: list[str]
 
 
 def refuse(environment: Environment, transaction: Transaction) -> None:
-    """A commit on a full disk."""
+    """Fail as a commit on a full disk does."""
     environment.abort(transaction)
     raise StoreFull("no room")
 

@@ -13,7 +13,9 @@ from tests.index.shorthand import B, C, found, open_index, push
 
 
 class TestLimits:
-    """store.fst.graph.max_words and max_size: compat mode keeps to them, the default mode keeps every word."""
+    """With store.fst.graph.max_words and max_size, compat mode limits its graphs, and the default mode keeps every
+    word.
+    """
 
     LATE = [f"zz{number * 7919 % 100_003:06}{'efghij'[number % 6]}{number % 89}" for number in range(3_000)]
 
@@ -44,7 +46,9 @@ class TestLimits:
     def test_the_first_words_that_come_and_then_the_first_by_the_alphabet(
         self, tmp_path: Path, old: str, new: str, expected: str
     ) -> None:
-        """Sonic's answers: as many words wait as a graph may hold, and a new graph keeps the first of old and new."""
+        """The answers are Sonic's: as many new words wait as a graph may hold, and a new graph keeps the first ones in
+        byte order of all.
+        """
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=5) as index:
             push(index, "o", old)
             index.consolidate()
@@ -54,7 +58,7 @@ class TestLimits:
             assert index.words(C, B) == expected.split()
 
     def test_each_graph_has_as_many_words_as_it_may(self, tmp_path: Path) -> None:
-        """Sonic would build one of the graphs with fewer words."""
+        """Each graph has as many words as the limit allows, whereas Sonic would build one of them with fewer words."""
         with open_index(tmp_path, **COMPAT, store__fst__graph__max_words=3) as index:
             for bucket in (B, "other"):
                 index.push(C, bucket, "o", "anker birne dampf eiche", lang="none")

@@ -1,4 +1,4 @@
-"""Graphs differ by their version: tidying and building look at it before they trust a graph."""
+"""Graphs have versions: tidying and building check the version before they use a graph."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Small buckets without a word graph: the words that typos, beginnings and families find are those of a graph."""
+"""Small buckets without a word graph: typos, beginnings and families find the same words as with a graph."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.support.examples import examples
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep small buckets from getting a file."""
+    """Make small buckets get no graph file."""
     monkeypatch.setattr(graph_pool, "FILES_ENOUGH", 0)
 
 
@@ -109,7 +109,7 @@ def test_a_backup_is_restored_with_it(full: None, tmp_path: Path) -> None:
 
 
 def test_words_that_are_read_again_are_known_once(full: None, tmp_path: Path) -> None:
-    """A reader that missed the changes of some commits reads all rows."""
+    """A reader that missed the changes of some commits reads all rows again, and has each word once."""
     known = KnownPending(0, 0, 0)
     with open_index(tmp_path) as index:
         push(index, "o", " ".join(WORDS))

@@ -1,4 +1,4 @@
-"""Groups of hits: the answers of the twin over dicts, by every filter, order and page, whatever changed before."""
+"""Groups of hits are those of the twin over dicts, with every filter, order and page, after any changes."""
 
 import random
 from pathlib import Path
@@ -26,7 +26,7 @@ def rows(hits: Hits) -> list[Row]:
 
 
 def check(index: Index, things: list[Thing], chance: random.Random) -> None:
-    """Ask one question, by a value and by score."""
+    """Ask one question, ordered by a value and by score."""
     condition = twin.condition_by(chance, TAGS, 2)
     filter = None if chance.random() < 0.3 else twin.text_of(condition, chance)
     word, group = chance.choice(("", "", *WORDS)), chance.choice(GROUPS)

@@ -1,4 +1,6 @@
-"""Hits name the words by which they answer, and the words that were perhaps meant; so do lines, clients and HTTP."""
+"""Hits name the words by which they answer, and the words that the user may have meant; so do lines, clients and
+HTTP.
+"""
 
 import copy
 import json

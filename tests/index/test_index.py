@@ -1,4 +1,4 @@
-"""Index as a library: changes and answers, names, counts, life of the folder."""
+"""Index as a library: changes and answers, names, counts, and the life of the folder."""
 
 from pathlib import Path
 

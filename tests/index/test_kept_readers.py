@@ -12,7 +12,7 @@ KINDS = ("read_postings", "read_lengths")
 
 
 def read(folder: Path, link: Connection) -> None:
-    """Answer queries; report the rows that each of them had to read."""
+    """Answer queries, and report the rows that each of them had to read."""
     done: list[str] = []
     for kind in KINDS:
         original = getattr(SnapshotSource, kind)

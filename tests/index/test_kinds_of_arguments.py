@@ -1,4 +1,4 @@
-"""Arguments of other kinds than Python's own str, int and float: members of enumerations, markup, numbers of numpy."""
+"""Arguments that are not exactly str, int or float: members of enumerations, markup, numbers of numpy."""
 
 import enum
 from collections.abc import Callable
@@ -13,7 +13,7 @@ C, B = "c", "b"
 
 
 class Markup(str):
-    """Text with a `str()` and a repr of its own, as that of template engines."""
+    """Text with its own `str()` and repr, as in template engines."""
 
     def __str__(self) -> "Markup":
         return Markup("other")
@@ -30,7 +30,7 @@ class Named(str, enum.Enum):  # noqa: UP042  StrEnum has another str()
 
 
 def pushed(index: Index, object: str, text: str) -> list[str]:
-    """Push a text; return all names and words."""
+    """Push a text; return all names and words in the index."""
     index.push(C, B, object, text)
     return [*index.bucket(C, B), *index.words(C, B)]
 

@@ -1,4 +1,4 @@
-"""A bucket counts the languages of its texts; forms are those of these languages, or of the language of the query."""
+"""A bucket counts the languages of its texts; words have forms in these languages, or in the language of the query."""
 
 import shutil
 from collections import Counter
@@ -36,7 +36,7 @@ def rows() -> list[tuple[str, str, str | None]]:
 
 
 def expected() -> dict[str, int]:
-    """Return the counts of a bucket from all rows: objects with a given language, and guesses of the sample."""
+    """Return the counts of a bucket, made from all rows: objects with a given language, and guesses for the sample."""
     guesser = LanguageGuesser(StopWords())
     codes = [(guesser.guess(text) if is_sampled(oid) else None) if lang is None else lang for oid, text, lang in rows()]
     return dict(Counter(code for code in codes if code not in (None, "none", "und")))

@@ -1,4 +1,4 @@
-"""One change at a time: done when the log has it, seen by all threads at once, committed when many share the commit."""
+"""Single changes: each is done once the log has it, all threads see it at once, and many share a commit."""
 
 import os
 import random
@@ -31,7 +31,9 @@ for line in sys.stdin:
     index.push("c", "b", line.strip(), f"text of {line.strip()}", "none")
     print(line.strip(), flush=True)
 """
-"""Pushes an object for each line of the input, and acknowledges it; with the input, it ends without `close`."""
+"""A program that pushes an object for each line of its input, acknowledges it, and ends with the input, without
+`close`.
+"""
 READING = """
 import sys, sonicpy
 with sonicpy.open(sys.argv[1], read_only=True) as index:
@@ -67,7 +69,7 @@ class Process:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep commits from coming by time."""
+    """Prevent commits that come after a time."""
     monkeypatch.setattr(late_commits, "SLICES", 10_000_000)
 
 
@@ -131,7 +133,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, count: int, auto
 
 
 def test_a_program_that_ends_without_close_leaves_all_behind(tmp_path: Path) -> None:
-    """The program ends while the thread that commits waits."""
+    """A program that ends without close, while the thread that commits waits, loses nothing."""
     pushing = Process(PUSHING, tmp_path)
     for number in range(5):
         pushing.ask(f"o{number}")
@@ -195,7 +197,7 @@ def test_another_thread_sees_a_change_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("slow")
 def test_long_changes_of_a_thread_do_not_stop_the_reads_of_others(tmp_path: Path) -> None:
-    """A batch may wait for another thread that reads. The changes before the batch can be found."""
+    """A batch may wait for another thread that reads; the changes before the batch can be found."""
     with sonicpy.open(tmp_path) as index:
         index.push(C, B, "before", "word")
         seen: list[list[str]] = []
@@ -225,7 +227,9 @@ def test_long_changes_of_a_thread_do_not_stop_the_reads_of_others(tmp_path: Path
 
 @pytest.mark.usefixtures("slow")
 def test_a_snapshot_that_this_thread_reads_stops_no_growth_for_ever(tmp_path: Path) -> None:
-    """The thread that commits needs a larger map, and the one that pushes reads a snapshot, which growing waits for."""
+    """The thread that commits needs a larger map, while the thread that pushes reads a snapshot, for which growing has
+    to wait.
+    """
     small = {"store.kv.map_size_mb": 1}
     with sonicpy.open(tmp_path, small) as index:
         index.push_many([(number, f"word{number} all") for number in range(50)], collection=C, bucket=B)
@@ -287,7 +291,9 @@ def test_durability_commit_waits_for_the_log_alone(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=FULL) for seed in range(1, 8))])
 def test_random_changes_answer_as_a_model_does(tmp_path: Path, seed: int) -> None:
-    """With queries in between, commits at random moments, and a start from a copy as a kill leaves the folder."""
+    """Random changes with queries in between, commits at random moments, and a start from a copy of the folder as a
+    kill leaves it.
+    """
     chance = random.Random(seed)
     words = [f"{first}{last}" for first in ("ama", "ber", "cor", "dol") for last in ("ra", "tex", "um")]
     model: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""SUGGEST, LIST and COUNT: which words a bucket shows, live or after consolidation, and in which order."""
+"""SUGGEST, LIST and COUNT: the words that a bucket shows, live or after a consolidation, and their order."""
 
 import threading
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.index.shorthand import B, C, open_index, push
 
 
 class TestLive:
-    """The default: pushed and removed words appear at once."""
+    """In the default mode, pushed and removed words appear and vanish at once."""
 
     def test_before_and_after_consolidation_and_reopening(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:
@@ -51,7 +51,7 @@ class TestLive:
 
 
 class TestAfterConsolidation:
-    """search.live_words = false, as in Sonic."""
+    """With search.live_words = false, words appear after a consolidation, as in Sonic."""
 
     def test_words_show_after_consolidation_only(self, tmp_path: Path) -> None:
         with open_index(tmp_path, search__live_words=False) as index:

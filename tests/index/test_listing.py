@@ -1,4 +1,4 @@
-"""Listing: collections, buckets, objects and words, page by page, from any state of the store."""
+"""Lists of collections, buckets, objects and words, page by page, in any state of the store."""
 
 import threading
 from pathlib import Path

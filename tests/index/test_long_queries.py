@@ -1,4 +1,4 @@
-"""Queries of thousands of words: only the first of them are corrected, so that no line takes seconds."""
+"""Queries of thousands of words: only the first words are corrected, so that no line takes seconds."""
 
 import time
 from pathlib import Path

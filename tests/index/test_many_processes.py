@@ -1,4 +1,6 @@
-"""Readers in many processes, as pools, servers with workers and data loaders start them, beside one that writes."""
+"""Readers in many processes, as pools, servers with workers and data loaders start them, beside a process that
+writes.
+"""
 
 import multiprocessing
 import subprocess

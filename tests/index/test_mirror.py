@@ -1,4 +1,4 @@
-"""A mirror: a bucket that a table fills, after random changes of the table, and the proof that both agree."""
+"""A mirror is a bucket that follows a table: after random changes of the table, both are proved to agree."""
 
 import json
 import random
@@ -25,7 +25,7 @@ PLACE: dict[str, Any] = {"collection": C, "bucket": B}
 
 
 def held(index: sonicpy.Index) -> dict[str, frozenset[str]]:
-    """Return the words of every object: the twin of a table, whatever path the changes took."""
+    """Return the words of every object: the twin of a table, in whatever way the changes came."""
     return {name: frozenset(index.words_of_objects(C, B, [name])[0]) for name in index.iterate_objects(C, B)}
 
 
@@ -126,7 +126,7 @@ class Table:
         self.database.commit()
 
     def move(self, name: str) -> None:
-        """Use a copy of the index, by an export and an import."""
+        """Continue with a copy of the index, made by an export and an import."""
         copy = self.folder.with_name(name)
         assert main(["export", "-o", f"{copy}.jsonl", "--data", str(self.folder)]) == 0
         assert main(["import", f"{copy}.jsonl", "--data", str(copy)]) == 0
@@ -277,7 +277,7 @@ def test_files_and_other_databases(tmp_path: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.full
 def test_a_table_whose_mirror_is_killed_again_and_again(table: Table) -> None:
-    """Changes of the table, and passes that are killed at random: the next whole pass leaves no difference."""
+    """The table changes, and passes are killed at random; then a whole pass leaves no difference."""
     chance, at = random.Random(9), 0
     command = [sys.executable, "-m", "sonicpy", "mirror", table.url, "--collection", C, "--bucket", B]
     command += ["--text", "title,body", "--data", str(table.folder)]
@@ -360,7 +360,7 @@ def test_a_source_that_fails_is_asked_again(
 
 
 def test_rows_of_an_outbox_are_upserted_in_their_order(index: sonicpy.Index) -> None:
-    """Triggers note each change in its transaction; a worker that dies before it deletes rows takes them again."""
+    """Triggers record each change in its transaction; a worker that ends before it deletes rows reads them again."""
     database, chance = sqlite3.connect(":memory:"), random.Random(3)
     database.executescript("""
         CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT);

@@ -1,4 +1,4 @@
-"""The newest objects that pass a filter, beside a list in Python: tags of a few objects and of many."""
+"""The newest objects that pass a filter, compared with a list in Python: tags of a few objects and of many."""
 
 from collections.abc import Callable
 
@@ -34,13 +34,13 @@ FILTERS: dict[str, Callable[[int], bool]] = {
 
 
 def year(number: int) -> int:
-    """Return the value of an object."""
+    """Return the value `year` of an object."""
     return number * 7 % 50
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory):
-    """An index of objects with tags and years, some of which were removed, or lost a tag."""
+    """An index of objects with tags and years, some of which were removed or have lost a tag."""
     with sonicpy.open(tmp_path_factory.mktemp("index")) as opened:
         rows = [
             {"id": f"o{number}", "text": "", "tags": [tag for tag in TAGS if TAGS[tag](number)], "year": year(number)}

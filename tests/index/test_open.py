@@ -1,4 +1,4 @@
-"""sonicpy.open: folders and memory, a second open, the end in all its forms."""
+"""Tests of sonicpy.open: folders and memory, a second opening, and the end in all its forms."""
 
 import copy
 import gc

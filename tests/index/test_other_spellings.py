@@ -1,4 +1,6 @@
-"""Words together and apart, parts of words, numbers: the typed form first, unrelated ones last, as pushed and later."""
+"""Words together and apart, parts of words, numbers: the typed spelling comes first, unrelated words last, at once and
+later.
+"""
 
 import re
 from pathlib import Path
@@ -172,7 +174,7 @@ def test_marked_is_what_was_asked(query: str, text: str, marked: str) -> None:
 FAMILIES = [{"image", "images", "imaging"}, {"art", "arts"}, {"body", "bodies"}, {"use", "using"}, {"foo"}]
 TOKENS = sorted({"2024"}.union(*FAMILIES))
 UNLIKE_ITS_STEM = "using"
-"""A form that does not begin with its stem, use: where it begins a joined word, other forms do not find it."""
+"""A form that does not begin with its stem, "use": if it begins a compound, other forms do not find the compound."""
 JOINED = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=3).flatmap(
     lambda tokens: st.sampled_from("._:").map(lambda sign: sign.join(tokens))
 )
@@ -183,7 +185,7 @@ JOINED = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=3).flatmap(
 @example(["art.foo.use"], "arts")
 @example(["body_2024"], "bodies")
 def test_forms_find_joined_words_as_pushed_and_later(words: list[str], typed: str) -> None:
-    """The form may be anywhere in the word, though graphs hold no alias of a part that begins a word."""
+    """A form may be anywhere in the compound, although graphs hold no alias of a part at its beginning."""
     with sonicpy.open(":memory:") as index:
         for number, word in enumerate(words):
             index.push(C, B, str(number), word, "eng")
@@ -196,7 +198,7 @@ def test_forms_find_joined_words_as_pushed_and_later(words: list[str], typed: st
 
 
 def found_tokens(word: str, typed: str) -> list[str]:
-    """Return the tokens of a joined word by which a form can find it."""
+    """Return the tokens of a compound by which a form can find it."""
     parts = re.split(r"(?<=[a-z])[.:](?=\d)|(?<=\d)[.:](?=[a-z])", word)  # words of their own: UAX #29, WB6 to WB12
     if len(parts) > 1:
         return [token for part in parts for token in found_tokens(part, typed)]

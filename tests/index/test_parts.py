@@ -1,4 +1,6 @@
-"""Plans of any clauses, carried out by one bucket and by several: both find the same objects as a look at each."""
+"""Plans of random clauses, executed by one bucket and by several: both find the same objects as a check of each
+object.
+"""
 
 import random
 from collections import Counter
@@ -35,7 +37,7 @@ KINDS = {"exact": 1, "completion": 2, "correction": 3}
 
 
 class Corpus:
-    """Objects in one bucket, and the same ones in several, with the words that they hold."""
+    """Objects in one bucket, and the same objects in several buckets, with their words."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -63,7 +65,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
 
 
 def made_plan(chance: random.Random, average: float) -> Plan:
-    """Return a plan of any clauses: in all roles, with families and expansions, of weights that may be 0 or equal."""
+    """Return a plan of random clauses: in all roles, with families and expansions, and with weights that may be 0 or
+    equal.
+    """
     clauses = []
     for term in range(chance.randint(1, 5)):
         weight = chance.choice((0.0, 1.0, 1.0, chance.uniform(0.1, 8)))
@@ -79,7 +83,7 @@ def made_plan(chance: random.Random, average: float) -> Plan:
 
 
 def slow_answer(corpus: Corpus, lexicon: Lexicon, plan: Plan) -> list[tuple[str, int, float]]:
-    """Return (name, kind, score) of all objects that answer, best first, by looking at each."""
+    """Return (name, kind, score) of all objects that answer, best first, by checking each object."""
     names = lexicon.reader.oids(list(range(OBJECTS)))
 
     def postings(word: bytes) -> dict[int, int]:
@@ -131,7 +135,7 @@ def in_several(corpus: Corpus, plan: Plan, limit: int, offset: int) -> Page:
 
 
 def tied(page: Page) -> list[list[str]]:
-    """Return the names of a page, those of equal scores in the order of their bytes."""
+    """Return the names on a page, with names of equal scores in byte order."""
     groups: dict[float, list[str]] = {}
     for name, score in zip(page.names, page.scores, strict=True):
         groups.setdefault(score, []).append(name)
@@ -139,7 +143,7 @@ def tied(page: Page) -> list[list[str]]:
 
 
 def test_the_statistics_of_several_buckets_make_the_plan_of_one(corpus: Corpus) -> None:
-    """A query of three buckets of one index, from its text to a page, is answered as one of a single bucket."""
+    """A query of three buckets of one index, from its text to a page, gets the same answer as in a single bucket."""
     index = corpus.index
     chance = random.Random(1)
     for _ in range(40):
@@ -178,7 +182,9 @@ def test_a_bucket_is_asked_once_by_a_bound_plan(corpus: Corpus) -> None:
 
 
 def test_conditions_alone_bring_nothing(corpus: Corpus) -> None:
-    """Whatever is required or forbidden: an object answers only if it holds something that brings."""
+    """With any required or forbidden clauses, an object answers only if it holds a word of a clause that brings
+    objects.
+    """
     with corpus.read(WHOLE) as lexicon:
         for roles in ((REQUIRED,), (FORBIDDEN,), (ADDS,), (REQUIRED, FORBIDDEN)):
             clauses = [Clause(0, role, 0.0, [Slot((b"ak",), 0.0)]) for role in roles]

@@ -1,4 +1,4 @@
-"""Phrases by the order of words, against a slow twin, and where the order is kept, changed and carried."""
+"""Phrases by the order of words, compared with a slow twin; and where the order is stored, changed and transferred."""
 
 import contextlib
 from collections import Counter

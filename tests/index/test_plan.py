@@ -1,4 +1,4 @@
-"""The plan of a query: the words that it looks for, their order, and their purposes."""
+"""The plan of a query: the words that it looks for, their order, and their roles."""
 
 import json
 import random
@@ -129,7 +129,7 @@ def test_a_plan_comes_through_json(seed: int) -> None:
 
 
 def test_the_plain_form_is_that_of_version_1() -> None:
-    """Nodes of both versions carry out the plans of each other while a cluster is upgraded."""
+    """Nodes of both versions execute each other's plans while a cluster is upgraded."""
     clauses = [
         Clause(1, BRINGS, 2.0, [Slot((b"run", b"runs"), 1.5, 0.25), Slot((b"rum",), 0.5, how="correction", edits=1)]),
         Clause(2, BRINGS | REQUIRED, 3.0, [Slot((b"a@b.c",), 3.0)]),

@@ -1,4 +1,4 @@
-"""POP of a text removes the words that PUSH of the same text stored, whatever its language is or was said to be."""
+"""POP of a text removes the words that PUSH of the same text stored, whatever language the text has or was given."""
 
 import random
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ CODES = [language.code for language in LANGUAGES]
 
 
 def real_sentences(each: int) -> list[tuple[str | None, str]]:
-    """Return (code or None, sentence) of all languages, spread over the files."""
+    """Return (code or None, sentence) for all languages, spread over the files."""
     by_language: dict[str, list[str]] = {}
     for line in shared_data("multilingual/sentences.tsv").read_text(encoding="utf-8").splitlines():
         language, _, _, text = line.split("\t")
@@ -62,7 +62,7 @@ def real_sentences(each: int) -> list[tuple[str | None, str]]:
 def test_pop_takes_away_what_push_of_the_same_text_stored(
     tmp_path: Path, chosen: dict[str, Any], with_extras: bool
 ) -> None:
-    """POP does so whatever the language of the text is, and whatever language was given or guessed."""
+    """POP removes these words for any language of the text, given or guessed."""
     chance = random.Random(1)
     left = []
     with opened(tmp_path, with_extras, **chosen) as index, index.batch():

@@ -1,4 +1,4 @@
-"""push_many: the same index as one push after the other, whatever the chunks; refusals, faults, other threads."""
+"""Tests of push_many: it makes the same index as single pushes, with any chunks; refusals, faults, other threads."""
 
 import random
 import threading
@@ -30,7 +30,7 @@ def random_rows(seed: int, count: int) -> list[tuple[str, str]]:
 
 
 def everything(index: sonicpy.Index) -> Any:
-    """Return all rows of the tables of a bucket, but for the words that wait for a graph."""
+    """Return all rows of the tables of a bucket, except the words that are pending for a graph."""
     with index.engine.store.snapshot() as view:
         return {table: list(view.transaction.rows(table, b"")) for table in range(WORDS_TABLE, PENDING)}
 
@@ -231,7 +231,7 @@ def test_a_bucket_has_the_same_methods(tmp_path: Path) -> None:
 
 
 class Deaf:
-    """An index that offers nothing."""
+    """An index without any methods."""
 
     def __getattr__(self, name: str) -> Any:
         raise StoreError(f"<{name}> is not offered")

@@ -1,4 +1,4 @@
-"""Three rankings at the level of texts: against plain models, and the purpose of each."""
+"""Three rankings of texts, compared with plain models, and the purpose of each."""
 
 import math
 from collections import defaultdict
@@ -18,7 +18,7 @@ from tests.support.examples import examples
 
 WORDS = ["anker", "birne", "dampf", "eiche", "feder", "grube"]
 TOLERANCE = 1e-6
-"""Relative; lengths are kept in 32 bits."""
+"""The relative tolerance of scores, because lengths are stored in 32 bits."""
 
 Changes = list[tuple[str, str, list[str]]]
 oids = st.sampled_from([f"o{number}" for number in range(9)])
@@ -66,7 +66,7 @@ def test_against_a_plain_model(index: Index, todo: Changes, question: list[str])
 
 
 def check_order(answer: list[str], expected: list[tuple[str, float]]) -> None:
-    """Check an order, in which only objects whose scores are nearly but not quite equal may change places."""
+    """Check an order, in which only objects with nearly equal scores may change places."""
     scores = dict(expected)
     assert sorted(answer) == sorted(scores)
     for oid, (place, score) in zip(answer, expected, strict=True):
@@ -149,8 +149,9 @@ def test_newest_orders_by_the_age_of_objects(tmp_path: Path) -> None:
 
 
 def test_all_words_stand_before_some(tmp_path: Path) -> None:
-    """An object with all words comes first, however long it is, and however often another one holds a part of the
-    query."""
+    """An object with all words comes first, however long it is, and however often another object holds a part of the
+    query.
+    """
     words = " ".join(f"wort{number}" for number in range(500))
     with open_index(tmp_path) as index:
         for number in range(50):

@@ -10,7 +10,9 @@ from sonicpy import Index
 from tests.support.examples import examples
 
 OBJECTS = 65_300
-"""In a small bucket no word is rare enough; behind 65,536 objects, lists get another part."""
+"""The number of objects: in a small bucket no word is rare enough, and behind 65,536 objects, lists get another
+part.
+"""
 WORDS = ("engine", "engines", "engined", "nation", "nations", "national", "quartz")
 QUERIES = ("engine", "engines nation", "quartz engine", "national quartz nations", "engined")
 

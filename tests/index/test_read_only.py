@@ -1,4 +1,4 @@
-"""Readers beside a writer: the content that they see, the moment when, and their refusals."""
+"""Readers beside a writer: the content that they see, the time when they see it, and their refusals."""
 
 import os
 import shutil

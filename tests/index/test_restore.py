@@ -1,4 +1,4 @@
-"""Restoring puts back the content of a backup, all of it or nothing, whatever happens on the way."""
+"""Restoring puts back the whole content of a backup or nothing, whatever happens meanwhile."""
 
 import shutil
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ WORDS = "amber birch cedar dahlia elder fennel ginger hazel iris juniper".split(
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    """An index whose backup in tmp_path/"backup" holds other texts by now."""
+    """An index with a backup in tmp_path/"backup", which holds other texts than the index now."""
     with open_index(tmp_path) as index:
         with index.batch():
             for number in range(30):
@@ -162,7 +162,9 @@ def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -
 
 @pytest.mark.usefixtures("small_steps")
 def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
-    """A copy of the folder is like the folder of a process that dies."""
+    """A restore that is killed at any step changes nothing; a copy of the folder represents the folder of a killed
+    process.
+    """
     with index.maintainer.restoration(tmp_path / "backup") as restoration:
         for step, _ in enumerate(restoration.fill()):
             index.engine.commit()

@@ -1,4 +1,4 @@
-"""Scores as users see them: they order the objects and say how each was found."""
+"""Scores as users see them: they order the objects and show how each was found."""
 
 from collections.abc import Iterator
 from itertools import count, pairwise

@@ -1,4 +1,4 @@
-"""Languages written without blanks, and which words Sonic takes for completions in which script."""
+"""Languages written without blanks, and the words that Sonic accepts as completions in each script."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ WAYS = [pytest.param(True, id="dictionary", marks=needs_extras), pytest.param(Fa
 
 
 def fill(index: Index) -> Index:
-    """Push every sentence three times: in its language, to be guessed, and as if in none."""
+    """Push every sentence three times: with its language, with a guessed one, and with none."""
     for number, (lang, sentence, _) in enumerate(SENTENCES):
         push(index, f"given{number}", sentence, None if lang == "lao" else lang)
         push(index, f"guessed{number}", f"{sentence}。", None)
@@ -128,7 +128,9 @@ class TestExtrasThatChange:
     def test_the_store_is_not_opened(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packages: tuple[str, ...], key: str, at_first: bool
     ) -> None:
-        """With other extras than at its creation, a store would be searched for words that it does not hold."""
+        """With other extras than at its creation, a store is not opened: queries would look for words that it does not
+        hold.
+        """
         with monkeypatch.context() as hidden:
             if at_first:
                 hide(hidden, *packages)

@@ -1,4 +1,4 @@
-"""Several buckets answer as one bucket with all of their objects does."""
+"""Several buckets give the same answers as one bucket with all of their objects."""
 
 import random
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.support.examples import examples
 C, ALL = "c", "whole"
 BUCKETS = ("red", "forum:1", "forum:2", "b,(*")
 NAMED = ["red", "forum:*", '"b,(*"', "none"]
-"""The buckets as a list; the last one does not exist."""
+"""The buckets in a list; the last one does not exist."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def test_any_letters(index: sonicpy.Index, text: str, limit: int) -> None:
 
 
 def test_a_later_bucket_leaves_out_what_cannot_be_among_the_best(tmp_path: Path) -> None:
-    """For common words of many objects, the walk of later buckets begins with the best objects of the earlier ones."""
+    """For common words of many objects, the walk in later buckets begins with the score of the best objects in the
+    earlier ones.
+    """
     chance = random.Random(5)
     words = [f"{first}{second}zx" for first in "abcdef" for second in "klmn"]
     with sonicpy.open(tmp_path / "index") as index:
@@ -99,7 +101,7 @@ def test_words(index: sonicpy.Index) -> None:
 
 
 def in_order(term: Term) -> Term:
-    """Return a term whose alternates of one weight are in the order of the alphabet."""
+    """Return a term whose alternates with equal weights are in alphabetical order."""
     alternates = sorted(term.alternates, key=lambda each: (-(each.weight or 0), each.word))
     return replace(term, alternates=tuple(alternates))
 
@@ -141,8 +143,7 @@ def test_the_order_of_equal_scores_and_the_names_of_hits() -> None:
 
 
 def test_a_change_of_any_bucket_changes_the_answer() -> None:
-    """The cache keeps an answer over several buckets until one of them changes; the buckets are named as the server
-    does."""
+    """The cache keeps an answer over several buckets, named as the server names them, until one of them changes."""
     with sonicpy.open(":memory:") as index:
         index.push(C, "x", "o", "same")
         search = sonicpy.search.asked("QUERY", C, ["x", "y*"], "same", {})

@@ -1,4 +1,6 @@
-"""Filters, orders, facets and the ways to ask over several buckets: as of one bucket with all of their objects."""
+"""Filters, orders, facets and all ways to ask over several buckets give the same as in one bucket with all of their
+objects.
+"""
 
 import random
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    """Return the objects, in the order in which they are pushed. Those of the last bucket have no tags and values."""
+    """Return the objects, in the order of their pushes; those of the last bucket have no tags and values."""
     chance = random.Random(3)
     found = []
     for oid, text in corpus(1):
@@ -96,7 +98,7 @@ def test_ways_to_ask(index: sonicpy.Index, options: dict[str, Any]) -> None:
 
 
 def in_order(rows: list[Row], bucket: str, sign: int) -> list[str]:
-    """Return the objects of several buckets by price, slowly: the twin."""
+    """Return the objects of several buckets by price, computed slowly: the twin."""
     place = {name: number for number, name in enumerate([bucket, *BUCKETS])}
     aged = [(row, -age) for age, row in enumerate(rows)]
     aged.sort(key=lambda one: (one[0]["price"] is None, sign * (one[0]["price"] or 0), place[one[0]["bucket"]], one[1]))
@@ -200,7 +202,7 @@ def test_vectors_order_the_objects_of_several_buckets() -> None:
 
 
 def check_groups_of(index: sonicpy.Index, buckets: Any, text: str, group: str, options: dict[str, Any]) -> None:
-    """Compare groups of words and meaning with the first of each in the whole answer."""
+    """Compare groups by words and meaning with the first object of each group in the whole answer."""
     found = index.query(C, buckets, text, limit=1000, **options)
     seen: set[Any] = set()
     expected = []
@@ -220,7 +222,7 @@ def check_groups_of(index: sonicpy.Index, buckets: Any, text: str, group: str, o
 
 
 def groups_of(index: sonicpy.Index, bucket: str, oid: str, group: str) -> list[Any]:
-    """Return the groups of an object, by asking for each."""
+    """Return the groups of an object, found by a query for each possible group."""
     if group == "size:":
         return [tag for tag in ("size:l", "size:m") if oid in index.query(C, bucket, "", filter=tag, limit=1000)]
     if group != "author":

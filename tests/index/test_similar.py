@@ -1,4 +1,4 @@
-"""SIMILAR finds the objects that a query with the rarest words of an object finds, without the object."""
+"""SIMILAR finds the objects that a query with the rarest words of an object finds, without the object itself."""
 
 import random
 from collections import Counter
@@ -30,7 +30,7 @@ def bucket(texts: dict[str, list[str]]) -> sonicpy.Bucket:
 
 
 def rarest(texts: dict[str, list[str]], name: str) -> list[str]:
-    """Return the words of an object that weigh most, as often as it holds them."""
+    """Return the words of an object that weigh most, each as often as the object holds it."""
     held = Counter(word for words in texts.values() for word in set(words))
     counts = Counter(texts[name])
 

@@ -1,7 +1,7 @@
-"""Compat mode against a plain model of chapters 8 to 11: the same objects and words in the same order, every time.
+"""Compat mode returns the same objects and words, in the same order, as a plain model of chapters 8 to 11.
 
 The corpora are random, small in letters and rich in prefixes and typos, so that windows fill, budgets run out, common
-words are cut and many scores are equal. A failure prints its corpus, which is made of the seed alone.
+words are cut and many scores are equal. A failure prints its corpus, which depends only on the seed.
 """
 
 import random
@@ -18,7 +18,7 @@ from tests.reference.sonic import SonicBucket
 WINDOWS = (6, 1000)
 BUDGETS = (0, 1, 4, 20, 1000)
 CUTS = ((0.0, 0), (0.6, 4), (0.1, 100))
-"""Least idf of a word, and from how many objects on: none; lowered so that it matters; Sonic's own."""
+"""(least idf of a word, number of objects from which on it applies): none; lowered so that it matters; Sonic's own."""
 
 QUERIES, SUGGESTIONS = 45, 15
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12)
@@ -51,7 +51,7 @@ CASES = [Settings(seed, *chosen) for seed, chosen in enumerate(product(WINDOWS, 
 
 
 class Texts:
-    """Random words that resemble each other, and texts of them; common words are far more common than others."""
+    """Random words that resemble each other, and texts made of them; common words are far more common than others."""
 
     def __init__(self, chance: random.Random, letters: str, words: int) -> None:
         self._chance = chance
@@ -67,7 +67,7 @@ class Texts:
         return " ".join(self.typed() for _ in range(self._chance.randint(1, most)))
 
     def typed(self) -> str:
-        """Return a word as typed by a user: correct, cut off, misspelt, in capitals, or any other."""
+        """Return a word as a user types it: correct, cut off, misspelt, in capitals, or another word."""
         word = self._chance.choice(self.words)
         change = self._chance.randrange(8)
         if change < 2:
@@ -93,8 +93,8 @@ class Texts:
         return self._misspelt(known)
 
     def _misspelt(self, word: str) -> str:
-        """Return a word with one character deleted, inserted, replaced or swapped with the next; no digit comes to the
-        head.
+        """Return a word with one character deleted, inserted, replaced or swapped with the next, but never with a digit
+        at its beginning.
         """
         place = self._chance.randrange(len(word))
         head, char, rest = word[:place] or self._letter(), word[place], word[place + 1 :]
@@ -110,7 +110,7 @@ class Texts:
 
 
 def change(index: Index, model: SonicBucket, chance: random.Random, texts: Texts, times: int, oids: int) -> None:
-    """Push into new and old objects; take words and objects away."""
+    """Push into new and old objects; remove words and objects."""
     with index.batch():
         for _ in range(times):
             oid, text = f"o{chance.randrange(oids)}", texts.text(6)
@@ -127,7 +127,7 @@ def change(index: Index, model: SonicBucket, chance: random.Random, texts: Texts
 
 
 def compare(index: Index, model: SonicBucket, chance: random.Random, texts: Texts) -> None:
-    """Ask both the same questions."""
+    """Ask both the index and the model the same questions."""
     for _ in range(QUERIES):
         text, limit, offset = texts.question(4), chance.choice((1, 3, 10, 100)), chance.choice((0, 0, 0, 2, 7))
         answer = index.query(C, B, text, limit=limit, offset=offset, lang="none")
@@ -175,7 +175,9 @@ def run(folder: Path, case: Settings) -> None:
 
 
 def test_a_window_of_a_thousand_fills(tmp_path: Path) -> None:
-    """The table of a query ends at the window: an exact phase in the middle of a word, later ones after one more."""
+    """The table of a query is full at the window: an exact phase ends inside a word, later phases after one more
+    word.
+    """
     chance = random.Random(1)
     texts = Texts(chance, "abcd", 30)
     case = Settings(1, window=1000, budget=1000, cut=(0.1, 100))
@@ -202,8 +204,9 @@ def open_small(folder: Path) -> Index:
 
 
 class TestWordsThatNoObjectHolds:
-    """10.2: popped away one by one they leave the graph; "if no word remains, the object is deleted and nothing is
-    removed from the graph". 10.4, FLUSHO: "object gone at once; graph untouched"."""
+    """Chapter 10.2: words popped away one by one leave the graph; "if no word remains, the object is deleted and
+    nothing is removed from the graph". Chapter 10.4, FLUSHO: "object gone at once; graph untouched".
+    """
 
     def test_a_popped_word_leaves(self, tmp_path: Path) -> None:
         with open_small(tmp_path) as index:

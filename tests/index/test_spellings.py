@@ -1,4 +1,4 @@
-"""One word in several spellings: pushed in one of them it is found, suggested and popped in every other."""
+"""Words with several spellings: a word pushed in one spelling is found, suggested and popped in every other."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -56,9 +56,10 @@ def folding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def check_one_word(index: Index, *spellings: str, suggested: bool = True, lang: str = "none") -> None:
-    """Push each spelling and find it by each; pop words that were pushed in another.
+    """Push each spelling and find it by every other; pop words that were pushed in another spelling.
 
-    Not `suggested`: a dictionary may cut the text into several words, or find the same one twice.
+    Without `suggested`, suggestions are not checked: a dictionary may cut the text into several words, or find a word
+    twice.
     """
     for pushed in spellings:
         bucket = f"b{next(buckets)}"
@@ -123,7 +124,7 @@ def test_dotless_i(index: Index, lang: str, text: str) -> None:
 
 
 def test_dotless_i_is_another_letter(index: Index) -> None:
-    """Keyboards without ı write i, so a word with either letter finds the other word, ranked below an exact match."""
+    """Keyboards without ı type i, so a word with either letter finds the other word, ranked below an exact match."""
     index.push(C, "dots", "sick", "HASTA KIL", "tur")
     for text, whole in (("kıl", 1), ("KIL", 1), ("kil", 0), ("KİL", 0)):
         hits = index.query(C, "dots", text, lang="tur", total=True)
@@ -167,7 +168,7 @@ def test_accents_stay_apart_otherwise(index: Index) -> None:
 
 
 def test_a_run_is_as_long_as_its_normal_form(tmp_path: Path) -> None:
-    """39 bytes composed are a word that is shown, and the same word when it comes in 42 bytes."""
+    """A word of 39 bytes when composed is shown, and is the same word when it is pushed decomposed in 42 bytes."""
     composed = "\u1026" + "\u1000\u1001\u1002\u1003\u1004\u1005\u1006\u1007\u1008\u100a\u100b\u100c"
     assert (len(composed.encode()), len(nfd(composed).encode())) == (39, 42)
     with open_index(tmp_path) as index:

@@ -1,4 +1,4 @@
-"""A bucket in parts answers as one store does: the same objects, scores, order and words."""
+"""A bucket in parts gives the same answers as one store: the same objects, scores, order and words."""
 
 import json
 import random
@@ -31,7 +31,7 @@ SCOPE = ("c", "b")
 
 
 class Part(SpreadParts, Index):
-    """An index that also answers as a part."""
+    """An index that also answers as a part of a spread bucket."""
 
 
 WORDS = """\

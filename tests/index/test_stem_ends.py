@@ -20,7 +20,7 @@ WORDS = {
     "portuguese": "presen quil bob chav falar notavel reun organiz cit",
     "spanish": "cheq presen toread organiz habl alegr vinagr notabl sigu",
 }
-"""Beginnings of words."""
+"""Algorithm -> beginnings of words."""
 ENDINGS = {
     "english": (
         "s es ies ed ing ly edly ingly eed ational tional enci anci abli entli izer ization alism aliti fulness"
@@ -80,7 +80,7 @@ def test_no_word_of_real_texts_is_kept_from_its_stem(algorithm: str) -> None:
 
 
 def check(algorithm: str, words: Iterable[str]) -> None:
-    """Check the words that begin as their stems do, but perhaps for the last letter."""
+    """Check the words that begin with their stem, or with all but its last letter."""
     by_stem: dict[str, list[str]] = {}
     written = list(words)
     for word, stem in zip(written, Stemmer.Stemmer(algorithm, 0).stemWords(written), strict=True):

@@ -1,5 +1,6 @@
-"""Stop words: words like others where they are weighed, gone where they are dropped; allowed or denied; and never the
-reason why a query finds nothing."""
+"""Stop words count like other words if they are weighed, are ignored if they are dropped, may be allowed or denied, and
+are never the reason why a query finds nothing.
+"""
 
 from pathlib import Path
 
@@ -175,7 +176,7 @@ def test_the_language_is_guessed_from_the_text(tmp_path: Path) -> None:
     ("lang", "rare", "listed"), [("ces", "zpráva", "článek"), ("ind", "kota", "jumlah"), ("vie", "nước", "người")]
 )
 def test_ordinary_words_of_long_lists_find_objects(tmp_path: Path, lang: str, rare: str, listed: str) -> None:
-    """Languages without a short list of function words have no words that only improve the rank of objects."""
+    """Languages without a short list of function words have no words that only raise the rank of objects."""
     with open_index(tmp_path) as index:
         for oid, text in (("both", f"{listed} {rare}"), ("rare", rare), ("listed", listed)):
             push(index, oid, text, lang)

@@ -1,4 +1,4 @@
-"""Texts that are one word for SUGGEST: also a word with signs, and a run of letters without blanks."""
+"""Texts that are a single word for SUGGEST, such as a word with signs, or a run of letters without blanks."""
 
 import pytest
 

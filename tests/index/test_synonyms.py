@@ -1,4 +1,6 @@
-"""Synonyms of a collection: the objects that queries find by them, and that they last, beside an obvious twin."""
+"""Synonyms of a collection: the objects that queries find by them, and their durability, compared with a simple
+twin.
+"""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tags and values on every way into an index: library, rows, export, channel, clients, HTTP."""
+"""Tags and values in every way into an index: library, rows, export, channel, clients, HTTP."""
 
 import asyncio
 import json

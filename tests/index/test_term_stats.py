@@ -1,4 +1,4 @@
-"""Figures of words and objects, judged by the texts and by `holdings`, which reads other rows."""
+"""Figures of words and objects, compared with the texts and with `holdings`, which reads other rows."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""One Index in eight threads at once: whatever the order, the result is that of a plain model."""
+"""One Index in eight threads at once: in any order of changes, the result is that of a plain model."""
 
 import random
 import sys
@@ -23,7 +23,7 @@ WORDS = [
 
 @pytest.fixture(autouse=True)
 def busy_switching() -> Iterator[None]:
-    """Make Python change threads as often as it can."""
+    """Make Python switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -32,7 +32,7 @@ def busy_switching() -> Iterator[None]:
 
 @dataclass
 class Worker:
-    """A thread's objects, in the bucket that all share, and their words in the end."""
+    """A thread with its objects, in the bucket that all threads share, and the words of these at the end."""
 
     number: int
     index: Index
@@ -107,7 +107,7 @@ def test_eight_threads(tmp_path: Path, folding: bool, late: bool) -> None:
 
 
 def test_another_thread_writes_after_graphs_were_built(tmp_path: Path) -> None:
-    """push_many of thousands of words builds a graph, and leaves no transaction open on its thread."""
+    """push_many with thousands of words builds a graph, and leaves no transaction open on its thread."""
     rows = [(number, f"word{number}") for number in range(6_000)]
     failed: list[BaseException] = []
 

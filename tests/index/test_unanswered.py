@@ -1,4 +1,4 @@
-"""Questions without an answer: which are counted, and how many."""
+"""Questions without an answer: the questions that are counted, and their numbers."""
 
 import pytest
 from hypothesis import given, settings

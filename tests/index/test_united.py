@@ -1,4 +1,4 @@
-"""The rare words of a slot are put together once for a commit: answers are those of a reader without a cache."""
+"""The rare words of a slot are merged once for a commit: answers are those of a reader without a cache."""
 
 import random
 from pathlib import Path
@@ -14,7 +14,7 @@ ROUNDS, ASKED = 12, 25
 
 
 def word(chance: random.Random) -> str:
-    """Return one of a few hundred words, many of which begin alike."""
+    """Return one of a few hundred words, many of which have the same beginning."""
     return "".join(chance.choices(LETTERS, k=chance.randint(2, 5)))
 
 

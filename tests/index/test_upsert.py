@@ -1,4 +1,4 @@
-"""UPSERT: an object holds just the last text; a fresh index with these texts is the twin."""
+"""UPSERT: an object holds only its last text; a new index with these texts is the twin."""
 
 import random
 import shutil
@@ -48,7 +48,7 @@ def test_an_object_holds_the_last_text(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     index = sonicpy.open(tmp_path / "index")
     held: dict[str, str | None] = {}
-    """The text of each object; None: other changes followed."""
+    """Object -> its text; None: other changes followed the UPSERT."""
     for _ in range(4):
         with index.batch():
             for _ in range(200):
@@ -99,7 +99,7 @@ def test_an_object_holds_the_last_text(tmp_path: Path, seed: int) -> None:
 
 
 def test_common_words_change_in_their_blocks(tmp_path: Path) -> None:
-    """Lists of several blocks lose objects, gain them in their middle, and get other frequencies and lengths."""
+    """Lists of several blocks lose objects, gain objects in their middle, and get other frequencies and lengths."""
     dice = random.Random(3)
     texts = {f"o{number}": "alpha beta" for number in range(700)}
     index = pushed(tmp_path / "index", texts)

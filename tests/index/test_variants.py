@@ -1,4 +1,4 @@
-"""Letters that are spelled in more than one way find each other, the typed spelling first."""
+"""Letters with several spellings find each other; the typed spelling comes first."""
 
 from pathlib import Path
 

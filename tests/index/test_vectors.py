@@ -1,4 +1,4 @@
-"""Vectors of objects, and queries that they put in order, against a slow twin: live, replayed, restored, imported."""
+"""Vectors of objects, and queries ordered by them, compared with a slow twin: live, replayed, restored, imported."""
 
 import array
 import random
@@ -28,7 +28,7 @@ def index() -> Iterator[Index]:
 
 
 def stored(index: Index) -> dict[str, dict[str, tuple[bool, ...]]]:
-    """Return the signs of every object by column, as an export gives them."""
+    """Return the signs of every object's vectors by column, as an export has them."""
     return {
         held.object: {
             name: tuple(bool(bits[place // 8] >> (7 - place % 8) & 1) for place in range(8 * len(bits)))
@@ -44,7 +44,7 @@ def numbers(dice: random.Random, length: int) -> list[float]:
 
 
 def change(dice: random.Random, index: Index, twin: Columns) -> None:
-    """Make a random change of an index and of its twin."""
+    """Make a random change in an index and in its twin."""
     oid = f"o{dice.randrange(150)}"
     match dice.choice(["push"] * 6 + ["vector"] * 5 + ["flush", "flush", "pop", "drop", "all"]):
         case "push":
@@ -224,7 +224,7 @@ def test_rows_bring_vectors(index: Index) -> None:
 
 def test_an_embedder_makes_vectors_of_texts_and_questions(tmp_path: Path) -> None:
     class Letters:
-        """Counts letters: texts of like letters are alike."""
+        """An embedder that counts letters: texts of similar letters are similar."""
 
         column = "letters"
         texts = 0

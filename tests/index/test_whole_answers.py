@@ -76,7 +76,7 @@ def test_a_page_is_a_slice_of_one_ranking_and_totals_count_it(
 
 
 class Twin:
-    """Objects with the words of their texts, in the order in which they came."""
+    """Objects with the words of their texts, in the order of the first push."""
 
     def __init__(self) -> None:
         self.iids: dict[str, int] = {}
@@ -97,7 +97,9 @@ class Twin:
             del self.held[oid]
 
     def best(self, question: list[str]) -> list[tuple[str, int, float]]:
-        """Return the answers of words of which the first is a stop word, if it is \"der\"; there are no expansions."""
+        """Return the objects that answer some words, the first of which is a stop word if it is "der"; there are no
+        expansions.
+        """
         oids = {self.iids[oid]: oid for oid in self.held}
         lengths = bytearray(self.next_iid)
         for oid, held in self.held.items():
@@ -127,7 +129,9 @@ class Twin:
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20))])
 def test_long_lists_with_late_words_deletions_and_uncommitted_changes(tmp_path: Path, seed: int) -> None:
-    """Against looking at every posting: lists of many blocks, skewed, with equal scores, in every state."""
+    """Long lists, with many blocks, skewed frequencies and equal scores, in every state, compared with a check of every
+    posting.
+    """
     chance = random.Random(seed)
     words = ["der", "anker", "birne", "dampf", "eiche", "feder", "grube"]
     shares = [0.9, 0.6, 0.4, 0.2, 0.05, 0.01, 0.001]
@@ -235,7 +239,7 @@ def test_the_words_of_that_test_have_families(tmp_path: Path) -> None:
 
 
 def test_every_true_match_among_five_thousand_rows(tmp_path: Path) -> None:
-    """Rows of three attributes: a query with the LIMIT of its true matches returns all of them."""
+    """In rows of three attributes, a query whose LIMIT is the number of its true matches returns all of them."""
     colours = "red green blue black white yellow purple orange pink brown".split()
     things = "shirt trousers skirt jacket socks gloves dress coat scarf jumper".split()
     sizes = "tiny small medium large huge".split()

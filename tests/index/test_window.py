@@ -1,4 +1,4 @@
-"""The window: how many objects of a word a query reads. The index holds all of them in any case."""
+"""The window limits how many objects of a word a query reads; the index holds all of them in any case."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tests.index.shorthand import B, C, found, open_index, push
 
 ORDERS = [{}, {"server__compat": "sonic"}]
-"""The order of objects, and that of association."""
+"""The settings for the order of objects, and for that of association."""
 
 
 @pytest.mark.parametrize("mode", ORDERS, ids=["default", "compat"])
@@ -48,7 +48,9 @@ def test_older_objects_come_back_when_newer_ones_go(tmp_path: Path, mode: dict[s
 
 
 def test_the_newest_objects_of_a_family_are_read(tmp_path: Path) -> None:
-    """The cached list of a family has no older window of one of its words, however often the word was searched for."""
+    """The cached list of a family does not keep an older window of one of its words, however often the word is searched
+    for.
+    """
     with open_index(tmp_path, store__kv__retain_word_objects=3) as index:
         index.push_many([(f"x{number}", "anderes") for number in range(9_000)], collection=C, bucket=B)
         push(index, "forms", "birnen", "deu")
@@ -69,7 +71,7 @@ def test_every_object_is_found_unless_told_otherwise(tmp_path: Path) -> None:
 
 
 def test_compat_mode_reads_a_thousand(tmp_path: Path) -> None:
-    """The word is in all objects, too common for the ranking unless that is switched off."""
+    """The word is in all objects, which is too common for the ranking unless that limit is switched off."""
     with (
         open_index(tmp_path, server__compat="sonic", search__query_minimum_term_idf_default=0.0) as index,
         index.batch(),

@@ -1,4 +1,4 @@
-"""Lists of words at any offset, and the number of buckets that hold words, while words come and go."""
+"""Lists of words at any offset, and the number of buckets that hold words, while words are added and removed."""
 
 import random
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Live words: from the moment of PUSH to that of POP or FLUSHO a word is completed, corrected, listed and counted,
-whatever its script, before a consolidation, after it and after reopening."""
+"""Live words: from its PUSH to its POP or FLUSHO, a word in any script is completed, corrected, listed and counted,
+before a consolidation, after it and after reopening.
+"""
 
 import random
 from pathlib import Path
@@ -58,7 +59,7 @@ def test_to_the_last(tmp_path: Path, word: Living, way: str, when: str) -> None:
 
 
 def go_and_come_back(index: Index, word: Living, way: str) -> None:
-    """Remove the word from its last object, check the rest, and push it into another object."""
+    """Remove the word from its last object, check the words that are left, and push it into another object."""
     gone = index.flush_object(C, B, "o") if way == "flush_object" else index.pop(C, B, "o", word.pushed)
     assert gone == 1
     check_gone(index, word, "o")
@@ -98,7 +99,7 @@ def test_words_over_50_letters_are_only_found_exactly(tmp_path: Path, word: str,
 
 @pytest.mark.parametrize("order", ["likely", "alphabetical"])
 def test_corrections_that_are_gone_are_not_suggested(tmp_path: Path, order: str) -> None:
-    """The graph holds corrections that are gone until the next consolidation."""
+    """The graph still holds corrections that are gone, until the next consolidation; they are not suggested."""
     with opened(tmp_path, search__suggest_order=order) as index:
         push(index, "o", "planet")
         push(index, "p", "planer")
@@ -111,7 +112,7 @@ def test_corrections_that_are_gone_are_not_suggested(tmp_path: Path, order: str)
 
 
 def test_words_that_come_after_an_undone_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cached rows of a change that never reached the log must not hide the change that takes its place."""
+    """Cached rows of a change that never reached the log must not hide the change that follows in its place."""
 
     def full(self: Log, records: list[bytes]) -> None:
         raise StoreFull("no room is left in the log")
@@ -158,7 +159,7 @@ class Model:
 @pytest.mark.parametrize("letters", ["abc", "пря", "ạậớ", "강한글", "नमि"])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_changes(tmp_path: Path, seed: int, letters: str) -> None:
-    """After every step, the listed words are exactly the words that some object holds."""
+    """After every step, the listed words are exactly those that some object holds."""
     chance = random.Random(seed)
     texts = [" ".join(random_word(chance, letters) for _ in range(3)) for _ in range(25)]
     model = Model()
@@ -190,11 +191,12 @@ def test_random_changes(tmp_path: Path, seed: int, letters: str) -> None:
 
 
 def tails_of(word: str) -> list[str]:
-    """Return the parts of a word of Hangul."""
+    """Return the tails of a word in Hangul, which are parts of it."""
     return [word[at:] for at in range(2, len(word) - 1)] if "\uac00" <= word[0] <= "\ud7a3" else []
 
 
 def random_word(chance: random.Random, letters: str) -> str:
-    """Return a random word that begins with the first of `letters`: the others may be marks, with which no word
-    begins."""
+    """Return a random word that begins with the first of `letters`, because the others may be marks, which cannot begin
+    a word.
+    """
     return letters[0] + "".join(chance.choice(letters) for _ in range(chance.randrange(9)))

@@ -1,4 +1,4 @@
-"""Writes an index until a signal ends it: consolidates, flushes and pushes as fast as it can.
+"""Writes an index until a signal ends it: consolidates, flushes and pushes as fast as possible.
 
 python -m tests.index.writer FOLDER
 """

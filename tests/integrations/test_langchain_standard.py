@@ -23,7 +23,7 @@ def anyio_backend() -> str:
 
 
 class TestSonicRetriever(RetrieversIntegrationTests):
-    """The tests are those of the base."""
+    """The standard tests for retrievers, which the base class defines."""
 
     @pytest.fixture(autouse=True)
     def opened(self) -> Iterator[None]:

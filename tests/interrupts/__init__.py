@@ -1,1 +1,1 @@
-"""Exceptions that come from outside: of signal handlers, of other threads, at the end of a program, beside a fork."""
+"""Exceptions from outside: from signal handlers, from other threads, at the end of a program, and beside a fork."""

@@ -2,7 +2,7 @@
 
     python -m tests.interrupts FOLDER ATTEMPTS SEED
 
-The last line holds the number of exceptions. The parent process ends this one if it hangs.
+The last line has the number of exceptions. The parent process ends this process if it hangs.
 """
 
 import random
@@ -19,7 +19,7 @@ from tests.interrupts.moments import Moments, alarm
 
 
 class Soft(Exception):
-    """A soft time limit."""
+    """An exception like that of a soft time limit."""
 
 
 ERRORS: tuple[type[BaseException], ...] = (KeyboardInterrupt, Soft, TimeoutError)
@@ -36,8 +36,8 @@ class Attempts:
 
     Args:
         scene: the index or table whose calls are interrupted.
-        calls: of its methods.
-        chance: for the choice of moments.
+        calls: calls of its methods.
+        chance: chooses the moments.
     """
 
     def __init__(self, scene: Scene, calls: list[Call], chance: random.Random) -> None:
@@ -49,7 +49,7 @@ class Attempts:
         self.wrong: list[str] = []
 
     def run(self, count: int) -> None:
-        """Try some interrupts, at every call in turn."""
+        """Make `count` interrupts, in every call in turn."""
         for number, call in enumerate(self._calls):  # an interrupted import may leave its lock held: Python's part
             states = call.states(self._scene.model, number)
             call.run(self._scene, number)
@@ -64,7 +64,7 @@ class Attempts:
             self.wrong.append(f"it cannot be verified: {error}")
 
     def attempt(self, place: int, number: int) -> None:
-        """Interrupt a call once, and judge the state that it leaves."""
+        """Interrupt a call once, and check the state that it leaves."""
         call = self._calls[place]
         states = call.states(self._scene.model, number)
         if isinstance(self._scene, IndexScene):
@@ -136,7 +136,7 @@ class Attempts:
                 raise AssertionError(f"after a kill it holds {_difference(copied, held)}")
 
     def _recover(self) -> None:
-        """Start again from the current state."""
+        """Open the scene again in its present state."""
         try:
             self._scene.close()
             self._scene.open()
@@ -154,7 +154,7 @@ def _failure(work: Callable[[], object]) -> BaseException | None:
 
 
 def _in_thread(work: Callable[[], tuple[str, BaseException | None]]) -> tuple[str, BaseException | None]:
-    """Return the result of `work` in a thread of its own; hang if the thread hangs."""
+    """Return the result of `work` in a thread of its own; wait for ever if that thread hangs."""
     found: list[tuple[str, BaseException | None]] = []
 
     def run() -> None:

@@ -1,8 +1,8 @@
 """Calls of every public method in a forked process: python -m tests.interrupts.forked FOLDER
 
-While the process forks, another thread of it holds every lock that the index or the table has, as any thread might.
-Each call in the child has to raise the sentence at once, and begins no thread there: it would work on the files of the
-parent. Writes a line for each fault.
+While the process forks, another thread holds every lock of the index or the table, as any thread might. Each call in
+the child has to raise its error at once, and must start no thread there, which would work on the files of the parent.
+The program writes a line for each fault.
 """
 
 import gc
@@ -27,7 +27,7 @@ HANGS = "hangs"
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 OURS = "sonicpy"
 INSIDE = (dict, list, tuple, set, types.MethodType, types.BuiltinMethodType, partial)
-"""The types of foreign objects that are looked into: others lead to locks of the interpreter."""
+"""The types of foreign objects that are searched for locks; other types would lead to locks of the interpreter."""
 
 
 class ReadOnlyScene(IndexScene):
@@ -47,7 +47,7 @@ SCENES: list[tuple[Callable[[Path], Any], Callable[[Any], list[Call]]]] = [
 
 
 def locks_of(first: object) -> Iterator[Any]:
-    """Yield the locks that an object leads to."""
+    """Yield the locks that can be reached from an object."""
     found: dict[int, object] = {id(first): first}
     left = [first]
     while left:
@@ -62,7 +62,7 @@ def locks_of(first: object) -> Iterator[Any]:
 
 
 class Holder:
-    """Holds locks in another thread, for the length of a `with` block."""
+    """Holds locks in another thread inside a `with` block."""
 
     def __init__(self, locks: list[Any]) -> None:
         self._locks = locks
@@ -86,7 +86,7 @@ class Holder:
 
 
 class Hangs(BaseException):
-    """Raised by the signal that ends a call in time."""
+    """Raised by the signal handler that ends a call after a time."""
 
 
 def hang(number: int, frame: object) -> None:
@@ -94,7 +94,7 @@ def hang(number: int, frame: object) -> None:
 
 
 def faults(scene: Any, calls: list[Call]) -> Iterator[str]:
-    """In the child: yield the calls that pass, hang, begin a thread or raise another sentence."""
+    """Yield, in the child, the calls that return, hang, start a thread or raise another error."""
     signal.signal(signal.SIGALRM, hang)
     for call in calls:
         said = "passes"
@@ -117,7 +117,7 @@ def faults(scene: Any, calls: list[Call]) -> Iterator[str]:
 
 
 def in_child(scene: Any, calls: list[Call]) -> None:
-    """Write the faults, and end."""
+    """Write the faults, and end the child."""
     try:
         for fault in faults(scene, calls):
             os.write(1, f"{type(scene).__name__}: {fault}\n".encode())

@@ -12,7 +12,7 @@ C, B = "collection", "bucket"
 OTHER = "other"
 
 Model = dict[Any, Any]
-"""The content. An index: the words of each object, by collection, bucket and object; a table: values by key."""
+"""The content: for an index, the words of each object, by collection, bucket and object; for a table, values by key."""
 
 
 class Call(NamedTuple):
@@ -21,7 +21,7 @@ class Call(NamedTuple):
     Attributes:
         names: the methods that it covers.
         run: makes the call, with the scene and the number of the attempt.
-        states: returns the states behind the one given that the call goes through; the last one is its end.
+        states: returns the states after the given one that the call goes through; the last one is the final state.
     """
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ def same(model: Model, number: int) -> list[Model]:
 
 
 def pushed(model: Model, rows: Iterable[tuple[str, str, str, str]]) -> Model:
-    """Return the state behind some PUSHes."""
+    """Return the state after some PUSHes."""
     after = dict(model)
     for collection, bucket, oid, text in rows:
         after[collection, bucket, oid] = after.get((collection, bucket, oid), frozenset()) | set(text.split())
@@ -43,12 +43,12 @@ def pushed(model: Model, rows: Iterable[tuple[str, str, str, str]]) -> Model:
 
 
 def replaced(model: Model, rows: Iterable[tuple[str, str, str, str]]) -> Model:
-    """Return the state behind some UPSERTs."""
+    """Return the state after some UPSERTs."""
     return {**model, **{(collection, bucket, oid): frozenset(text.split()) for collection, bucket, oid, text in rows}}
 
 
 def popped(model: Model, collection: str, bucket: str, oid: str, text: str) -> Model:
-    """Return the state behind a POP."""
+    """Return the state after a POP."""
     after = dict(model)
     left = after.pop((collection, bucket, oid), frozenset()) - set(text.split())
     if left:
@@ -57,36 +57,36 @@ def popped(model: Model, collection: str, bucket: str, oid: str, text: str) -> M
 
 
 def flushed(model: Model, *names: str) -> Model:
-    """Return the state behind a flush of a collection, a bucket or an object."""
+    """Return the state after a flush of a collection, a bucket or an object."""
     return {key: words for key, words in model.items() if key[: len(names)] != names}
 
 
 def text(number: int) -> str:
-    """Return the text of an attempt."""
+    """Return the text that an attempt uses."""
     return f"w{number % 23} v{number % 11} all"
 
 
 def oid(number: int) -> str:
-    """Return the object of an attempt."""
+    """Return the name of the object that an attempt uses."""
     return f"o{number % 9}"
 
 
 def row(number: int) -> tuple[str, str, str, str]:
-    """Return the arguments of a PUSH."""
+    """Return the arguments of the PUSH of an attempt."""
     return C, B, oid(number), text(number)
 
 
 def rows(number: int) -> list[tuple[str, str, str, str]]:
-    """Return some PUSHes, of more than one chunk."""
+    """Return some PUSHes that fill more than one chunk."""
     return [(OTHER, B, oid(number + place), text(number + 2 * place)) for place in range(7)]
 
 
 MIRROR = "mirror"
-"""A bucket in step with rows."""
+"""The bucket that a mirror keeps in step with rows."""
 
 
 def mirrored(number: int) -> list[tuple[str, str]]:
-    """Return the rows that a pass of a mirror reads: all objects but one of three, in one chunk."""
+    """Return the rows that a pass of a mirror reads: all objects except one in three, in one chunk."""
     return [(f"o{(number + place) % 3}", text(number + place)) for place in (1, 2)]
 
 
@@ -112,7 +112,7 @@ def after_chunks(model: Model, number: int) -> list[Model]:
 
 
 def after_each(model: Model, number: int) -> list[Model]:
-    """Return the states that a batch of PUSHes, and a POP, goes through."""
+    """Return the states that a batch of PUSHes, followed by a POP, goes through."""
     some = [row(number + place) for place in range(3)]
     states = [pushed(model, some[: end + 1]) for end in range(3)]
     return [*states, popped(states[-1], C, B, oid(number), text(number + 1))]
@@ -122,11 +122,11 @@ class IndexScene:
     """An index whose calls are interrupted, with its expected content.
 
     Args:
-        folder: an empty one.
+        folder: an empty folder.
     """
 
     autocommit = False
-    """Whether each change is committed before the next call."""
+    """Whether each change is committed before its call returns."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "store"
@@ -152,7 +152,7 @@ class IndexScene:
         self.index.close()
 
     def contents(self) -> Model:
-        """Return the content of the index, by reads alone."""
+        """Return the content of the index, found only by reads."""
         index = self.index
         seen = {
             (collection, bucket): (index.objects(collection, bucket, limit=None), index.count_words(collection, bucket))
@@ -174,7 +174,7 @@ class IndexScene:
         return held
 
     def use(self, number: int) -> None:
-        """Change the index and undo the change, as another thread does, which must not wait."""
+        """Change the index and undo the change, as another thread does; neither may have to wait."""
         self.index.push(C, "thread", f"t{number}", "passing by")
         assert self.index.flush(C, "thread", f"t{number}") == 2
 
@@ -203,7 +203,7 @@ class CommittingScene(IndexScene):
 
 
 def copy_store(folder: Path, to: Path) -> None:
-    """Copy the files of a folder that does not change meanwhile."""
+    """Copy the files of a folder in which nothing changes meanwhile."""
     for path in folder.rglob("*"):
         if path.is_file() and path.name not in ("lock.mdb", "sonicpy.lock"):
             target = to / path.relative_to(folder)
@@ -212,7 +212,7 @@ def copy_store(folder: Path, to: Path) -> None:
 
 
 def batch(scene: IndexScene, number: int) -> None:
-    """Change an index in a batch, and read it there."""
+    """Change an index in a batch, and read it inside the batch."""
     with scene.index.batch() as index:
         for place in range(3):
             index.push(*row(number + place), "none")
@@ -223,7 +223,7 @@ def batch(scene: IndexScene, number: int) -> None:
 
 
 def push_many(scene: IndexScene, number: int) -> None:
-    """Push some chunks, and compare the report with the index."""
+    """Push several chunks, and compare the report with the index."""
     scene.index.push_many(rows(number), lang="none", report=scene.report)
 
 
@@ -245,7 +245,7 @@ def restore(scene: IndexScene, number: int) -> None:
 
 
 def restored(scene_model: Model, backed_up: Model) -> Model:
-    """Return the state behind a restore: the collections of the backup are replaced."""
+    """Return the state after a restore: the collections of the backup are replaced."""
     gone = {key[0] for key in backed_up}
     return {**{key: words for key, words in scene_model.items() if key[0] not in gone}, **backed_up}
 
@@ -355,7 +355,7 @@ class TableScene:
     """A table of keys and values whose calls are interrupted, with its expected content.
 
     Args:
-        folder: an empty one.
+        folder: an empty folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -388,7 +388,7 @@ class TableScene:
         return held
 
     def use(self, number: int) -> None:
-        """Change the table and undo that."""
+        """Change the table and undo the change."""
         self.table.set(b"thread", b"1")
         assert self.table.delete(b"thread")
 
@@ -405,7 +405,7 @@ class TableScene:
             scene.close()
 
     def faults(self) -> list[str]:
-        """Return no faults: `contents` reads everything."""
+        """Return no faults, because `contents` reads everything."""
         return []
 
 
@@ -413,7 +413,7 @@ KEYS = [b"k%d" % number for number in range(20)] + [b"counter", b"other"]
 
 
 def fill(scene: TableScene, number: int) -> None:
-    """Change a table in a batch, and read it there."""
+    """Change a table in a batch, and read it inside the batch."""
     with scene.table.batch():
         scene.table.set(key(number), b"batch %d" % number)
         with scene.table.batch():
@@ -424,17 +424,17 @@ def fill(scene: TableScene, number: int) -> None:
 
 
 def key(number: int) -> bytes:
-    """Return the key of an attempt."""
+    """Return the key that an attempt uses."""
     return KEYS[number % 20]
 
 
 def counted(model: Model, by: int) -> Model:
-    """Return the state behind `incr`."""
+    """Return the state after `incr`."""
     return {**model, b"counter": (int.from_bytes(model.get(b"counter", bytes(8))) + by).to_bytes(8)}
 
 
 def without(model: Model, gone: bytes) -> Model:
-    """Return the state behind `delete`."""
+    """Return the state after `delete`."""
     return {other: value for other, value in model.items() if other != gone}
 
 

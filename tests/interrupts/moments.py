@@ -1,9 +1,9 @@
 """Exceptions at chosen moments of a call, and a count of these moments.
 
 The interpreter runs handlers of signals, and raises the exceptions that another thread has set, at few instructions of
-its bytecode: behind calls, on entering a function, and where a loop goes back. A trace function sees each of them come,
-and lets a signal be pending just then: so the exception comes from the interpreter itself, at exactly the moments at
-which it comes in a real program, and every one of them can be tried.
+its bytecode: after calls, on entering a function, and where a loop jumps back. A trace function runs before each of
+these, and makes a signal pending at that time. So the exception comes from the interpreter itself, at exactly the
+moments at which it may come in a real program, and each moment can be tried.
 """
 
 import ctypes
@@ -18,11 +18,13 @@ from types import CodeType, FrameType
 from typing import Any
 
 CHECKING = ("CALL", "RESUME", "JUMP_BACKWARD")
-"""The names of instructions that look for exceptions from outside begin so."""
+"""The beginnings of the names of instructions that check for exceptions from outside."""
 OURS = __file__.rpartition("tests")[0] + "tests"
-"""Frames of files in it are not interrupted."""
+"""The folder of files whose frames are not interrupted."""
 HYPOTHESIS = "/hypothesis/"
-"""Nor are frames of such files: its callback of the garbage collector runs inside of other frames."""
+"""A part of the paths of files whose frames are not interrupted either: a callback of Hypothesis runs during garbage
+collection, inside other frames.
+"""
 
 pythonapi = ctypes.pythonapi
 pythonapi.PyErr_SetInterruptEx.argtypes = [ctypes.c_int]
@@ -32,7 +34,7 @@ pythonapi.PyThreadState_SetAsyncExc.restype = ctypes.c_int
 
 
 class Signal(int):
-    """A signal that is pending once `now` is read: without a call, behind which it would come at once."""
+    """A signal that becomes pending when `now` is read, without a call, after which it would be handled at once."""
 
     now = property(pythonapi.PyErr_SetInterruptEx)
 
@@ -46,7 +48,7 @@ def _of_thread(thread: int, error: type[BaseException]) -> Any:
 
 @cache
 def checks(code: CodeType) -> frozenset[int]:
-    """Return the places of the instructions behind which an exception may come."""
+    """Return the places of the instructions after which an exception may come."""
     return frozenset(step.offset for step in dis.get_instructions(code) if step.opname.startswith(CHECKING))
 
 
@@ -57,7 +59,7 @@ class Moments:
         error: the class of the exceptions.
 
     Attributes:
-        passed: the number of moments of the last call.
+        passed: the number of moments in the last call.
     """
 
     def __init__(self, error: type[BaseException]) -> None:
@@ -73,7 +75,7 @@ class Moments:
         """Run a call; return the exception that came out of it.
 
         Args:
-            at: the numbers of the moments at which an exception comes, rising.
+            at: the numbers, rising, of the moments at which an exception comes.
         """
         self._at = [*at, -1]
         self.passed = 0
@@ -119,7 +121,7 @@ class Moments:
 
 @contextmanager
 def alarm(seconds: float, error: type[BaseException]) -> Iterator[None]:
-    """Raise an exception after some time, if the block takes that long; for the main thread."""
+    """Raise an exception in the main thread if the block takes longer than `seconds`."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise error

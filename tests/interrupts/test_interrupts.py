@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 from tests.support.patience import WAIT_S
 
 LEFT_OUT = {"abandon", "end", "follow_sonic"}
-"""Methods that only a forked process and the end of the interpreter call."""
+"""Methods that are only called in a forked process or at the end of the interpreter."""
 OF_THE_SERVER = {
     "buckets_after",
     "collections_after",

@@ -1,4 +1,6 @@
-"""Light stemmers: forms meet, other words do not, and each takes the longest ending that its table holds."""
+"""Light stemmers: forms get the same stem, other words do not, and each stemmer removes the longest ending in its
+table.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The guessed language of a text, and the table of the guesser."""
+"""The guessed language of a text, and the table by which it is guessed."""
 
 import importlib
 import subprocess
@@ -192,7 +192,7 @@ def test_evidence_is_added_to_what_n_grams_say(text: str, evidence: list[tuple[s
 
 
 def test_every_n_gram_of_a_long_text_counts() -> None:
-    """Sums of 16 bits go over into larger ones before they overflow."""
+    """Sums of 16 bits are added to larger ones before they overflow."""
     for text in ("e" * 1024, "the " * 256, "а" * 1024, "ب" * 1024):
         check_against_reference(text)
 
@@ -245,7 +245,9 @@ def test_scores_of_real_sentences_agree_with_the_reference() -> None:
 
 
 def check_against_reference(text: str) -> None:
-    """Compare with fractions: a weight is rounded to 1/25 nat, and a letter is the end of up to three n-grams."""
+    """Compare the scores with fractions: a weight is rounded to 1/25 nat, and a letter is the end of up to three
+    n-grams.
+    """
     expected = reference.scores(text)
     found = DETECTOR.scores(text)
     assert found.keys() == expected.keys()

@@ -1,4 +1,4 @@
-"""Lexer: how language, stop words, stemming and the settings come together; the same text gives the same terms."""
+"""Lexer: language, stop words, stemming and settings work together; the same text always gives the same terms."""
 
 import unicodedata
 from collections.abc import Callable
@@ -24,7 +24,7 @@ FOLDED = {"normalization__diacritic_folding_enabled": True}
 
 
 def lexer(**chosen: object) -> Lexer:
-    """Return a lexer; settings have `__` for dots."""
+    """Return a lexer; settings are named with `__` for dots."""
     given: dict[str, Any] = {}
     for key, value in chosen.items():
         section, name = key.split("__")
@@ -35,7 +35,7 @@ def lexer(**chosen: object) -> Lexer:
 
 
 def marked(terms: Terms) -> str:
-    """Return the terms in order: *special*, stop word!, part~."""
+    """Return the terms in order, marked as *special*, stop word!, part~."""
     marks = {0: "", SPECIAL: "*", STOP: "!", PART: "~"}
     return " ".join(word.decode() + marks[flags] for word, flags in zip(terms.words, terms.flags, strict=True))
 
@@ -211,7 +211,7 @@ def test_short_and_long_lists(settings: dict[str, Any], text: str, lang: str, ex
 
 
 class TestRuns:
-    """Scripts without blanks: words by dictionary, pairs as parts, single letters as stop words."""
+    """Scripts without blanks: words by a dictionary, pairs of letters as parts, single letters as stop words."""
 
     @needs_zh
     def test_in_the_default_mode_a_dictionary_cuts_runs(self) -> None:
@@ -253,7 +253,7 @@ class TestRuns:
 
 
 class TestPlain:
-    """lex_plain: for SUGGEST, where stop words count like all others."""
+    """lex_plain, for SUGGEST: stop words count like all other words."""
 
     @pytest.mark.parametrize("text", ["the", "The parrot and a bat in a hat", "der und", "the-12"])
     @pytest.mark.parametrize("settings", [{}, DROP, {"stopwords__deny": ["parrot"]}], ids=["weigh", "drop", "deny"])
@@ -283,7 +283,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class TestEveryWay:
-    """lex_every_way: all that a PUSH may have stored, for POP."""
+    """lex_every_way, for POP: all terms that a PUSH may have stored."""
 
     def test_without_stemming_there_is_one_way(self) -> None:
         assert decoded(lexer().lex_every_way("The parrot, the bat-12")) == ["the", "parrot", "bat", "12"]
@@ -298,7 +298,7 @@ class TestEveryWay:
     @pytest.mark.parametrize("text", ["我来到清华大学", "don't 清华大学", "don't stop", "rock'n'roll a.b", "v1.8.1"])
     @pytest.mark.parametrize("settings", [COMPAT, {}], ids=["compat", "default"])
     def test_chinese(self, settings: dict[str, Any], text: str) -> None:
-        """In compat mode LANG(cmn) hands all of a text to the dictionary, whatever it is written in."""
+        """In compat mode LANG(cmn) passes the whole text to the dictionary, in whatever script it is."""
         cut = lexer(**settings)
         assert set(decoded(cut.lex(text, "cmn").words)) <= set(decoded(cut.lex_every_way(text)))
 
@@ -317,7 +317,7 @@ CODES = {language.code for language in LANGUAGES}
 
 
 def sentences(each: int) -> list[tuple[str, str]]:
-    """Return (language, sentence) of every language there are sentences of, the same at every call."""
+    """Return (language, sentence) for every language with sentences, the same in each call."""
     by_language: dict[str, list[str]] = {}
     for line in shared_data("multilingual/sentences.tsv").read_text(encoding="utf-8").splitlines():
         language, _, _, text = line.split("\t")
@@ -338,7 +338,7 @@ FORMS: list[tuple[str, Callable[[str], str]]] = [
 
 @pytest.mark.parametrize(("name", "change"), FORMS, ids=[name for name, _ in FORMS])
 def test_real_texts_give_the_same_words_in_every_spelling(name: str, change: Callable[[str], str]) -> None:
-    """Patterns are found in the text as it is typed, so texts that hold a sign of a pattern are left out."""
+    """Patterns are found in the text as typed, so texts with a sign of a pattern are left out."""
     cut = lexer()
     texts = [(language, unicodedata.normalize("NFC", sentence)) for language, sentence in sentences(12)]
     wrong = [

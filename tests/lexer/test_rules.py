@@ -24,7 +24,7 @@ NEWER, FIRST = lexer(), lexer(FIRST_RULES)
 
 
 def words(text: str, cut: Lexer = NEWER) -> str:
-    """Return the words of a text, hidden ones left out."""
+    """Return the words of a text, without hidden ones."""
     terms = cut.lex_push(text, "none")
     shown = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & (STOP | PART)]
     return " ".join(word.decode() for word in shown)
@@ -126,7 +126,9 @@ def test_a_digit_of_any_script_is_one_of_ascii() -> None:
 
 
 def test_a_form_gives_the_words_of_the_letters_it_stands_for() -> None:
-    """Every compatibility form behind a letter is cut like its letters, except the forms that are cut as before."""
+    """Every compatibility form behind a letter is cut as the letters that it represents, except forms that are still
+    cut as before.
+    """
     apart = "\u2122\u2120"
     step = max(1, 4 // examples(4))
     for point in range(0x80, 0x20000, step):

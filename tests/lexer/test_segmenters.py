@@ -1,4 +1,4 @@
-"""Dictionaries for runs without blanks: the choice of one, the words without them, and the moment of loading."""
+"""Dictionaries for runs without blanks: their choice, the words without them, and the time when they are loaded."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ NO_DICTIONARY = ["สวัสดีครับ", "ភាសាខ្មែរ"
 
 
 def without_extras(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
-    """Make packages seem missing."""
+    """Hide packages, as if they were not installed."""
     found = segmenters.find_spec
     monkeypatch.setattr(segmenters, "find_spec", lambda name: None if name in missing else found(name))
 
@@ -107,7 +107,9 @@ class TestTexts:
     @needs_ja
     @pytest.mark.parametrize("piece", ["一", "北京大学", "あ", "カ", "東京に住む"])
     def test_time_is_linear_on_long_runs(self, piece: str) -> None:
-        """As in tests/native/test_analyzer.py: eight times the run may take 24 times as long (quadratic: 64)."""
+        """As in tests/native/test_analyzer.py, a run of eight times the length may take 24 times as long (quadratic
+        time: 64).
+        """
         segmenters = Segmenters()
         small, large = best_time(segmenters, piece, 2_500), best_time(segmenters, piece, 20_000)
         assert large < 0.3

@@ -1,4 +1,4 @@
-"""Guesses of compat mode."""
+"""The languages that compat mode guesses."""
 
 from typing import Any
 
@@ -100,13 +100,13 @@ def test_between_scripts_the_detector_finds_a_language_of_the_main_one(text: str
     ],
 )
 def test_in_a_short_text_of_two_scripts_a_sure_detector_overrules_stop_words(text: str, kept: str) -> None:
-    """The expected words are those that Sonic stored of the texts."""
+    """The expected words are those that Sonic stored for the texts."""
     words = [word.decode() for word in lexer(**COMPAT).lex_push(text, None).words]
     assert [word for word in words if word.isascii()] == kept.split()
 
 
 class TestLateGuesses:
-    """PUSH asks the detector only where its answer can change the stored words."""
+    """PUSH asks the detector only if its answer can change the stored words."""
 
     @pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
     @pytest.mark.parametrize("asks", [False, True])

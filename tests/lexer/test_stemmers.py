@@ -1,4 +1,4 @@
-"""Stemmers by name: those of Snowball and those of sonicpy have the same methods."""
+"""Stemmers by name: Snowball's and sonicpy's own have the same methods."""
 
 import pytest
 import Stemmer

@@ -11,7 +11,7 @@ from sonicpy.lexer.stopwords import StopWords
 
 STOP_WORDS = StopWords()
 OWN = {"aze", "khm", "mya", "nep", "pan", "tam", "yid"}
-"""Languages that stopwords-iso lacks and we have a list for."""
+"""Languages that stopwords-iso lacks, for which sonicpy has its own lists."""
 
 
 @pytest.mark.parametrize(

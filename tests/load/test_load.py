@@ -1,4 +1,4 @@
-"""`sonicpy load`: against real servers, with agents as processes, and against servers that fail."""
+"""Tests of `sonicpy load` with real servers and agents as processes, and with servers that fail."""
 
 import contextlib
 import csv
@@ -188,7 +188,7 @@ def test_strangers_at_the_hub_change_nothing() -> None:
 
 
 def answer(replies: list[bytes]) -> Address:
-    """Return the address of a server that says `replies`, one after each line that it receives, and then leaves."""
+    """Return the address of a server that sends one of `replies` after each line that it receives, and then closes."""
     listener = socket.create_server((HOST, 0))
 
     def serve() -> None:

@@ -1,1 +1,3 @@
-"""Mutation testing: wrong changes, one at a time, and whether a test fails; docs/testing.md says how to run it."""
+"""Mutation testing: wrong changes are made, one at a time, and a test should fail; docs/testing.md describes its
+use.
+"""

@@ -4,8 +4,8 @@
     python -m tests.mutation sonicpy/store/disk/folder.py  some of them; "native" means native code
     python -m tests.mutation --most 10                at most this many mutants of each
 
-Results go into --results, one JSON object a line, and a second run goes on behind them. The exit status is 1 if more
-than 5 % survive, or if a survivor was not reviewed yet.
+Results are written to --results, one JSON object per line, and a second run continues after them. The exit status is 1
+if more than 5 % survive, or if a survivor was not reviewed yet.
 """
 
 import argparse
@@ -42,12 +42,12 @@ class Result:
 
     @property
     def name(self) -> str:
-        """Return a description of one line."""
+        """A description of the mutant in one line."""
         return f"{self.path}:{self.line}: {self.before} -> {self.after}"
 
     @property
     def why_harmless(self) -> str | None:
-        """Return the reason why it is harmless, if it was reviewed."""
+        """The reason why the mutant is harmless, if it was reviewed."""
         return HARMLESS.get((self.path, self.code, self.before, self.after))
 
 
@@ -60,7 +60,7 @@ class Results:
         self._known = {result.name for result in self.all}
 
     def knows(self, name: str) -> bool:
-        """Return whether a mutant was judged already."""
+        """Return whether a mutant has a result already."""
         return name in self._known
 
     def add(self, result: Result) -> None:
@@ -92,14 +92,14 @@ def mutate_python(judge: Judge, path: str, most: int, results: Results) -> None:
 
 
 def result_of(mutant: Mutant, verdict: Verdict, began: float) -> Result:
-    """Return the result of a mutant that was judged from `began` on."""
+    """Return the result of a mutant whose tests began at `began`."""
     seconds = round(time.monotonic() - began, 1)
     before, after = one_line(mutant.before), one_line(mutant.after)
     return Result(mutant.path, mutant.line, mutant.code, before, after, verdict.value, seconds)
 
 
 START_S = 10.0
-"""The approximate time of the tests that judge every mutant."""
+"""The approximate time in seconds of the tests that judge every mutant."""
 
 
 def mutate_native(judge: Judge, most: int, results: Results) -> None:

@@ -16,9 +16,11 @@ from tests.support.patience import WAIT_S
 COPIED = ("sonicpy", "ext", "tests", "benchmarks", "configs", "docs", "pyproject.toml", "setup.py", "README.md", ".ci")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "site", ".mypy_cache")
 SECONDS_MAX = 15.0
-"""CPU time of the tests that judge one mutant; those that need least come first."""
+"""The most CPU seconds of the tests that judge one mutant; the quickest tests come first."""
 TIMES_SLOWER = 6.0
-"""A run hangs if it takes this many times its CPU time, and START_S more."""
+"""The factor by which the CPU time of a run may exceed the usual one, plus START_S, before the run counts as
+hanging.
+"""
 START_S = WAIT_S
 NO_TEST = 5
 
@@ -39,7 +41,8 @@ class Lines:
     tests: dict[str, dict[int, list[str]]]
 
     def judges(self, path: str, line: int) -> list[str]:
-        """Return the tests that run a line, the quickest first; of a line that runs at import, all that use the file.
+        """Return the tests that run a line, the quickest first; for a line that runs at import, all tests that use the
+        file.
 
         Code between two lines that a test runs, such as the rest of a long statement, belongs to the first line.
         """
@@ -60,8 +63,8 @@ class Judge:
     """A copy of the checkout to put mutants into.
 
     Args:
-        root: of the checkout.
-        folder: for the copy.
+        root: the root of the checkout.
+        folder: the folder for the copy.
     """
 
     def __init__(self, root: Path, folder: Path) -> None:
@@ -82,7 +85,7 @@ class Judge:
             (folder.parent / "shared").symlink_to(shared.resolve())
 
     def measure(self, path: str, target: Target) -> Lines:
-        """Run the tests of a target and return the lines that they run. Raises RuntimeError if one fails."""
+        """Run the tests of a target; return the lines that they run. Raises RuntimeError if a test fails."""
         result = self.folder / "lines.json"
         extra = {"MUTATION_LINES": str(result), "MUTATION_TARGETS": path}
         done = self._pytest(["-p", "tests.mutation.measure", *target.tests], None, extra)
@@ -93,21 +96,21 @@ class Judge:
         return Lines(told["seconds"], tests)
 
     def put(self, path: str, source: str) -> None:
-        """Write a source file with a time after those of all earlier versions, so that no cache of them is used."""
+        """Write a source file with a later time than all earlier versions, so that no cached version is used."""
         self._stamp_s = max(self._stamp_s + 2, time.time())  # bytecode knows whole seconds
         target = self.folder / path
         target.write_text(source)
         os.utime(target, (self._stamp_s, self._stamp_s))
 
     def restore(self, path: str) -> None:
-        """Put back the file of the checkout."""
+        """Restore the file from the checkout."""
         self.put(path, (self._root / path).read_text())
 
     def verdict(self, tests: list[str], seconds: float) -> Verdict:
         """Run tests against the current source files.
 
         Args:
-            seconds: that they take without a mutant.
+            seconds: the CPU seconds that the tests take without a mutant.
         """
         try:
             done = self._pytest(["-x", *tests], START_S + TIMES_SLOWER * seconds, {})

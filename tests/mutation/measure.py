@@ -12,7 +12,7 @@ import pytest
 from coverage import Coverage
 
 IMPORTED = ""
-"""The context of the lines that run before the first test."""
+"""The context of lines that run before the first test."""
 
 
 class Measure:
@@ -46,7 +46,7 @@ class Measure:
 
 
 def cpu_s() -> float:
-    """Return the CPU seconds of this process and of those that it started; a busy machine changes them less than a
+    """Return the CPU seconds of this process and of those that it started, which a busy machine affects less than a
     clock.
     """
     return sum(os.times()[:4])

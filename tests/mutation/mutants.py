@@ -17,7 +17,7 @@ SWAPPED_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 WITHOUT_EFFECT = ("logger",)
-"""Calls of methods on these names only write messages."""
+"""Names whose methods only write messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Mutant:
     """One wrong change.
 
     Attributes:
-        path: of the source file, from the root of the checkout.
-        line: where it begins.
+        path: the path of the source file, from the root of the checkout.
+        line: the number of the line in which the change begins.
         code: that line, without the blanks around it.
         before, after: the changed piece.
-        source: of the whole file with the change.
+        source: the source of the whole file with the change.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """Return a description of one line."""
+        """A description of the mutant in one line."""
         return f"{self.path}:{self.line}: {one_line(self.before)} -> {one_line(self.after)}"
 
 
@@ -68,7 +68,7 @@ def mutants_of(path: str, source: str) -> list[Mutant]:
 
 
 def sample(mutants: list[Mutant], most: int) -> list[Mutant]:
-    """Return at most `most` of some mutants, spread over the file; the same ones every time."""
+    """Return at most `most` of some mutants, spread over the file; always the same ones."""
     chosen = sorted(mutants, key=lambda mutant: hashlib.blake2b(mutant.name.encode()).digest())[:most]
     return sorted(chosen, key=_place)
 
@@ -78,7 +78,7 @@ def _place(mutant: Mutant) -> tuple[int, str, str]:
 
 
 class _Changes:
-    """The changes of one file: pairs of a node and the text that takes its place."""
+    """The possible changes of a file, as pairs of a node and the text to replace it."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -95,7 +95,7 @@ class _Changes:
                 yield from ((node, text) for text in self._statements(node))
 
     def _walk(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the nodes below a node that are mutated."""
+        """Yield the nodes below a node that may be changed."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return  # -1 stands for "none", and so would -2
         for name, value in ast.iter_fields(node):
@@ -107,7 +107,7 @@ class _Changes:
                     yield from self._walk(child)
 
     def _is_mode(self, node: ast.Constant) -> bool:
-        """Return whether a constant is the mode of a file."""
+        """Return whether a constant is the mode of a file, such as 0o600."""
         return (ast.get_source_segment(self._source, node) or "").startswith("0o")
 
     def _statements(self, node: ast.stmt) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _only_says(node: ast.AST) -> bool:
-    """Return whether a node makes a text for users, or an amount in one, so that no change of it is wrong."""
+    """Return whether a node makes a text for users, or an amount in one, so that a change of it is not wrong."""
     match node:
         case ast.JoinedStr() | ast.ImportFrom() | ast.Import():
             return True

@@ -14,9 +14,9 @@ class NativeMutant:
 
     Attributes:
         module: the name of the module.
-        before: a piece that occurs in the file once.
-        tests: that judge it.
-        seconds: the approximate time of the tests.
+        before: a piece of code that occurs in the file once.
+        tests: the tests that judge the mutant.
+        seconds: the approximate time of these tests in seconds.
     """
 
     module: str
@@ -27,7 +27,7 @@ class NativeMutant:
 
     @property
     def path(self) -> str:
-        """The file, from the root of the checkout."""
+        """The path of the file, from the root of the checkout."""
         return f"{NATIVE_FOLDER}/{self.module}.pyx"
 
 

@@ -1,9 +1,9 @@
-"""The mutated files, their largest numbers of mutants, and the tests that may detect them."""
+"""The files to mutate, the most mutants of each, and the tests that may detect them."""
 
 from dataclasses import dataclass
 
 MUTANTS_MAX = 600
-"""The maximum number of mutants, of Python and of native code together."""
+"""The most mutants of Python and of native code together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class Target:
     """A Python file.
 
     Attributes:
-        most: mutants.
+        most: the most mutants of the file.
         tests: files and folders whose tests are measured: those that run a line judge its mutants.
         always: tests that judge every mutant, because they run the file in processes that are not measured.
     """

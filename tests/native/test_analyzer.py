@@ -1,4 +1,4 @@
-"""Patterns, folding, stop words, stems and counts: tables, the slow twin, every character, hostile texts."""
+"""Patterns, folding, stop words, stems and counts: tables, a slow twin, every character, hostile texts."""
 
 import sys
 import time
@@ -168,7 +168,7 @@ def test_without_patterns_every_word_is_an_ordinary_one(text: str) -> None:
 @settings(deadline=None, max_examples=examples(400))
 @given(TEXTS | st.text(max_size=20))
 def test_the_default_form_loses_no_word(text: str) -> None:
-    """Patterns at borders may cut elsewhere, but every piece with a letter or number is found on both sides."""
+    """With patterns, borders may be elsewhere, but every piece with a letter or number is found in both forms."""
     letters = {char for word in words(analyze(DEFAULT, text)) for char in word if twin.is_alphanumeric(char)}
     plain = {char for word in words(analyze(DEFAULT_PLAIN, text)) for char in word if twin.is_alphanumeric(char)}
     assert letters == plain
@@ -186,7 +186,7 @@ def test_a_number_has_the_same_words_whatever_number_stands_beside_it(number: st
 
 
 SLOW = Analyzer(NORMALIZE, always_normalize=True)
-"""Folds every piece as Python does and finds its end by the rules for all scripts."""
+"""An analyzer that folds every piece as Python does, and finds its end by the rules for all scripts."""
 
 ASCII_PIECES = st.sampled_from(
     ["don't", "a.m", "3,5", "1.000,5", "a:b", "x_1", "_", "A1", "e.g.", " ", ", ", "é", "\u0301", "'", "."]
@@ -227,7 +227,7 @@ def test_a_bound_analyzer_needs_an_analyzer_and_takes_str() -> None:
 
 
 def test_texts_analyzed_one_after_the_other_share_nothing() -> None:
-    """Texts share the collector of words, whatever its size."""
+    """Texts share the collector of words, whatever its size, but no words."""
     many = " ".join(f"w{number}" for number in range(3_000))
     for text in ("a b a", many, "a b a", "", "b", "x" * 40_000 + " y", "a b a"):
         assert analyze(DEFAULT, text) == analyze(Analyzer(NORMALIZE), text)
@@ -303,8 +303,8 @@ def test_every_character_behind_a_letter_folds_as_a_whole(head: str) -> None:
 
 
 def twin_pieces(text: str) -> list[str]:
-    """Return the words of a text by its (separately judged) borders; pieces that only the test above doubts are left
-    out.
+    """Return the words of a text by its borders, which other tests check; pieces about which only the test above is in
+    doubt are left out.
     """
     borders = word_borders(text)
     pieces = [text[start:end] for start, end in zip(borders, borders[1:], strict=False)]
@@ -369,8 +369,8 @@ FLAGS_OF = {"word": 0, "letter": STOP, "pair": PART}
 
 
 def paired(text: str) -> list[tuple[str, int, int]]:
-    """Return the terms as the twin finds them; a term that occurs in several ways has the least of a stop word or
-    part.
+    """Return the terms as the twin finds them; a term that occurs in several ways counts as a stop word or part only if
+    it is one everywhere.
     """
     found: dict[str, tuple[str, int, int]] = {}
     for word, kind in twin.analyze_in_pairs(text):
@@ -438,8 +438,9 @@ def test_stop_words_are_flagged_or_dropped(text: str, drop: bool, expected: list
 
 
 def test_a_word_that_also_occurs_in_a_pattern_is_no_stop_word() -> None:
-    """An object holds a word as a stop word only if it is one at all its places, as for two texts pushed one after the
-    other."""
+    """A word is a stop word of an object only if it is one at all its places, as with two texts that are pushed one
+    after the other.
+    """
     apart = analyze(DEFAULT, "the-12", STOPS).flags
     together = analyze(DEFAULT, "the x the-12", STOPS)
     assert words(together) == ["the", "x", "12"]
@@ -547,7 +548,7 @@ def hostile_text(name: str, size: int) -> str:
 
 
 TRIES = 5
-"""A machine that does other work may slow down one measurement, and not each of several."""
+"""The number of measurements, because a busy machine may slow down one of them, but not all."""
 
 
 def best_time(analyzer: Analyzer, text: str, runs: int) -> float:
@@ -568,7 +569,9 @@ def best_time(analyzer: Analyzer, text: str, runs: int) -> float:
     ids=["compat", "default", "whole", "pairs"],
 )
 def test_time_is_linear_on_hostile_lines(name: str, analyzer: Analyzer) -> None:
-    """Eight times the text may take 24 times as long before it counts as more than linear (quadratic: 64)."""
+    """A text of eight times the length may take 24 times as long before the time counts as more than linear (quadratic:
+    64).
+    """
     assert best_time(analyzer, hostile_text(name, LINE_BYTES), 3) < 0.05
     times = []
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""The questions of planners about clauses, against the same in plain Python."""
+"""The questions of planners about clauses, compared with plain Python."""
 
 from hypothesis import given
 from hypothesis import strategies as st

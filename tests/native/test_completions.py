@@ -1,4 +1,4 @@
-"""sonicpy._native.completions: the likely words of several parts, against dictionaries."""
+"""Tests of sonicpy._native.completions: the likely words of several parts, compared with dictionaries."""
 
 from collections import Counter
 
@@ -12,9 +12,9 @@ from sonicpy._native.varint import DamagedBytes, pack_varints
 
 PREFIX = b"a"
 Part = dict[bytes, tuple[int, int]]
-"""The number of objects that hold a word, and the number of them that hold it only as a stop word."""
+"""Word -> (number of objects that hold it, number of those that hold it only as a stop word)."""
 LONG = (b"b" * 39, b"b" * 40, b"b" * 49, b"b" * 50, b"\xc3\xa9" * 20, b"\xc3\xa9" * 49, b"\xf0\x9f\x98\x80" * 40)
-"""Endings of words about as long as are shown."""
+"""Endings of words near the greatest length that is shown."""
 WORDS = st.lists(st.sampled_from((b"a", b"b", b"\xc3\xa9", b"zz")), max_size=4).map(b"".join).map(PREFIX.__add__)
 PARTS = st.lists(
     st.dictionaries(WORDS | st.sampled_from(LONG).map(PREFIX.__add__), st.tuples(st.integers(1, 9), st.integers(0, 9))),

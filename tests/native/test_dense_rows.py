@@ -1,4 +1,4 @@
-"""Rows that are packed in bits: blocks of postings, records of objects, names, terms; judged by tests/reference."""
+"""Rows that are packed in bits: blocks of postings, records of objects, names, terms; compared with tests/reference."""
 
 import random
 from contextlib import suppress
@@ -83,7 +83,7 @@ def test_any_bytes_are_a_block_or_damage(rest: bytes, first: int) -> None:
 
 
 def test_dense_blocks_are_small() -> None:
-    """A word is in a tenth of a hundred thousand objects: the gaps have an entropy of 4.7 bits."""
+    """With a word in a tenth of a hundred thousand objects, the gaps have an entropy of 4.7 bits."""
     held = sorted(random.Random(7).sample(range(100_000), 10_000))
     sizes = [
         len(pack_block([(iid, 1) for iid in held[at : at + POSTINGS_PER_BLOCK]], dense=True))
@@ -175,13 +175,15 @@ def golomb(number: int, k: int) -> str:
 
 
 def one_record(bits: str) -> bytes:
-    """Return a row of one object `a` and these bits of its terms."""
+    """Return a row with one object `a` and the given bits of its terms."""
     bits += "0" * (-len(bits) % 8)
     return b"\xff\1\0\0\1a\0" + bytes(int(bits[at : at + 8][::-1], 2) for at in range(0, len(bits), 8))
 
 
 def test_the_bits_of_a_record_are_those_that_were_meant() -> None:
-    """Valid records, from which the cases of damage below differ: 2 terms, none marked; 1 term with a tf of 2."""
+    """The valid records, from which the cases of damage below differ, have 2 terms, none of them marked, and 1 term
+    with a tf of 2.
+    """
     assert shown(one_record(golomb(2, 3) + "0" + golomb(7, 4) + golomb(0, 4))) == [
         (0, b"a", [(7, 1, False), (8, 1, False)])
     ]

@@ -1,4 +1,6 @@
-"""The size of Sonic's automaton, and the words that it reads, by the slow twin in tests/reference/sonic.py."""
+"""The size of Sonic's automaton, and the words that it accepts, compared with the slow twin in
+tests/reference/sonic.py.
+"""
 
 import pytest
 from hypothesis import given, settings

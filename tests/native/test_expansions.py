@@ -1,4 +1,4 @@
-"""Expansions of words are those of an obvious twin."""
+"""Expansions of words are those of a simple twin."""
 
 from collections.abc import Container
 
@@ -27,7 +27,7 @@ class Words:
 
     Args:
         held: the words, each with the number of objects that hold it.
-        near: the words that are near any other, the likeliest first, with their distances.
+        near: the words that are similar to any other word, the likeliest first, with their distances.
     """
 
     objects = 100

@@ -1,4 +1,4 @@
-"""Valid names, against the slow twin."""
+"""Valid names, compared with the slow twin."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,7 +10,9 @@ NAMES = st.text(st.characters(max_codepoint=0x180), max_size=4) | st.sampled_fro
 
 
 def is_sure(name: object) -> bool:
-    """Return whether a name is valid by the oldest rule and has no control characters, so that it is valid anywhere."""
+    """Return whether a name is valid by the oldest rule and has no control characters, so that it is valid
+    everywhere.
+    """
     return twin.is_name(name) and str(name).isprintable()
 
 

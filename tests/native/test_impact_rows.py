@@ -1,4 +1,6 @@
-"""sonicpy._native.impact_rows: rows of impacts, judged by lists of postings; and bytes that are no row."""
+"""Tests of sonicpy._native.impact_rows: rows of impacts, compared with lists of postings; and bytes that are not a
+row.
+"""
 
 import random
 from contextlib import suppress
@@ -22,12 +24,12 @@ lowers = st.integers(0, 300) | st.integers(0, IID_MAX)
 
 
 def bounds(impacts: Pairs, postings: Pairs) -> bool:
-    """Return whether each posting is bounded by a pair with at least its tf and at most its length."""
+    """Return whether, for each posting, a pair has at least its tf and at most its length."""
     return all(any(most >= tf and least <= length for most, least in impacts) for tf, length in postings)
 
 
 def frontier(postings: Pairs) -> Pairs:
-    """Return the pairs that no other one beats in both values, by rising tf."""
+    """Return the pairs that no other pair exceeds in both values, by rising tf."""
     best = {
         (tf, length)
         for tf, length in postings

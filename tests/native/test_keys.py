@@ -1,4 +1,4 @@
-"""The rows of `pending` and the keys of words against a slow twin."""
+"""The rows of `pending` and the keys of words, compared with a slow twin."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""`Terms.last`: the word that a text ends in, against the words of the text with a letter appended."""
+"""`Terms.last`, the last word of a text, compared with the words of the text with a letter appended."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""sonicpy.store.rows.lengths: lengths that change, judged by a dictionary."""
+"""Tests of sonicpy.store.rows.lengths: changing lengths, compared with a dictionary."""
 
 import pytest
 from hypothesis import given

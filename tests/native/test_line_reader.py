@@ -1,4 +1,4 @@
-"""LineReader against the slow twin."""
+"""LineReader compared with the slow twin."""
 
 import pytest
 from hypothesis import example, given, settings

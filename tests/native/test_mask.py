@@ -1,4 +1,4 @@
-"""Masks: a filtered walk finds the same objects as a scan of every posting, and a mask behaves as a set."""
+"""Masks: a filtered walk finds the same objects as a scan of every posting, and a mask behaves like a set."""
 
 import math
 import random

@@ -1,4 +1,6 @@
-"""sonicpy._native.name_map and name_rows: names that wait and rows of names, judged by sets and dictionaries."""
+"""Tests of sonicpy._native.name_map and name_rows: pending names and rows of names, compared with sets and
+dictionaries.
+"""
 
 import hashlib
 from bisect import bisect_right
@@ -52,13 +54,13 @@ def stored_entries(entries: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def packed_as_before(entries: list[tuple[int, int]]) -> bytes:
-    """Return the row that versions until 1.0 wrote, which is also how names wait for their rows."""
+    """Return the row as versions until 1.0 wrote it, which is also the form of pending names."""
     befores = [0, *(hash for hash, _ in entries)]
     return b"".join(pack_varints([hash - before, iid]) for (hash, iid), before in zip(entries, befores, strict=False))
 
 
 def starts(slices: int) -> list[int]:
-    """Return where each of `slices` slices begins: one after the other is split in two."""
+    """Return the beginnings of `slices` slices, made by splitting one after the other in two."""
     found, bits = [0], 0
     while len(found) < slices:
         if len(found) == 1 << bits:
@@ -180,8 +182,9 @@ def test_numbers_of_slices_that_cannot_be(before: int, after: int) -> None:
     st.integers(1, 9),
 )
 def test_names_wait_in_order(changes: list[tuple[str, int, int]], until: int) -> None:
-    """A set is the judge; the names include some at the end of all hashes, some with equal hashes, and some close
-    together."""
+    """Pending names are in order, compared with a set; some are at the end of all hashes, some have equal hashes, some
+    are close together.
+    """
     waiting, held, taken = NameMap(), set[tuple[int, int]](), 0
     for kind, hash, number in changes:
         if kind == "a":

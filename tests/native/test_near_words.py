@@ -1,4 +1,4 @@
-"""Near words are those that comparing each word finds."""
+"""The similar words are those that a comparison with each word finds."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from tests.reference import word_walks
 from tests.support.examples import examples
 
 ALPHABET = "abcdAB!é世界\U0001d4b3"
-"""The letters of words; some have the same number modulo 32."""
+"""The letters of words; some are equal modulo 32."""
 
 written = st.text(ALPHABET, min_size=1, max_size=9)
 

@@ -1,4 +1,6 @@
-"""sonicpy._native.nearest: which corrections are returned, and of how many the rows are read, against a slow twin."""
+"""Tests of sonicpy._native.nearest: the corrections that are returned, and the rows that are read, compared with a slow
+twin.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The words that neighbours in a query make together, against a slow twin."""
+"""The words that neighbours in a query make together, compared with a slow twin."""
 
 from hypothesis import given
 from hypothesis import strategies as st

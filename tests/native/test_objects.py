@@ -1,4 +1,6 @@
-"""sonicpy._native.objects: rows of several records, judged by a dictionary; and bytes that are no row."""
+"""Tests of sonicpy._native.objects: rows of several records, compared with a dictionary; and bytes that are not a
+row.
+"""
 
 import random
 from contextlib import suppress

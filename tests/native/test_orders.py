@@ -1,4 +1,4 @@
-"""The bytes of orders: packing and unpacking, rows change place by place, and no bytes crash."""
+"""The bytes of orders: packing and unpacking, rows that change place by place, and bytes that must not crash."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""PlainReader: it reads the lines of clients, and `parse` makes the same command of every line that it reads."""
+"""PlainReader reads the lines of clients; `parse` makes an equal command from every line that it reads."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -76,7 +76,7 @@ LEFT = [
 
 
 def judged(mode: str, line: bytes) -> object:
-    """Return the command that `parse` reads."""
+    """Return the command that `parse` makes from a line."""
     word, offset = split_head(line)
     return parse(COMMANDS_OF_MODE[Mode(mode)][word], line, offset, RULES)
 

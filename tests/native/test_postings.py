@@ -1,4 +1,4 @@
-"""sonicpy._native.postings: keys that sort, packing both ways, and damaged bytes."""
+"""Tests of sonicpy._native.postings: keys that sort, packing both ways, and damaged bytes."""
 
 import random
 import subprocess
@@ -126,8 +126,9 @@ def test_blocks_come_back(postings: list[tuple[int, int]]) -> None:
 
 
 def test_a_block_is_small() -> None:
-    """A posting of objects that were pushed in a row takes two bytes, or one byte if tf is 1: so 100,000 messages take
-    10 to 12 MB."""
+    """A posting of objects pushed in a row takes two bytes, or one byte if its tf is 1: 100,000 messages take 10 to 12
+    MB.
+    """
     assert len(pack_block([(number, 1) for number in range(128)])) == 1 + 128
     assert pack_block([(5, 1), (6, 3), (4, 1)]) == bytes((3, 20, 5, 3, 6))
 
@@ -169,8 +170,8 @@ Held = list[tuple[int, int, bool, int]]
 
 
 def record_of(oid: bytes, held: Held, has_blocks: bool = False) -> bytes:
-    """Return a record by its documented layout: the OID, then term ids as differences with two flags, tf where it is
-    not 1, and the block where lists are in the order of association.
+    """Return a record in its documented layout: the OID, then term ids as differences with two flags, tf where it is
+    not 1, and the block if lists are in the order of association.
     """
     numbers = [len(held)]
     before = 0
@@ -328,8 +329,9 @@ def test_a_pop_of_an_object_that_its_block_does_not_hold_is_damage() -> None:
 
 
 def test_a_posting_that_came_late_goes_into_the_block_it_belongs_to() -> None:
-    """The posting goes into the last block that begins at or before its object; without such a block, a new block
-    begins at 0."""
+    """A late posting goes into the last block that begins at or before its object; without such a block, into a new
+    block that begins at 0.
+    """
     row = pack_varints([5, 300, 0, 900]) + pack_block([(900, 1)])
     full = [(iid, 1) for iid in range(200, 456, 2)]
     cases = {

@@ -1,4 +1,4 @@
-"""sonicpy._native.records: the bytes a plain Python twin writes, refusals of other bytes, and frames."""
+"""Tests of sonicpy._native.records: the bytes that a plain Python twin writes, refusals of other bytes, and frames."""
 
 import random
 import zlib
@@ -117,7 +117,7 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
 
 
 class Like(PopTerms):
-    """A class that is no kind of change, although it has the fields of one."""
+    """A class that is not a kind of change, although it has the fields of one."""
 
 
 @pytest.mark.parametrize(
@@ -182,14 +182,14 @@ def test_names_have_to_be_text_that_can_be_written() -> None:
 
 @pytest.mark.parametrize(("counts", "flags"), [(b"", b""), (b"\1", b"\0\0"), (b"\1\1", b"\0")])
 def test_terms_need_a_count_and_flags_each(counts: bytes, flags: bytes) -> None:
-    """Without the check of the lengths, bytes after the arguments would be read."""
+    """Without the check of the lengths, bytes behind the arguments would be read."""
     with pytest.raises(ValueError):  # noqa: PT011
         Terms([b"a", b"b"], counts, flags)
 
 
 @pytest.mark.parametrize("words", [[], [b"a"], [b"a", b"b", b"c"]])
 def test_words_that_have_changed_since_are_refused(words: list[bytes]) -> None:
-    """Terms hand out their list: a change of the list must not make us read behind the counts."""
+    """Terms give access to their list of words: after a change of that list, no bytes behind the counts may be read."""
     terms = Terms([b"a", b"b"], b"\1\1", b"\0\0")
     terms.words[:] = words
     with pytest.raises(ValueError, match="need as many counts"):
@@ -210,7 +210,7 @@ def test_terms_that_were_never_filled_are_refused() -> None:
 
 
 def test_a_window_that_changes_the_words_changes_no_more() -> None:
-    """Turning the window into a number runs code of Python: that code has to be over before the words are measured."""
+    """Converting the window to a number may run Python code, which has to end before the words are measured."""
     terms = terms_of([(b"a", 1, 0)])
 
     class Window:
@@ -293,7 +293,7 @@ def test_frames_tell_size_and_checksum(records: list[bytes]) -> None:
 
 
 def test_the_checksum_is_that_of_zlib_whatever_the_length() -> None:
-    """The checksum is computed over eight bytes at a time, then over the rest."""
+    """The checksum is computed over eight bytes at a time, then over the remaining bytes."""
     noise = random.Random(8).randbytes(300)
     for size in range(len(noise)):
         for start in range(min(8, len(noise) - size)):

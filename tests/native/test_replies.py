@@ -1,4 +1,4 @@
-"""Events as bytes, against the slow twin."""
+"""Events as bytes, compared with the slow twin."""
 
 import pytest
 from hypothesis import given

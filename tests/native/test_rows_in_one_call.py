@@ -1,4 +1,4 @@
-"""Calls that read or change many rows at once, against the same change row by row."""
+"""Calls that read or change many rows at once, compared with the same change row by row."""
 
 from hypothesis import given
 from hypothesis import strategies as st

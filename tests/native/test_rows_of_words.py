@@ -1,4 +1,4 @@
-"""Rows of words, decoded together."""
+"""Rows of several words, decoded in one call."""
 
 import pytest
 

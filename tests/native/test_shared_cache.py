@@ -1,4 +1,4 @@
-"""sonicpy._native.bucket_cache: readers on several threads share a cache, at whatever moment the others come in."""
+"""Tests of sonicpy._native.bucket_cache: readers on several threads share a cache, with any interleaving."""
 
 from functools import partial
 
@@ -17,7 +17,9 @@ from tests.support.collecting import Collecting
 
 TERM = 7
 OBJECTS = 8_000
-"""Two windows: the limit that the newer one leads to decides which objects of the older one are examined."""
+"""The number of objects, in two windows: the score limit from the newer one decides which objects of the older one are
+examined.
+"""
 LONG, SHORT, SHORTEST = 40, 5, 3
 
 

@@ -1,4 +1,4 @@
-"""sonicpy._native.find: queries of several threads share lists, of which each may read or let go of blocks."""
+"""Tests of sonicpy._native.find: queries on several threads share lists, whose blocks each may read or drop."""
 
 import random
 
@@ -16,7 +16,7 @@ OBJECTS = 9_000
 
 
 class Meanwhile:
-    """A query that begins to ask for blocks when this is called."""
+    """A query that starts to ask for blocks when this object is called."""
 
     def __init__(self, query: QueryState) -> None:
         self.keys: list[bytes] | None = None

@@ -1,4 +1,6 @@
-"""sonicpy._native.sonic_table: scores in 32 bits, judged by a table of dicts; and blocks that cannot be read."""
+"""Tests of sonicpy._native.sonic_table: scores in 32 bits, compared with a table of dicts; and blocks that cannot be
+read.
+"""
 
 import struct
 import time
@@ -18,7 +20,7 @@ ALL = 2**32
 
 
 class Visit(NamedTuple):
-    """The arguments of one call of `visit`; `iids` are blocks, oldest association first."""
+    """The arguments of one call of `visit`; `iids` are blocks in which the oldest association comes first."""
 
     word: int
     blocks: list[list[int]]
@@ -129,11 +131,13 @@ def test_more_or_fewer_postings_skipped_than_there_are(skipped: int) -> None:
 
 
 TRIES = 3
-"""A machine that does other work may slow down one measurement, and not each of several."""
+"""The number of measurements, because a busy machine may slow down one of them, but not all."""
 
 
 def sonic_time(words: int) -> float:
-    """Return the best of three processor times to give the objects of a full block a score for each word, in order."""
+    """Return the best of several processor times for giving the objects of a full block a score for each word, in
+    order.
+    """
     block = listed(*range(128))
     times = []
     for _ in range(3):
@@ -147,9 +151,10 @@ def sonic_time(words: int) -> float:
 
 
 def test_a_query_of_thousands_of_words_takes_linear_time() -> None:
-    """A line of 20,000 bytes holds 5,000 words. Eight times the words: 8 times as long, 64 if scores are walked.
+    """A line of 20,000 bytes holds 5,000 words. Eight times the words may take 8 times as long, not 64 times as with a
+    walk over scores.
 
-    Neither of the two finds its scores in the nearest cache.
+    In both measurements, the scores do not fit the nearest cache of the processor.
     """
     times = []
     for _ in range(TRIES):

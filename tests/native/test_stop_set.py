@@ -1,4 +1,4 @@
-"""A StopSet against a set of Python."""
+"""A StopSet compared with a set of Python."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

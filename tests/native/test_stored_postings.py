@@ -1,4 +1,6 @@
-"""sonicpy._native.stored_postings: the parts of a list that queries read; impossible rows and blocks are damage."""
+"""Tests of sonicpy._native.stored_postings: the parts of a list that queries read; impossible rows and blocks are
+damage.
+"""
 
 import random
 from contextlib import suppress
@@ -24,7 +26,7 @@ IID_MAX = 2**32 - 2
 
 
 def impacts_of(*lowers: int) -> bytes:
-    """Return a row of impacts that bound everything."""
+    """Return a row of impacts that bounds every posting."""
     row = ImpactRow()
     for lower in lowers:
         row.put(lower, [(255, 0)])
@@ -38,7 +40,7 @@ def stored(rows: list[bytes], tail: Postings, tail_lower: int) -> StoredPostings
 
 
 def walked(postings: StoredPostings, blocks: dict[int, bytes]) -> Postings:
-    """Return the postings as a walk and `parts` show them, by rising IID."""
+    """Return the postings as a walk and `parts` return them, by rising IID."""
     found = QueryState(LENGTHS, 100.0, 1.2, 0.75, 1.0)
     find.add_term(found, 1.0)
     find.add_words(found, [postings], 1.0)
@@ -95,7 +97,7 @@ def test_rows_of_impacts_lead_to_blocks(postings: Postings, size: int, per_row: 
 
 
 def test_two_queries_read_the_same_list_side_by_side() -> None:
-    """Threads share cached lists; a query that has requested a block may never get that block."""
+    """Threads share cached lists; a block that one query has requested may come to another."""
     blocks = {0: pack_block([(1, 1), (5, 2)]), 10: pack_block([(10, 1)])}
     found = stored([impacts_of(0, 10)], [(20, 1)], 20)
 

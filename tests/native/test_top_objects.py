@@ -1,4 +1,4 @@
-"""sonicpy._native.find: both strategies and a scan of every posting give equal results, bit for bit."""
+"""Tests of sonicpy._native.find: both strategies and a scan of every posting give equal results, bit for bit."""
 
 import math
 import random
@@ -27,7 +27,9 @@ ROLES = (BRINGS,) * 8 + (BRINGS | REQUIRED, REQUIRED, FORBIDDEN, ADDS)
 MANY_ROLES = (BRINGS,) * 27 + (ADDS, ADDS, BRINGS | REQUIRED, REQUIRED, FORBIDDEN)
 
 WALKS = (True, False, None)
-"""A query is walked, or all of its terms are added up; None: it decides, and may turn from the one to the other."""
+"""The strategies: True: the query is walked; False: all terms are added up; None: the query decides, and may change
+from a walk to adding up.
+"""
 
 
 class Lists:
@@ -65,7 +67,7 @@ class Lists:
 
 
 class KeptLists(Lists):
-    """Lists as in `Lists`, each stored once, so later queries use the caches of earlier ones."""
+    """Lists as in `Lists`, each stored once, so that later queries use the caches of earlier ones."""
 
     def __init__(self, lengths: bytes, block: int) -> None:
         super().__init__(lengths, block)
@@ -81,7 +83,7 @@ class KeptLists(Lists):
         return kept
 
     def forget(self, postings: dict[int, int]) -> None:
-        """Drop the cached parts of a list; it is stored under the same number."""
+        """Drop the cached parts of a list, which is then stored under the same number again."""
         del self._kept[id(postings)]
 
     @property
@@ -121,7 +123,9 @@ def answer(
 
 
 def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, float]:
-    """Return terms over made-up lists, skewed or flat, with equal weights or not, and the lengths of the objects."""
+    """Return terms over made-up lists, skewed or flat, with weights that may be equal, and the lengths of the
+    objects.
+    """
     longest = chance.choice((2, 6, 40, 400))
     held = [0] * objects
     distinct = chance.choice((1.0, 1.5, 2.0))
@@ -193,7 +197,7 @@ def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> N
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(12), deadline=None)
 def test_rare_words_of_large_buckets(seed: int) -> None:
-    """Postings of rare words are put together and walked one by one: alone, beside common words, in lists with large
+    """Postings of rare words are merged and walked one by one: alone, beside common words, and in lists with large
     gaps.
     """
     chance = random.Random(seed)
@@ -264,8 +268,9 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(4), deadline=None)
 def test_questions_of_many_words_are_not_walked(seed: int) -> None:
-    """The scores of all terms are added up, window by window, those of slots with several words and of families,
-    too."""
+    """The scores of all terms are added up, window by window, even those of slots with several words and of
+    families.
+    """
     chance = random.Random(seed)
     objects = chance.choice((8_192, 17_001))
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -285,7 +290,7 @@ def test_questions_of_many_words_are_not_walked(seed: int) -> None:
 @pytest.mark.parametrize("words", [1, 9])
 @pytest.mark.parametrize("role", [REQUIRED, BRINGS | REQUIRED])
 def test_a_rare_clause_that_is_required_drives_the_walk(words: int, role: int) -> None:
-    """However common the other words are, their lists are read only where the rare clause leads."""
+    """However common the other words are, their lists are only read where the rare clause has objects."""
     chance = random.Random(2)
     objects = 60_000
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -299,7 +304,9 @@ def test_a_rare_clause_that_is_required_drives_the_walk(words: int, role: int) -
 
 
 def test_a_clause_that_is_forbidden_leaves_the_rest() -> None:
-    """Common or rare, and beside common words, whose windows are bits, or rare ones, which are walked one by one."""
+    """Forbidden clauses of common or rare words, beside common words, whose windows are bits, and beside rare words,
+    which are walked one by one.
+    """
     chance = random.Random(4)
     objects = 66_000
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -379,7 +386,7 @@ def test_a_family_of_rare_words_is_put_together_once() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_blocks_of_common_words_go_when_their_windows_are_made_in_a_bucket_of_a_million(seed: int) -> None:
-    """Walks, counts, explanations and queries that read everything find the same without the dropped blocks."""
+    """Walks, counts, explanations and queries that read everything give equal results without the dropped blocks."""
     chance = random.Random(seed)
     objects = (256 << 12) + chance.randrange(4096)
     lengths = bytes(chance.choices(range(1, 60), k=objects))

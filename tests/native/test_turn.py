@@ -1,4 +1,4 @@
-"""sonicpy._native.turn: the turn is given back, on whatever thread a block ends."""
+"""Tests of sonicpy._native.turn: the turn is given back, on whichever thread a block ends."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -15,25 +15,25 @@ Found = TypeVar("Found")
 
 
 def in_thread(work: Callable[[], Found]) -> Found:
-    """Return the result of a call on a thread of its own, which has ended."""
+    """Return the result of a call on a thread of its own, after that thread has ended."""
     found: SimpleQueue[Found] = SimpleQueue()
     threading.Thread(target=lambda: found.put(work()), daemon=True).start()
     return found.get(timeout=WAIT_S)
 
 
 def is_free(turn: Turn) -> bool:
-    """Return whether another thread gets the turn."""
+    """Return whether another thread can get the turn."""
     return in_thread(lambda: turn.do(list, 0.01))
 
 
 def suspended(turn: Turn, end: Callable[[BaseException | None], object] | None = None) -> Iterator[None]:
-    """Hold a turn as long as this generator lives."""
+    """Hold a turn for as long as this generator exists."""
     with turn.hold(end=end):
         yield
 
 
 def begun(block: Iterator[None]) -> list[Iterator[None]]:
-    """Begin a block, and return it in a list that alone keeps it."""
+    """Begin a block, and return it in a list that holds the only reference to it."""
     next(block)
     return [block]
 

@@ -1,4 +1,4 @@
-"""Word borders, against the samples of Unicode and against the slow twin."""
+"""Word borders, compared with the samples of Unicode and with the slow twin."""
 
 from pathlib import Path
 

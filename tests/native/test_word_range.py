@@ -1,4 +1,6 @@
-"""sonicpy._native.word_range: the likely words of a prefix and of longer ones, against a look at every row."""
+"""Tests of sonicpy._native.word_range: the likely words of a prefix and of longer ones, compared with a check of every
+row.
+"""
 
 import pytest
 from hypothesis import given
@@ -11,8 +13,7 @@ from sonicpy._native.word_range import WordRange
 BUCKET = 7
 WORDS = st.lists(st.sampled_from((b"a", b"b", b"\xc3\xa9", b"zz", b"c" * 39)), min_size=1, max_size=4).map(b"".join)
 ROWS = st.dictionaries(WORDS, st.tuples(st.integers(1, 9), st.integers(0, 9), st.booleans()), max_size=60)
-"""The number of objects that hold a word, the number of those that hold it only as a stop word, and whether it is
-common."""
+"""Word -> (number of objects that hold it, number of those that hold it only as a stop word, whether it is common)."""
 Held = dict[bytes, tuple[int, int, bool]]
 
 

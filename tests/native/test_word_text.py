@@ -1,4 +1,4 @@
-"""Words that hold some letters, of a graph and pending ones as one text, compared with a loop over words."""
+"""Words that contain some letters, in a graph and among pending words as one text, compared with a loop over words."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -2,8 +2,8 @@
 
     python -m tests.power [SCENARIO ...] [--states N] [--seed S] [--keep FOLDER]
 
-Needs Linux and a C compiler. Prints one line for each scenario, and every state that is wrong with its number; the same
-seed makes the same changes, but the moments of threads differ from recording to recording.
+It needs Linux and a C compiler. It prints one line for each scenario, and every wrong state with its number. The same
+seed makes the same changes, but the timing of threads differs between recordings.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from tests.support.disk_recorder import Event, read_events, recording
 
 CHANGES = 300
 RECOVERIES = 6
-"""The number of states of the first scenario that are recovered under the recorder."""
+"""The number of states of the first scenario whose recovery is recorded, too."""
 FAULTS_SHOWN = 3
 Judge = Callable[[Path, Promises, list[Holds], int], int]
 
@@ -39,9 +39,9 @@ class Recording:
     """A recorded run.
 
     Attributes:
-        before: the disk as it was.
+        before: the disk before the run.
         taken: the content of the index after each change.
-        first: the number of changes that it held before.
+        first: the number of changes on the disk before the run.
     """
 
     before: Disk
@@ -54,9 +54,9 @@ class Laboratory:
     """Records processes and cuts their power.
 
     Args:
-        home: a folder for everything.
-        keep: where a wrong state is kept; None: nowhere.
-        broken: the part that is broken on purpose, a key of WAYS; "": none.
+        home: the folder for all files.
+        keep: the folder for wrong states; None: they are not kept.
+        broken: the protection that is broken on purpose, a key of WAYS; "": none.
     """
 
     def __init__(self, home: Path, seed: int, keep: Path | None, broken: str) -> None:

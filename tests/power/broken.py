@@ -1,4 +1,4 @@
-"""Ways to break the protection of the store against power loss, for tests of the tests: each must be detected."""
+"""Ways to break the protection of the store against loss of power, for tests of these tests: each must be detected."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,15 +16,15 @@ from sonicpy.store.store import Store
 
 
 def _put(owner: Any, name: str, broken: Callable[..., Any]) -> None:
-    """Replace a function. Raises AttributeError if there is none of this name, so that nothing would be broken."""
+    """Replace a function. Raises AttributeError if there is none with this name, so that nothing would be broken."""
     mock.patch.object(owner, name, broken).start()
 
 
 class NoPin:
-    """A reader that keeps no pages."""
+    """A reader that does not keep its pages from being reused."""
 
     def abort(self) -> None:
-        """Keep the transaction open."""
+        """Do nothing, so that the transaction stays open."""
 
 
 def _data_is_not_synced() -> None:
@@ -71,7 +71,7 @@ def _restore_is_not_synced() -> None:
     whole_finish = engine.Engine.finish
 
     def finish(held: engine.Engine) -> None:
-        """Finish, and skip the sync that follows."""
+        """Finish as usual, without the sync that should follow."""
         whole_finish(held)
         held.store.sync = lambda: delattr(held.store, "sync")  # type: ignore[method-assign]
 

@@ -1,4 +1,4 @@
-"""The changes of a recorded run, which follow from a seed alone, and the content of an index after each of them."""
+"""The changes of a recorded run, which depend only on a seed, and the content of an index after each of them."""
 
 import random
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ COLLECTION = "c"
 BUCKETS = ("large", "small")
 WORDS = [f"{first}{middle}{last}" for first in ("ber", "kal", "mun") for middle in ("ti", "so", "ra") for last in "xyz"]
 Holds = dict[str, dict[str, frozenset[str]]]
-"""Words by object, by bucket."""
+"""Bucket -> object -> its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Change:
     back_to: int = 0
 
     def carry_out(self, index: Index, backups: Path) -> None:
-        """Change the index."""
+        """Make the change in an index."""
         match self.kind:
             case "push":
                 index.push(COLLECTION, self.bucket, self.oid, " ".join(self.words), lang="none")
@@ -47,7 +47,7 @@ class Change:
                 index.restore(backups)
 
     def note(self, holds: Holds) -> None:
-        """Apply the change to the content of an index; not for a restore."""
+        """Make the change, which is not a restore, in the expected content of an index."""
         if self.kind == "backup":
             return
         objects = holds[self.bucket]

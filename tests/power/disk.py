@@ -4,7 +4,7 @@ The model promises no more than POSIX does:
 
 - The content of a file at the start of its last completed sync is on the disk. After later writes, each page of 4 KiB
 (in some states each sector of 512 bytes) has its content after some of the writes to it, in their order.
-- A hole is a write of zeros.
+- Punching a hole counts as a write of zeros.
 - The size of a file is any that it has had since its last sync; bytes that were never written are zeros.
 - A name that was made, replaced or removed since the last sync of its folder may exist or not. A rename happens as a
 whole, and for one name an operation happens only if those before it did.
@@ -23,13 +23,14 @@ HOLE = struct.Struct("=Q")
 PAGE_BYTES = 4096
 SECTOR_BYTES = 512
 VOLATILE = "lock.mdb"
-"""The lock file: LMDB writes the file through a mapping, which is not recorded, and makes a new one at the first open
-after a start."""
+"""The name of the lock file, which is not recorded: LMDB writes it through a mapping, and makes a new one at the first
+open after a start.
+"""
 
 
 @dataclass(slots=True)
 class Change:
-    """A write or, without content, a change of the size to `place`."""
+    """A write of `content` at `place`; without content, a change of the file's size to `place`."""
 
     at: int
     place: int
@@ -38,7 +39,7 @@ class Change:
 
 @dataclass(slots=True)
 class File:
-    """A file: its content that is surely on the disk, and the changes since."""
+    """A file: the content that is surely on the disk, and the changes since then."""
 
     durable: bytearray = field(default_factory=bytearray)
     changes: list[Change] = field(default_factory=list)
@@ -80,7 +81,9 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A change of names: each of them leads to a file from then on; None: to none; a folder to FOLDER."""
+    """A change of names: each name leads to a file from then on, or to None if it was removed, or to FOLDER for a
+    folder.
+    """
 
     at: int
     names: tuple[tuple[str, int | None], ...]
@@ -93,7 +96,7 @@ class Disk:
     """The disk of a recorded process.
 
     Args:
-        root: the folder of the process before the recording; everything in the folder is on the disk.
+        root: the folder of the process before the recording; all its content is on the disk.
     """
 
     def __init__(self, root: Path) -> None:
@@ -135,7 +138,7 @@ class Disk:
                 self.replies += event.content.decode().splitlines()
 
     def leave(self, dice: random.Random, folder: Path) -> None:
-        """Write a state that a loss of power may leave into a folder, which takes the place of the root."""
+        """Write a state that a loss of power may leave into a folder, which represents the root."""
         share = dice.choice((0.0, 0.1, 0.5, 0.9, 1.0))
         grain = dice.choice((PAGE_BYTES, PAGE_BYTES, SECTOR_BYTES))
         names = self._names_left(dice, dice.choice((0.0, 0.5, 1.0)))
@@ -189,7 +192,7 @@ class Disk:
 
 
 def states(disk: Disk, events: list[Event], count: int, seed: str) -> Iterator[tuple[int, random.Random]]:
-    """Play events up to `count` moments; yield each with the dice of one state that the disk may leave."""
+    """Play events up to `count` moments; yield each moment with the dice for a state that the disk may be left in."""
     dice = random.Random(seed)
     moments = sorted(dice.randrange(len(events)) for _ in range(count))
     played = 0

@@ -1,4 +1,4 @@
-"""Judges the states that a loss of power leaves: a process of its own opens each, as after a start of the machine."""
+"""Judges the states that a loss of power leaves; a process of its own opens each, as after a start of the machine."""
 
 import json
 import logging
@@ -18,16 +18,16 @@ from tests.power.changes import BUCKETS, COLLECTION, WORDS, Holds, held
 from tests.power.workload import config, import_arguments
 
 ALL = 100_000
-"""A number of results above that of any query."""
+"""A number above the number of results of any query."""
 AGAIN_EVERY = 4
-"""One of this many states is also changed, closed and opened again."""
+"""One in this many states is also changed, closed and opened again."""
 
 
 class Promises:
     """The replies of a process before the power was lost.
 
     Args:
-        replies: see workload.py.
+        replies: the replies; see workload.py.
         first: the number of changes that were on the disk before.
     """
 
@@ -69,7 +69,7 @@ def opened_after_a_start(boot: str) -> None:
 
 
 def judge_changes(root: Path, promises: Promises, taken: list[Holds], turn: int) -> int:
-    """Judge a store to which changes were made, and its backup; return how many changes it holds."""
+    """Judge a store that was being changed, and its backup; return the number of changes that it holds."""
     opened_after_a_start(f"boot after {turn}")
     with Index(root / "store", config("interval"), autocommit=False) as index:
         number = _judge_index(index, promises, taken)
@@ -107,7 +107,7 @@ def _judge_index(index: Index, promises: Promises, taken: list[Holds]) -> int:
 
 
 def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) -> int:
-    """Judge the store of an import, and resume the import; return how many rows it holds."""
+    """Judge the store of an import, and resume the import; return the number of rows that the store holds."""
     opened_after_a_start(f"boot after {turn}")
     (position,) = [*(root / "store" / "import").glob("*.json")] or [None]
     rows = 0 if position is None else json.loads(position.read_text())["rows"]
@@ -124,7 +124,9 @@ def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) 
 
 
 def _check(index: Index) -> None:
-    """Check the tables and graphs here; the child process of Index.verify would read the real boot of the machine."""
+    """Check the tables and graphs in this process, because the child process of Index.verify would read the real boot
+    id.
+    """
     engine = index.engine
     with engine.store.snapshot() as view:
         faults = [*table_faults(view.transaction), *graph_faults(view, engine.graphs)]

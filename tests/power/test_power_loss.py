@@ -1,4 +1,6 @@
-"""Power loss: whatever a simulated disk leaves of a recorded run, nothing synced is missing and nothing is undone."""
+"""Loss of power: in every state that a simulated disk may have after a recorded run, nothing synced is missing or
+undone.
+"""
 
 import random
 import shutil
@@ -65,7 +67,7 @@ def events(*calls: tuple[str, int, int, bytes]) -> list[Event]:
 
 
 def left(tmp_path: Path, played: list[Event]) -> set[tuple[tuple[str, bytes], ...]]:
-    """Return the remains on a disk of some events, over many dice: the files with their content."""
+    """Return the possible states of a disk after some events, over many dice, as files with their content."""
     (tmp_path / "root").mkdir(parents=True, exist_ok=True)
     disk = Disk(tmp_path / "root")
     for at, event in enumerate(played):

@@ -2,11 +2,11 @@
 
     python -m tests.power.workload SCENARIO FOLDER SEED FIRST COUNT
 
-makes the changes of a seed from number FIRST on. It says on standard output, and so to the recorder:
+This makes the changes of a seed from number FIRST on. It writes to the standard output, and so to the recorder:
 
     reply begun N       the change number N may be there from now on
     reply synced N      the first N changes are promised to survive a loss of power
-    reply backup N      the backup of the first N changes is promised to be whole
+    reply backup N      the backup of the first N changes is promised to be complete
 """
 
 import os
@@ -30,7 +30,7 @@ from tests.power.broken import WAYS
 from tests.power.changes import COLLECTION, Change, changes, held, pictures
 
 BOOT = "POWER_BOOT"
-"""The variable of the environment that names the boot of the machine."""
+"""The environment variable with the id of the boot of the machine."""
 BROKEN = "POWER_BROKEN"
 """The environment variable with the name of the part that is broken on purpose; see broken.py."""
 ROWS = "rows.jsonl"
@@ -39,7 +39,7 @@ RESTARTS = 3
 
 
 def reply(text: str) -> None:
-    """Write a reply that the recorder records before anyone reads it."""
+    """Write a reply, which the recorder records before anyone can read it."""
     os.write(1, f"reply {text}\n".encode())
 
 
@@ -51,7 +51,9 @@ def config(durability: str) -> Config:
 
 
 class Run:
-    """Changes of an index as the server makes them: sealed in turns, committed now and then, synced beside."""
+    """Changes of an index as the server makes them: sealed in turns, committed now and then, synced in another
+    thread.
+    """
 
     def __init__(self, root: Path, made: list[Change], seed: int, durability: str) -> None:
         self._dice = random.Random(f"turns of {seed}")

@@ -1,4 +1,4 @@
-"""Sonic's analysis of a text into words: the judge of `Analyzer` in its compat form.
+"""Sonic's analysis of a text into words: the twin of `Analyzer` in its compat form.
 
 The shapes are regular expressions, tried in the order of the table at every place, left to right. `\\w` and `\\s` of
 Python are other classes than those of Sonic, so both are spelled out.
@@ -25,17 +25,17 @@ WORD_CATEGORIES = frozenset("Lu Ll Lt Lm Lo Mn Mc Me Nd Nl Pc".split())
 
 
 def is_alphanumeric(char: str) -> bool:
-    """Return whether a piece with this character is a word: letters and numbers of every kind."""
+    """Return whether a piece with this character is a word, which is true of letters and numbers of every kind."""
     return unicodedata.category(char)[0] in "LN" or ord(char) in CIRCLED_LETTERS
 
 
 def is_word_char(char: str) -> bool:
-    """Return whether Sonic's class *w* holds the character: letters, marks, digits, connectors, joiners."""
+    """Return whether Sonic's class *w* has the character: letters, marks, digits, connectors, joiners."""
     return unicodedata.category(char) in WORD_CATEGORIES or ord(char) in OTHERS_IN_W
 
 
 def _class(points: Collection[int]) -> str:
-    """Return the content of a character class of a regular expression for these characters."""
+    """Return the inner part of a character class of a regular expression for these characters."""
     ranges: list[list[int]] = []
     for point in sorted(points):
         if ranges and ranges[-1][1] == point - 1:
@@ -61,7 +61,7 @@ ANY_PATTERN = re.compile("|".join(f"(?P<{name}>{shape})" for name, shape in PATT
 
 
 class Found(NamedTuple):
-    """A term of a text, how often it occurs (at most 255), and whether a pattern gave it."""
+    """A term of a text, its number of occurrences (at most 255), and whether a pattern has found it."""
 
     word: str
     count: int
@@ -76,7 +76,7 @@ def analyze(
     split_patterns: bool = True,
     dropped: Collection[str] = (),
 ) -> list[Found]:
-    """Return the distinct terms of `text` by first occurrence; `dropped` are the stop words."""
+    """Return the distinct terms of `text` in the order of their first occurrence; `dropped` are the stop words."""
     found: dict[str, Found] = {}
     for word, special in _occurrences(text, patterns, split_patterns):
         term = word if special else fold(word)
@@ -145,7 +145,7 @@ def analyze_in_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _leading_letters(text: str) -> list[str]:
-    """Return the letters without blanks that a text begins with, each with its marks."""
+    """Return the letters of a script without blanks at the beginning of a text, each with its marks."""
     letters: list[str] = []
     for char in text:
         if letters and char in _marks():

@@ -2,7 +2,7 @@
 
 The term frequency of a word in an object is the largest count in any of its texts; the length of an object is the sum
 of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with
-all words come first. Of objects with equal scores the newest comes first.
+all words come first. Among objects with equal scores, the newest comes first.
 """
 
 import math
@@ -29,7 +29,7 @@ class Bm25:
         return self._holders.get(word, [])
 
     def newest_first(self, oids: set[str]) -> list[str]:
-        """Return some objects in the reverse order in which they came."""
+        """Return some objects in reverse order of their first push."""
         return [oid for oid in reversed(self._objects) if oid in oids]
 
     def push(self, oid: str, words: list[str]) -> None:

@@ -1,6 +1,6 @@
-"""The slow twin of SYNTAX(web), MATCH and FUZZY: which objects answer, word by word, as sets.
+"""The slow twin of SYNTAX(web), MATCH and FUZZY: it finds the objects that answer word by word, as sets.
 
-Words have no forms, parts or completions here but those that signs ask for; texts are words with blanks between them.
+Words have only those forms, parts and completions here that signs ask for; texts are words separated by blanks.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 Holds = Callable[[set[str]], bool]
-"""Whether an object with some words holds an item."""
+"""Returns whether an object with some words holds an item."""
 
 
 class Item(NamedTuple):
@@ -34,7 +34,7 @@ class Item(NamedTuple):
         return all(word in words for word in self.text.split())
 
     def is_needed(self, match: str) -> bool:
-        """Return whether an object has to hold it."""
+        """Return whether an object has to hold the item."""
         return self.sign == "+" or self.kind == "phrase" or match == "all"
 
 
@@ -47,8 +47,8 @@ def answering(texts: Mapping[str, str], query: list[list[Item]], match: str = "a
     """Return the objects that answer.
 
     Args:
-        texts: of the objects, by their names.
-        query: lists of items of which one is enough.
+        texts: name of an object -> its text.
+        query: lists of alternative items.
         match: see the option MATCH.
     """
     return {name for name, text in texts.items() if _answers(set(text.split()), query, match)}
@@ -67,5 +67,5 @@ def _answers(words: set[str], query: list[list[Item]], match: str) -> bool:
 
 
 def near(word: str, words: set[str], edits: int) -> set[str]:
-    """Return the words that a word finds with at most some edits; a swap of neighbours is one."""
+    """Return the words that a word finds with at most some edits; a swap of neighbours is one edit."""
     return {each for each in words if each == word or (len(word) > 3 and OSA.distance(word, each) <= edits)}

@@ -15,7 +15,7 @@ WHITE_SPACE = (
     0x205F,
     0x3000,
 )
-"""Unicode's White_Space. str.split() would also split at U+001C to U+001F."""
+"""The characters with Unicode's property White_Space; str.split() would also split at U+001C to U+001F."""
 
 _RUN = re.compile("[" + "".join(map(chr, WHITE_SPACE)) + "]+")
 
@@ -51,7 +51,7 @@ def unescape(text: str) -> str:
 
 
 class SlowLines:
-    """A line reader that keeps all bytes it ever got."""
+    """A line reader that keeps all bytes that it has ever received."""
 
     def __init__(self, longest: int) -> None:
         self.overflowed = False

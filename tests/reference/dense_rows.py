@@ -6,7 +6,7 @@ PLACES = 16
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of seven bits a byte, and where the next one begins."""
+    """Return a number of seven bits per byte, and the place of the next one."""
     number = shift = 0
     while True:
         number |= (data[at] & 0x7F) << shift
@@ -82,7 +82,7 @@ def read_records(row: bytes) -> list[tuple[int, bytes, list[tuple[int, int, bool
 
 
 def counted_up(oid: bytes) -> bytes:
-    """Return an OID whose number at the end is larger by one, with as many digits."""
+    """Return an OID whose number at the end is larger by one, with the same number of digits."""
     head = oid.rstrip(b"0123456789")
     number = oid[len(head) :]
     return head + str(int(number) + 1).encode().rjust(len(number), b"0")

@@ -1,7 +1,7 @@
-"""Expansions of a word as a sentence says it: completions, then corrections, until enough objects are found.
+"""Expansions of a word, as the docs describe them: completions, then corrections, until enough objects are found.
 
-A word of less than four letters has no corrections, but for those of three letters with two neighbours swapped, if no
-object holds the word.
+A word of less than four letters has no corrections, except that two neighbours in a word of three letters may be
+swapped if no object holds the word.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ def expansions(
     """Yield (word, share of the weight, how, edits) of each expansion of a word.
 
     Args:
-        held: the words that objects hold, each with the number of these; the most frequent ones complete first.
+        held: word -> number of objects that hold it; the most frequent completions come first.
         near: words with their distances, the likeliest first.
     """
     if found >= wanted or budget == 0:
@@ -37,5 +37,5 @@ def expansions(
 
 
 def _swapped(word: str) -> list[str]:
-    """Return the words that a short one is with two neighbours swapped, in order."""
+    """Return the words that a short word becomes when two neighbours are swapped, in order."""
     return sorted({word[1] + word[0] + word[2], word[0] + word[2] + word[1]} - {word})

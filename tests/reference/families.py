@@ -1,4 +1,4 @@
-"""The slow twin of families: every word is folded and stemmed. Words have nothing before them here, such as
+"""The slow twin of families, which folds and stems every word. Words have nothing before them here, such as
 articles.
 """
 
@@ -20,12 +20,12 @@ def family(
     *,
     may_agree: bool = False,
 ) -> tuple[set[str], set[str]]:
-    """Return the other words that a typed one surely finds, and those that it may find.
+    """Return the other words that a typed word finds in any case, and those that it may find.
 
     Args:
-        sure, doubtful: names of the stemmers of the word.
+        sure, doubtful: the names of the sure and the doubtful stemmers of the word.
         own: letters that keep their marks.
-        may_agree: whether words are sure that the first doubtful algorithm and another one draw to it.
+        may_agree: whether words on which the first doubtful stemmer and another one agree are found in any case.
     """
     found, perhaps = set(), set()
     for word in words:
@@ -39,7 +39,9 @@ def family(
 
 
 def _is_respelled(word: str, typed: str) -> bool:
-    """Return whether words are the same without accents, or with two letters for each that is often written so."""
+    """Return whether two words are equal without accents, or with two letters for each letter that is often written
+    so.
+    """
     return fold(word, "") == fold(typed, "") or (
         fold(word.translate(TWO_LETTERS), "") == fold(typed.translate(TWO_LETTERS), "") and typed[0] < "\u0250"
     )

@@ -22,7 +22,7 @@ COMPARED = {
 
 @dataclass
 class Thing:
-    """An object: its words, its tags, its values; `age` rises in the order of the first push."""
+    """An object: its words, its tags, its values; `age` rises in the order of first pushes."""
 
     name: str
     age: int
@@ -57,7 +57,7 @@ def meets(condition: Condition, thing: Thing) -> bool:
 
 
 def text_of(condition: Condition, chance: random.Random) -> str:
-    """Return the text of a condition, with brackets and blanks by chance where they are free."""
+    """Return the text of a condition, with random brackets and blanks where they are optional."""
     kind, *rest = condition
     blank = chance.choice(("", " "))
     match kind:
@@ -93,14 +93,14 @@ def quoted(tag: str) -> str:
 
 
 def distance(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the metres between two points, by the haversine formula."""
+    """Return the distance of two points in metres, by the haversine formula."""
     (a, b), (c, d) = (tuple(map(math.radians, point)) for point in (one, other))
     half = math.sin((c - a) / 2) ** 2 + math.cos(a) * math.cos(c) * math.sin((d - b) / 2) ** 2
     return 2 * RADIUS * math.asin(min(1.0, math.sqrt(half)))
 
 
 def in_order(things: list[Thing], sort: str) -> list[Thing]:
-    """Return objects in an order; those without the value come last, the newest first."""
+    """Return objects in the order of SORT; those without the value come last, the newest first."""
     newest = sorted(things, key=lambda thing: -thing.age)
     if sort == "newest":
         return newest
@@ -115,7 +115,7 @@ def in_order(things: list[Thing], sort: str) -> list[Thing]:
 
 
 def tag_counts(things: list[Thing], prefix: str) -> dict[str, int]:
-    """Return how many objects hold each tag with a beginning."""
+    """Return the number of objects that hold each tag with a prefix."""
     counts: dict[str, int] = {}
     for thing in things:
         for tag in thing.tags:
@@ -125,7 +125,7 @@ def tag_counts(things: list[Thing], prefix: str) -> dict[str, int]:
 
 
 def range_counts(things: list[Thing], name: str, bounds: list[int]) -> list[tuple[int | None, int | None, int]]:
-    """Return how many objects have a value in each range that has any."""
+    """Return the number of objects with a value in each range, for ranges that have any."""
     lows, highs = [None, *bounds], [*bounds, None]
     found = []
     for low, high in zip(lows, highs, strict=True):
@@ -137,7 +137,7 @@ def range_counts(things: list[Thing], name: str, bounds: list[int]) -> list[tupl
 
 
 def condition_by(chance: random.Random, tags: list[str], depth: int) -> Condition:
-    """Return a condition by chance."""
+    """Return a random condition."""
     kinds = ("tag", "tag", "tags", "has", "compare", "compare", "among", "near")
     kind = chance.choice((*kinds, "not", "and", "and", "or", "or")) if depth else chance.choice(kinds)
     name = chance.choice(("price", "time", "nothing"))

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from tests.reference.filters import Thing
 
 Row = tuple[str, int | str | None]
-"""The name of an object, and its group; None: it is alone."""
+"""The name of an object, and its group; None: the object is a group of its own."""
 
 
 def groups_of(thing: Thing, group: str) -> list[int | str]:
-    """Return the groups of an object: by tags that begin so, or by a value."""
+    """Return the groups of an object: its tags with a prefix, or its value."""
     if group.endswith((":", "*")):
         beginning = group.removesuffix("*")
         return sorted((tag for tag in thing.tags if tag.startswith(beginning)), key=lambda tag: tag.encode())
@@ -19,12 +19,12 @@ def groups_of(thing: Thing, group: str) -> list[int | str]:
 
 
 def degrees(number: float) -> str:
-    """Return degrees as answers show them: without an exponent and without zeros at the end."""
+    """Return degrees as answers show them: without an exponent and without trailing zeros."""
     return f"{number:.7f}".rstrip("0").rstrip(".")
 
 
 def best_of_groups(things: Iterable[Thing], group: str) -> list[Row]:
-    """Return the first object of each group, of objects in the order of an answer."""
+    """Return the first object of each group, given the objects in the order of an answer."""
     rows: list[Row] = []
     seen: set[int | str] = set()
     for thing in things:

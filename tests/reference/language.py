@@ -115,7 +115,7 @@ def without_addresses(text: str) -> str:
 
 
 def words(text: str, script: str) -> list[str]:
-    """Return the folded words of `text` in letters of `script`; a letter that is in no profile becomes `?`."""
+    """Return the folded words of `text` in letters of `script`; a letter in no profile becomes `?`."""
     spaced = ""
     for char in without_addresses(text):
         if script_of(char) == script:
@@ -132,7 +132,7 @@ def grams(word: str) -> list[str]:
 
 
 def fold(char: str) -> str:
-    """Return the letter in the form of the profiles."""
+    """Return the letter in the form that the profiles have."""
     letters = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).lower())
     letter = letters[0] if all(map(unicodedata.combining, letters[1:])) else "?"
     if "\u1ea0" <= letter <= "\u1eff" and letter not in "ẹọ":
@@ -155,12 +155,12 @@ def script_table() -> dict[str, str]:
 
 
 def script_of(char: str) -> str | None:
-    """Return the script of a letter, Inherited for a mark on a letter, or None."""
+    """Return the script of a letter; Inherited for a mark on a letter; None for other characters."""
     return script_table().get(char)
 
 
 def profiles(script: str) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return n-gram -> language -> share, and the priors by language."""
+    """Return n-gram -> language -> share, and language -> prior."""
     table, codes = _profiles(script)
     borrowed = {code for key, code in RELATIVES if key == script}
     return table, {code: PRIORS.get(code, BORROWED_PRIOR if code in borrowed else 0.0) for code in codes}

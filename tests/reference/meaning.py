@@ -1,4 +1,4 @@
-"""Vectors and the order that they make, slowly: signs as lists, sums one by one."""
+"""Vectors and the order by meaning, computed slowly: signs as lists, sums one by one."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -7,14 +7,14 @@ WIDE = 2
 
 
 class Columns:
-    """The vectors of a bucket: which columns there are, and the signs of each object by column."""
+    """The vectors of a bucket: its columns, and the signs of each object by column."""
 
     def __init__(self) -> None:
         self.lengths: dict[str, int] = {}
         self.objects: dict[str, dict[str, tuple[bool, ...]]] = {}
 
     def takes(self, name: str, length: int) -> str | None:
-        """Return the column that takes a vector; None: none does."""
+        """Return the column that takes a vector; None: no column does."""
         if not name and len(self.lengths) == 1:
             (name,) = self.lengths
         if name in self.lengths:
@@ -33,7 +33,7 @@ class Columns:
         return True
 
     def drop(self, name: str) -> int:
-        """Forget a column, or all of them (""); return how many there were."""
+        """Remove a column, or all columns (""); return the number of columns removed."""
         gone = [column for column in self.lengths if name in ("", column)]
         for column in gone:
             del self.lengths[column]

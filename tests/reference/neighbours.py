@@ -1,4 +1,4 @@
-"""Words that the neighbours in a query make together, word by word."""
+"""The words that neighbours in a query make together, computed word by word."""
 
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.terms import PART, STOP, Terms

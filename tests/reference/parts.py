@@ -1,4 +1,4 @@
-"""The parts of a joined word by regular expressions and lists: the twin of sonicpy._native.parts."""
+"""The parts of a compound, found by regular expressions and lists: the twin of sonicpy._native.parts."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ NON_JOINER = "\u200c"
 
 
 def parts_of(word: str) -> list[str]:
-    """Return the parts of a word, which may have a HUMP where a small letter met a capital one."""
+    """Return the parts of a word, which may have a HUMP where a small letter meets a capital one."""
     if not any(kind(letter) == "L" for letter in word) or re.fullmatch("[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,}", word):
         return []
     pieces = [_tokens(piece) for piece in _pieces(_without_article(word))]
@@ -30,12 +30,12 @@ def parts_of(word: str) -> list[str]:
 
 
 def _tails(token: str) -> range:
-    """Return where the tails of a token of Hangul begin."""
+    """Return the places at which the tails of a token in Hangul begin."""
     return range(2, len(token) - 1) if re.fullmatch("[\uac00-\ud7a3]{4,}", token) else range(0)
 
 
 def kind(char: str) -> str:
-    """Return L for a letter, D for a digit, A for a mark of the letter before it, S for a sign."""
+    """Return L for a letter, D for a digit, A for a mark on the letter before, S for a sign."""
     category = unicodedata.category(char)
     if category == "Nd":
         return "D"
@@ -45,18 +45,18 @@ def kind(char: str) -> str:
 
 
 def is_latin(letter: str) -> bool:
-    """Return whether a letter is on one of the pages of Latin or Greek letters."""
+    """Return whether a letter is on one of Unicode's pages of Latin or Greek letters."""
     return letter < "\u0400" or "\u1e00" <= letter < "\u2000"
 
 
 def is_behind_arabic(begun: str) -> bool:
-    """Return whether a word ends in an Arabic letter, and perhaps its marks."""
+    """Return whether a word ends in an Arabic letter, perhaps with marks."""
     last = next((char for char in reversed(begun) if kind(char) != "A"), "")
     return kind(last) == "L" and "\u0600" <= last < "\u0780" if last else False
 
 
 def _without_article(word: str) -> str:
-    """Put a HUMP behind an article, before enough letters."""
+    """Return a word with a HUMP behind its article, if enough letters follow."""
     for article in ARTICLES:
         if word.startswith(article):
             behind = [kind(char) for char in word[len(article) :]]
@@ -66,7 +66,7 @@ def _without_article(word: str) -> str:
 
 
 def _pieces(word: str) -> list[str]:
-    """Cut a word at signs, but for those inside numbers and before clitics."""
+    """Return the pieces of a word, cut at signs except those inside numbers and before clitics."""
     pieces = [""]
     at = 0
     while at < len(word):
@@ -89,7 +89,7 @@ def _pieces(word: str) -> list[str]:
 
 
 def _tokens(piece: str) -> list[tuple[str, bool]]:
-    """Return the letters and the numbers of a piece, each with whether a HUMP is before it."""
+    """Return the letters and the numbers of a piece, each with whether a HUMP precedes it."""
     tokens: list[tuple[str, bool]] = []
     last, is_humped = "", False
     letter = ""
@@ -127,7 +127,7 @@ def _text(piece: list[tuple[str, bool]]) -> str:
 
 
 def _runs(word: str, pieces: list[list[tuple[str, bool]]]) -> list[str]:
-    """Return the runs from a joint to the end of the word, the shortest first."""
+    """Return the runs from each joint to the end of the word, the shortest first."""
     starts: list[tuple[int, int]] = []
     for number, piece in enumerate(pieces):
         for place, (_, is_humped) in enumerate(piece):
@@ -138,7 +138,7 @@ def _runs(word: str, pieces: list[list[tuple[str, bool]]]) -> list[str]:
 
 
 def _run(word: str, pieces: list[list[tuple[str, bool]]], number: int, place: int) -> str:
-    """Return the word from a token on, up to the end of its last token."""
+    """Return the part of the word from a token to the end of its last token."""
     plain = word.replace(HUMP, "")
     rest = [token for token, _ in pieces[number][place:]] + [
         token for piece in pieces[number + 1 :] for token, _ in piece

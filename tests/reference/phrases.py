@@ -1,4 +1,4 @@
-"""The order of words and phrases, slowly: each object has its texts as lists of words."""
+"""The order of words and phrases, computed slowly: each object has its texts as lists of words."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ class Ordered:
         self.texts: dict[str, list[list[str | None]]] = {}
 
     def push(self, oid: str, words: Sequence[str], *, keeps: bool = True) -> None:
-        """Add a text; without `keeps`, one whose order is not kept."""
+        """Add a text; without `keeps`, its order is not kept."""
         if not keeps:
             return
         held = self.texts.setdefault(oid, [])
@@ -24,7 +24,7 @@ class Ordered:
         self.texts[oid] = [list(words)] if words else []
 
     def pop(self, oid: str, words: Sequence[str]) -> None:
-        """Leave gaps in the place of some words; texts without any word go."""
+        """Replace some words by gaps; remove texts without any word."""
         if oid in self.texts:
             changed = [[None if word in words else word for word in text] for text in self.texts[oid]]
             self.texts[oid] = [text for text in changed if any(text)]
@@ -34,7 +34,7 @@ class Ordered:
         self.texts.pop(oid, None)
 
     def holders(self, phrase: Sequence[str]) -> set[str]:
-        """Return the objects with a text that has the words of a phrase one behind the other."""
+        """Return the objects with a text in which the words of a phrase follow each other."""
         size, wanted = len(phrase), list(phrase)
         return {
             oid

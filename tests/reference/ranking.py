@@ -1,4 +1,4 @@
-"""Sonic's table of scores with dicts: the judge of `SonicTable`."""
+"""Sonic's table of scores with dicts: the twin of `SonicTable`."""
 
 import struct
 
@@ -25,7 +25,7 @@ class SonicTable:
         """Set(object, word, score) for the newest `budget` objects; an insertion into a full table ends it.
 
         Args:
-            iids: of the objects, oldest first.
+            iids: the IIDs of the objects, oldest first.
         """
         visits = 0
         for iid in reversed(iids):
@@ -40,8 +40,9 @@ class SonicTable:
         return visits, False
 
     def finish(self, all_words: bool) -> None:
-        """Compute the means of scores in 32 bits; then apply the special rule one by one, the last entry filling the
-        hole."""
+        """Compute the means of scores in 32 bits; then remove objects one by one by the special rule, each time moving
+        the last entry into the gap.
+        """
         table = list(self.held)
         if all_words:
             for iid in list(table):
@@ -56,6 +57,7 @@ class SonicTable:
             self.ranked.append((single(total / self.words), iid))
 
     def best_scored(self) -> list[tuple[int, int, float]]:
-        """Return the IID, the kind, which is always the same, and the score of every object, best first, equals in the
-        order of the table."""
+        """Return (IID, kind, score) of every object, best first, equal scores in the order of the table; the kind is
+        always the same.
+        """
         return [(iid, EXACT, score) for score, iid in sorted(self.ranked, key=lambda pair: -pair[0])]

@@ -1,7 +1,7 @@
 """One bucket of Sonic with dicts and lists, as Sonic 1.10 behaves: the twin of compat mode.
 
 Texts consist of words of ASCII letters and digits, separated by single blanks; no word begins with a digit. So they
-need no more analysis than `words_of`. Objects have OIDs only, no IIDs.
+need no other analysis than `words_of`. Objects have only OIDs, no IIDs.
 """
 
 import math
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 WORD_BYTES_MAX = 40
 STATES_MAX = 10_000
-"""Sonic builds no automaton with more states, and so does not try that many edits."""
+"""The most states of an automaton that Sonic builds; it does not try edits that need more."""
 STATES_INSIDE_ANY = 18
-"""States inside the characters of two to four bytes, for the edge that any character may take."""
+"""The number of states inside characters of two to four bytes, for the edge that any character may take."""
 
 
 def single(number: float) -> float:
@@ -41,13 +41,13 @@ def words_of(text: str) -> list[Word]:
 
 
 def edits_allowed(size: int) -> int:
-    """Return the largest number of edits: 0 up to 3 bytes, 1 up to 6, 2 up to 9, else 3."""
+    """Return the most edits of a word of this many bytes: 0 up to 3, 1 up to 6, 2 up to 9, else 3."""
     return 0 if size <= 3 else 1 if size <= 6 else 2 if size <= 9 else 3
 
 
 @cache
 def automaton_states(word: str, edits: int) -> int:
-    """Return how many states an automaton of bytes has that accepts the words within `edits` edits of a word.
+    """Return the number of states of an automaton over bytes that accepts the words within `edits` edits of a word.
 
     Its main states are the rows of the table of edit distances, in which only the first value, the number of characters
     read, may be above `edits` + 1.
@@ -72,9 +72,10 @@ def automaton_states(word: str, edits: int) -> int:
 
 
 def automaton_reads(word: str, edits: int, other: str) -> bool:
-    """Return whether the automaton of the words within some edits of a word reads another word to the end.
+    """Return whether the automaton of the words within some edits of a word accepts another word.
 
-    Where characters that begin with the same byte lead on from a row, that byte leads into the last of them.
+    If several characters that begin with the same byte are possible after a row, that byte leads only to the last of
+    them.
     """
     row = list(range(len(word) + 1))
     for char in other:
@@ -91,7 +92,7 @@ def automaton_reads(word: str, edits: int, other: str) -> bool:
 
 @cache
 def distance(one: str, other: str) -> int:
-    """Return the Levenshtein distance: insert, delete, replace; a swap costs two."""
+    """Return the Levenshtein distance: the number of insertions, deletions and replacements; a swap counts two."""
     row = list(range(len(other) + 1))
     for i, char in enumerate(one, 1):
         above, row = row, [i]
@@ -104,8 +105,8 @@ class SonicBucket:
     """The objects and words of a bucket.
 
     Args:
-        window: store.kv.retain_word_objects.
-        budget: search.query_alternates_try.
+        window: the setting store.kv.retain_word_objects.
+        budget: the setting search.query_alternates_try.
         minimum_idf, minimum_objects: the smallest IDF of a word, and the number of objects from which on it applies.
     """
 
@@ -177,7 +178,7 @@ class SonicBucket:
         return self.graph[offset : offset + limit]
 
     def completions(self, word: str) -> list[str]:
-        """Return the words with this prefix; all words are in Latin script, so none is left out."""
+        """Return the words with this prefix; all words are in Latin script, so the rule about scripts excludes none."""
         return [longer for longer in self.graph if longer.startswith(word)]
 
     def corrections(self, word: str, edits: int) -> list[str]:

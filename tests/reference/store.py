@@ -1,4 +1,4 @@
-"""The content of a store in dicts and lists: the judge of `Store.apply`.
+"""The content of a store in dicts and lists: the twin of `Store.apply`.
 
 A bucket keeps two pictures. `objects` holds the words of each object, with the largest term frequency of its pushes and
 whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` holds the objects
@@ -28,7 +28,7 @@ SHOWN_BYTES = 40
 
 
 class ExportedObject(NamedTuple):
-    """The occurrence of a word in an object."""
+    """The occurrence of a word in an object: its frequency, and whether it is hidden."""
 
     tf: int
     hidden: bool
@@ -36,7 +36,7 @@ class ExportedObject(NamedTuple):
 
 @dataclass
 class Bucket:
-    """One bucket: object -> word -> holding, and word -> objects. Objects are in the order in which they came."""
+    """One bucket: object -> word -> holding, and word -> objects. Objects are in the order of their first push."""
 
     by_association: bool = False
     objects: dict[str, dict[bytes, ExportedObject]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Bucket:
                 self.lists.setdefault(word, []).append(oid)
 
     def replace(self, oid: str, terms: Terms) -> None:
-        """Take from an object each word that a PUSH cannot make right, then push; the object keeps its place."""
+        """Remove each word from an object that a PUSH cannot correct, then push; the object keeps its place."""
         fresh = Bucket()
         fresh.push(oid, terms)
         held, wanted = self.objects.get(oid, {}), fresh.objects[oid]
@@ -92,14 +92,16 @@ class Bucket:
         return {word for word in ordinary if len(word) <= SHOWN_BYTES}
 
     def newest_first(self, oids: list[str]) -> list[str]:
-        """Return the objects of a list, oldest association first, as a store shows them."""
+        """Return the objects of a list, given with the oldest association first, in the order in which a store shows
+        them.
+        """
         if self.by_association:
             return oids[::-1]
         place = {oid: number for number, oid in enumerate(self.objects)}
         return sorted(oids, key=place.__getitem__, reverse=True)
 
     def picture(self) -> dict[str, object]:
-        """Return all answers of a reader about the bucket."""
+        """Return all answers of a reader of the bucket."""
         held = [(word, holding) for words in self.objects.values() for word, holding in words.items()]
         return {
             "objects": self.objects,
@@ -115,14 +117,14 @@ class Model:
     """All buckets by (collection, bucket).
 
     Args:
-        by_association: the order of lists; else that of the objects.
+        by_association: whether lists are in the order of association, instead of that of the objects.
     """
 
     def __init__(self, by_association: bool = False) -> None:
         self.by_association = by_association
         self.buckets: dict[tuple[str, str], Bucket] = {}
         self.emptied: set[str] = set()
-        """Collections that had buckets and were not flushed since: they exist until they are."""
+        """Collections that have had buckets and were not flushed since then; they still exist."""
 
     def _has(self, collection: str) -> bool:
         return collection in self.emptied or any(scope[0] == collection for scope in self.buckets)
@@ -158,5 +160,5 @@ class Model:
                 raise NotImplementedError(mutation)
 
     def copy(self) -> "Model":
-        """Return a model that further changes do not touch."""
+        """Return a copy of the model, which further changes do not affect."""
         return copy.deepcopy(self)

@@ -1,5 +1,5 @@
-"""Synonyms, slow and obvious: an object holds a word of a query if it holds it, or all words of a substitute of it,
-alone or together with its neighbours.
+"""Synonyms, slow and simple: an object counts as holding a word of a query if it holds the word, or all words of a
+substitute of it, alone or together with its neighbours.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,9 @@ def phrases(side: str) -> list[Phrase]:
 
 
 def stand_ins(rules: Iterable[str], query: Sequence[str]) -> list[tuple[set[str], Phrase]]:
-    """For each rule that fits a query of different words, return the words that it fits, and their substitutes."""
+    """Return, for each rule that applies to a query of different words, the words that it applies to, and their
+    substitutes.
+    """
     found = []
     for rule in rules:
         left, _, right = rule.partition("=>")
@@ -32,7 +34,7 @@ def holders(objects: dict[str, set[str]], rules: Iterable[str], query: Sequence[
 
 
 def answers(objects: dict[str, set[str]], rules: Iterable[str], query: Sequence[str]) -> set[str]:
-    """Return the objects that hold some word of a query."""
+    """Return the objects that hold any word of a query."""
     found = stand_ins(rules, query)
     return {name for name, words in objects.items() if any(_holds(words, word, found) for word in query)}
 

@@ -1,4 +1,4 @@
-"""The best objects of a query by looking at every posting: the slow twin of sonicpy._native.find."""
+"""The best objects of a query, found by a check of every posting: the slow twin of sonicpy._native.find."""
 
 from dataclasses import dataclass, field
 
@@ -25,15 +25,15 @@ class Term:
     slots: list[Slot] = field(default_factory=list)
 
     def slot_of(self, iid: int) -> Slot | None:
-        """Return the first slot of which an object holds a word."""
+        """Return the first slot with a word that an object holds."""
         return next((slot for slot in self.slots if any(iid in words for words in slot.lists)), None)
 
 
 def answers(terms: list[Term], held: list[Slot | None]) -> bool:
-    """Return whether an object holds some term that brings, all that are required, and none that is forbidden.
+    """Return whether an object holds a term that brings objects, all required terms, and no forbidden one.
 
     Args:
-        held: the slot of each term, None where the object holds none.
+        held: the slot of each term, or None if the object holds no slot of it.
     """
     brings = False
     for term, slot in zip(terms, held, strict=True):

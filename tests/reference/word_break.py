@@ -1,7 +1,7 @@
 """Word borders by the rules of UAX #29, tried one by one at every place: the twin of the native `word_borders`.
 
 Each character of a text becomes one letter that represents its Word_Break class, so that both sides of a rule are
-regular expressions over such strings. The code is quadratic on purpose: it carries nothing from one place to the next.
+regular expressions over such strings. The code is quadratic on purpose: it keeps no state from one place to the next.
 """
 
 import re
@@ -68,7 +68,9 @@ def _is_border(text: str, classes: str, at: int) -> bool:
 
 
 def _without_ignored(classes: str) -> str:
-    """Apply WB4: a character also represents the Extend, Format and ZWJ after it, unless it ends a line."""
+    """Return the classes after rule WB4: a character also represents the Extend, Format and ZWJ after it, unless it
+    ends a line.
+    """
     return re.sub("(?<=[^wcl])[xfz]+", "", classes)
 
 

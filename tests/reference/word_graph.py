@@ -1,4 +1,4 @@
-"""A word graph as a sorted list, corrected by the table of distances of the textbook: the twin of sonicpy.graph."""
+"""A word graph as a sorted list, corrected by the textbook's table of distances: the twin of sonicpy.graph."""
 
 from collections.abc import Iterable, Sequence
 from math import log
@@ -38,7 +38,7 @@ def nearest_first(matches: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int
 def edit_distance(one: str, other: str, transpositions: bool) -> int:
     """Return the edit distance: the smallest number of characters to insert, delete or replace (Levenshtein).
 
-    With `transpositions`, to swap two neighbours is one edit too (optimal string alignment).
+    With `transpositions`, a swap of two neighbours is one edit, too (optimal string alignment).
     """
     table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for i in range(len(one) + 1):
@@ -59,7 +59,9 @@ def edit_distance(one: str, other: str, transpositions: bool) -> int:
 def likeliest_first(
     typed: str, words: Sequence[str], holders: Sequence[int], compared: int, letter_worth: float
 ) -> list[int]:
-    """Return the places of words: the most frequent first, the first `compared` of them by their likelihood."""
+    """Return the places of words: the most frequent first, except that the first `compared` of them are ordered by
+    likelihood.
+    """
 
     def unlikeness(place: int) -> tuple[float, int, bytes]:
         word = words[place]

@@ -1,4 +1,4 @@
-"""The slow twin of `_native.word_walks`: each word is folded and compared by a table of edit distances."""
+"""The slow twin of `_native.word_walks`, which folds each word and compares it by a table of edit distances."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,10 +6,10 @@ NUL = "\0"
 
 
 def distance_of(pattern: str, letters: list[str], most: int, *, begins: bool) -> int:
-    """Return how many errors a word has, or its best beginning; more than `most`: too many.
+    """Return the number of errors in a word, or in its best beginning; a number above `most` means too many.
 
     Args:
-        letters: the folded letters of each letter of the word; a beginning may end inside one.
+        letters: the folded letters of each letter of the word; a beginning may end inside one of these.
     """
     word = "".join(letters)
     rows = [list(range(len(pattern) + 1))]
@@ -30,7 +30,9 @@ def distance_of(pattern: str, letters: list[str], most: int, *, begins: bool) ->
 def find_words(
     words: Iterable[str], pattern: str, letters: Mapping[str, str], distance: int, *, begins: bool
 ) -> dict[str, int]:
-    """Return the words that are a pattern, or begin so, with their distances; of `part NUL word`, the part counts."""
+    """Return the words that match a pattern, or begin with it, with their distances; of `part NUL word`, the part is
+    compared.
+    """
     found = {}
     for word in words:
         part = word.partition(NUL)[0]

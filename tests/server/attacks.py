@@ -1,4 +1,4 @@
-"""Attacks of hostile peers on a server. An attack of `size` 1 takes about half a second, others in proportion."""
+"""Attacks by hostile peers on a server. An attack of `size` 1 takes about half a second, others in proportion."""
 
 import random
 import socket
@@ -149,7 +149,9 @@ def half_closed(server: Server, size: int) -> None:
 
 
 def slow_start(server: Server, size: int) -> None:
-    """Send START in small pieces, as long as a line may be, from many peers; the server gives them ten seconds."""
+    """Send START in small pieces, padded to the longest line allowed, from many peers; the server allows ten
+    seconds.
+    """
     line = b"START search " + b"x" * 19_000
     with crowd(server, 200) as peers:
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Certificates for one test, signed by an authority made for it."""
+"""Certificates for one test, signed by an authority that is made for it."""
 
 import ssl
 from dataclasses import dataclass

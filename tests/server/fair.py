@@ -1,4 +1,4 @@
-"""Times of a server without the time for which its threads waited for a core on a busy machine."""
+"""Times of a server, without the time for which its threads waited for a core on a busy machine."""
 
 import time
 
@@ -8,12 +8,12 @@ from tests.server.waiting import waited_s, without_waits
 
 
 def ping_s(server: Server, peer: Peer) -> float:
-    """Return the time of the server for a PING."""
+    """Return the time in seconds that the server takes for a PING."""
     return answered_s(server, peer, "PING", "PONG")
 
 
 def answered_s(server: Server, peer: Peer, line: str, answer: str) -> float:
-    """Return the time of the server for a command; fail if it gives another answer."""
+    """Return the time in seconds that the server takes for a command; fail if it gives another answer."""
     before = waited_s(server.pid)
     began = time.perf_counter()
     assert peer.ask(line) == answer

@@ -1,6 +1,6 @@
 """Flood a server over one connection with PUSH or QUERY, as fast as it reads them, until stdin ends.
 
-It is a process of its own, so that it does not slow down the test that measures beside it:
+It runs as a process of its own, so that it does not slow down the test that measures meanwhile:
 
     python flood.py HOST PORT push|query
 """
@@ -16,7 +16,7 @@ TEXT_WORDS = 12
 
 
 def commands(kind: str) -> bytes:
-    """Return many different commands: texts of a dozen words, or queries of three of them."""
+    """Return many different commands: texts of a dozen words, or queries of three such words."""
     chance = random.Random(7)
     vocabulary = ["".join(chance.choices("abdefghiklmnoprstu", k=chance.randint(4, 9))) for _ in range(WORDS)]
     lines = []

@@ -1,7 +1,8 @@
 """A checked history: writers change objects, and readers read changes that were acknowledged before.
 
-Every object has one word of its own. A QUERY or EXISTS that is sent after the OK of its PUSH has to find it, unless its
-removal was sent before the answer came; one that is sent after the answer to its removal must not find it.
+Every object has one word that no other has. A QUERY or EXISTS that is sent after the OK of its PUSH has to find it,
+unless its removal was sent before the answer came; a QUERY or EXISTS that is sent after the answer to its removal must
+not find it.
 """
 
 import itertools
@@ -17,7 +18,7 @@ from tests.server.peer import Peer
 
 BUCKETS = 3
 RECENT = 4
-"""Readers ask for one of the last changes, which no commit may hold yet."""
+"""The number of last changes among which readers choose, because no commit may hold these yet."""
 
 
 @dataclass(slots=True)
@@ -27,10 +28,10 @@ class Change:
     number: int
     bucket: str
     is_pushed: bool = False
-    """Whether OK was received."""
+    """Whether the OK of the PUSH was received."""
     is_removing: bool = False
     is_removed: bool = False
-    """The answer to the removal was received."""
+    """Whether the answer to the removal was received."""
 
 
 class History:
@@ -48,7 +49,9 @@ class History:
         self._works = works
 
     def run(self, seconds: float) -> int:
-        """Run all of them for some time; return the number of checked answers. Fails if one was wrong."""
+        """Run writers and readers for some seconds; return the number of checked answers. Fails if an answer was
+        wrong.
+        """
         with self._pool as pool:
             running = [pool.submit(work) for work in self._works]
             time.sleep(seconds)

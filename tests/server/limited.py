@@ -1,4 +1,4 @@
-"""Servers that may open few files, and crowds of idle connections."""
+"""Servers with a low limit of open files, and crowds of idle connections."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ from tests.processes import Running, Server
 
 
 class Limited(Server):
-    """A server that starts with a soft limit of open files of half of the hard one.
+    """A server that starts with a soft limit of open files of half the hard limit.
 
     Args:
-        limit: the hard one.
+        limit: the hard limit.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, object], limit: int) -> None:
@@ -33,7 +33,7 @@ class Limited(Server):
 
 @contextlib.contextmanager
 def crowd(count: int, addresses: Sequence[tuple[str, int]]) -> Iterator[list[socket.socket]]:
-    """Open idle connections, to each address in turn, for the length of a `with` block."""
+    """Open idle connections, to each address in turn, inside a `with` block."""
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(socket.create_connection(addresses[number % len(addresses)], 20))
@@ -42,5 +42,5 @@ def crowd(count: int, addresses: Sequence[tuple[str, int]]) -> Iterator[list[soc
 
 
 def opened(server: Server) -> int:
-    """Return the number of open files of a server."""
+    """Return the number of open files of a server process."""
     return len(os.listdir(f"/proc/{server.pid}/fd"))

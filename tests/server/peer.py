@@ -12,7 +12,7 @@ from tests.processes import Server, family
 from tests.support.patience import WAIT_S
 
 CROWD = "127.0.0.2" if sys.platform == "linux" else ""
-"""The address that crowds connect from, so that they take no port that another test's server is about to use."""
+"""The address from which crowds connect, so that they take no port that the server of another test is about to use."""
 EVENT = re.compile(r"EVENT (QUERY|SUGGEST|LIST) ([A-Za-z0-9]{8}) (.*)", re.DOTALL)
 
 
@@ -21,7 +21,7 @@ class Peer:
 
     Args:
         mode: the mode to START; None: send nothing, and leave the greeting to be read.
-        receive_bytes: size of the receive buffer, for slow readers.
+        receive_bytes: the size of the receive buffer, for slow readers.
         tls: context that checks the server's certificate; None: no TLS.
         unix: path of a Unix socket to connect to instead of the port.
         source: the local address to bind to, if any.
@@ -68,7 +68,7 @@ class Peer:
         assert started == f"STARTED {mode} protocol(1) buffer(20000)"
 
     def send(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         self.socket.sendall(data)
 
     def send_lines(self, *lines: str) -> None:
@@ -107,11 +107,11 @@ class Peer:
         return self.line()
 
     def results(self, line: str) -> list[str]:
-        """Return the items that QUERY, SUGGEST or LIST answers."""
+        """Return the items in the answer to a QUERY, SUGGEST or LIST."""
         return self.items(line, self.ask(line))
 
     def items(self, line: str, pending: str) -> list[str]:
-        """Return the items of the event behind the first answer to such a line."""
+        """Return the items of the EVENT after the first answer to a line; `pending` is that answer."""
         event = EVENT.fullmatch(self.line() if pending.startswith("PENDING ") else pending)
         assert event, pending
         assert event[1] == line.split()[0]
@@ -119,7 +119,7 @@ class Peer:
         return event[3].split()
 
     def rest(self) -> bytes:
-        """Return everything until the server closes or resets the connection."""
+        """Return all bytes until the server closes or resets the connection."""
         try:
             while data := self.socket.recv(1 << 16):
                 self._received += data

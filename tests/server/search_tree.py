@@ -1,4 +1,4 @@
-"""The search processes of a server that a test started, and their connections. Linux only."""
+"""The search processes of a server that a test has started, and their connections; only on Linux."""
 
 import ssl
 import time

@@ -1,8 +1,8 @@
-"""Streams of changes, each with a model of the acknowledged ones, however the server ends.
+"""Streams of changes, each with a model of the acknowledged changes, for servers that may end in any way.
 
 A Stream changes one bucket over one connection, a few commands at a time. Its model holds the acknowledged changes. Of
 the changes that were sent but not answered, the server may have carried out the first ones: a bucket that is read back
-must be in one of these states.
+must be in one of the resulting states.
 """
 
 import random
@@ -14,16 +14,16 @@ from tests.processes import Server
 from tests.server.peer import Peer
 
 Objects = dict[str, frozenset[str]]
-"""The words of each object of a bucket."""
+"""Object -> its words, for one bucket."""
 
 SETTINGS: dict[str, object] = {"search.query_alternates_try": 0}
-"""Settings of servers under streams: a word then finds only the objects that hold it."""
+"""The settings of servers for streams: a word finds only the objects that hold it."""
 
 COLLECTION = "streams"
 DEPTH = 16
-"""The most commands sent at once."""
+"""The most commands that are sent at once."""
 GROUP = 20
-"""The number of objects in a row that share a word."""
+"""The number of consecutive objects that share a word."""
 LETTERS = "bcdfghjklmnpqrstvwxz"
 READ_AT_ONCE = 500
 
@@ -51,9 +51,9 @@ class Stream:
     """A bucket, its changes and its model.
 
     Attributes:
-        objects: as acknowledged.
-        in_flight: sent and not answered, in order.
-        wrong: answers that contradict the model; has to stay empty.
+        objects: the acknowledged content of the bucket.
+        in_flight: the changes that were sent, but not answered, in order.
+        wrong: the answers that contradict the model; this list has to stay empty.
     """
 
     bucket: str
@@ -69,7 +69,7 @@ class Stream:
 
     @property
     def collection(self) -> str:
-        """The stream's own collection, so that it may flush it."""
+        """The collection of only this stream, so that the stream may flush it."""
         return f"{COLLECTION}-{self.bucket}"
 
     def run(self, server: Server, stopped: threading.Event) -> None:
@@ -91,7 +91,7 @@ class Stream:
             yield objects.copy()
 
     def read(self, search: Peer) -> Objects:
-        """Return the content of the bucket, by one query for each word."""
+        """Return the content of the bucket, found by one query for each word."""
         found: dict[str, set[str]] = {}
         for first in range(0, len(self._words), READ_AT_ONCE):
             words = self._words[first : first + READ_AT_ONCE]
@@ -154,7 +154,7 @@ class Stream:
 
 
 def apply(objects: Objects, change: Change) -> str:
-    """Change the model of a bucket, and return the answer that the server must give."""
+    """Make a change in the model of a bucket, and return the answer that the server has to give."""
     held = objects.pop(change.oid, frozenset())
     match change.verb:
         case "PUSH":

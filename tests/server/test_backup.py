@@ -156,7 +156,9 @@ def test_killed_in_the_middle_of_a_backup(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.timeout(600)
 def test_all_messages_backed_up_under_full_load(tmp_path: Path) -> None:
-    """330,000 messages: PING answers within 20 ms (99 of 100) while a backup is written and another client floods."""
+    """With 330,000 messages, PING is answered within 20 ms (99 of 100) while a backup is written and another client
+    floods.
+    """
     messages = shared_data("messages/messages.tsv")
     with Server(tmp_path, {"search.query_alternates_try": 0}) as server, Peer(server, "control") as control:
         pushed = push_messages(server, messages)
@@ -204,7 +206,7 @@ def is_answered(peer: Peer) -> bool:
 
 
 def push_messages(server: Server, path: Path) -> int:
-    """Push every message and return how many there were."""
+    """Push every message; return the number of messages."""
     number = 0
     with Peer(server, "ingest") as ingest, path.open(encoding="utf-8") as lines:
         while some := list(islice(lines, 500)):

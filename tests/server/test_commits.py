@@ -26,7 +26,7 @@ def run(
     talk: Callable[[Index, Ask, Ask], Awaitable[None]],
     modes: tuple[bytes, bytes] = (b"ingest", b"search"),
 ) -> None:
-    """Run `talk`, which pushes over one connection and, as a rule, searches over another."""
+    """Run `talk`, which pushes over one connection and usually searches over another one."""
 
     async def serve() -> None:
         async with serving(folder) as (index, address):
@@ -53,7 +53,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
 
 def waiting_rows(index: Index) -> int:
-    """Return the number of term rows that wait for the commit."""
+    """Return the number of term rows that are not written before the commit."""
     with index.engine.store.reading() as view:
         assert isinstance(view, WriteView)
         return view.terms.changed

@@ -1,4 +1,4 @@
-"""Consolidation by real servers: its time, the waits of others beside it, and the faults that it survives."""
+"""Consolidation by real servers: its time, the delays of other work, and the faults that it survives."""
 
 import os
 import re
@@ -26,12 +26,12 @@ from tests.support.patience import until
 
 COMPAT = {"server.compat": "sonic"}
 AT_ONCE = 100
-"""The number of words of one PUSH."""
+"""The number of words in one PUSH."""
 SEVERAL = 30_000
 """The number of words whose graph takes a worker about 50 ms."""
 VERY_MANY = 50_000
 LARGE = MEDIUM_WORDS + AT_ONCE
-"""The fewest words of such PUSHes whose graph a worker builds."""
+"""The lowest number of words, pushed in this way, whose graph a worker builds."""
 ROUNDS = 3
 PING_S = 0.020
 
@@ -213,7 +213,7 @@ class TestWhen:
 
 @pytest.fixture(scope="module")
 def large_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that consolidates only on TRIGGER, and has a worker already."""
+    """A server that consolidates only on TRIGGER, and has started a worker already."""
     settings = {**COMPAT, "store.fst.graph.consolidate_after": 1_000, "store.fst.pool.inactive_after": 2_000}
     with Server(tmp_path_factory.mktemp("large"), settings) as server:
         push_words(server, "first", range(LARGE))
@@ -224,7 +224,7 @@ def large_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 class TestLarge:
     def test_ping_beside_it(self, large_server: Server) -> None:
-        """All words are pending: the server builds and publishes their graph and prunes them while a client pings."""
+        """While all words are pending, the server builds, publishes and prunes, and a client pings."""
         rounds: list[list[float]] = []
         while len(rounds) < ROUNDS and min((times[-1] for times in rounds), default=1.0) > PING_S:
             bucket = f"large{len(rounds)}"
@@ -308,7 +308,7 @@ class TestLarge:
 
 
 def pings_beside(server: Server, other: Peer, line: str, answer: str) -> list[float]:
-    """Return how long PINGs take while another connection waits for its answer, and for a second after it.
+    """Return the times of PINGs in seconds while another connection waits for its answer, and for a second after that.
 
     The server commits, prunes and deletes old files after its answer.
     """
@@ -325,7 +325,7 @@ def pings_beside(server: Server, other: Peer, line: str, answer: str) -> list[fl
 
 
 def is_answered(peer: Peer, seconds: float) -> bool:
-    """Return whether the peer has something to read within `seconds`."""
+    """Return whether the peer has bytes to read within `seconds`."""
     return bool(select.select([peer.socket], [], [], seconds)[0])
 
 

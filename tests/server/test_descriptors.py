@@ -1,4 +1,4 @@
-"""Processes that may not open more files: messages arrive without their descriptors, and connections stay away."""
+"""Processes that may not open more files: messages arrive without their descriptors, and connections are refused."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ def no_more_files() -> Iterator[None]:
 
 
 class Ends:
-    """Both ends of a link within this process, and a pipe to pass on."""
+    """Both ends of a link in this process, and a pipe whose descriptor is passed on."""
 
     def __init__(self, on_message: Callable[[object, int], None] | None = None) -> None:
         self.got = asyncio.Queue[tuple[object, int]]()

@@ -1,4 +1,4 @@
-"""The place that answers each command: the table of calls, the service, or the session."""
+"""The part of the server that answers each command: the table of calls, the service, or the session."""
 
 from typing import get_args
 
@@ -18,9 +18,9 @@ from sonicpy.channel.syntax import ROWS
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
 
 OF_SERVICE = {FlushPassing, Info, Stats, Trigger, Verify}
-"""The commands of `Service.execute`."""
+"""The commands that only `Service.execute` answers."""
 WORDS = {CountFacets: "FACETS", FlushPassing: "FLUSH", SetSynonyms: "SYNONYMS"}
-"""The words of commands whose classes have other names, because those are taken."""
+"""Class of a command that has another name than the command -> the command."""
 
 
 def test_every_command_is_answered() -> None:

@@ -26,7 +26,7 @@ def limit_file_size(server: Server, size_bytes: int | None) -> None:
 
 
 def test_many_connections_wait_for_one_sync(tmp_path: Path) -> None:
-    """20 connections of 20 PUSHes each; every PUSH is answered with one OK."""
+    """20 connections send 20 PUSHes each; every PUSH is answered with one OK."""
     answers: dict[int, list[str]] = {}
 
     def talk(number: int) -> None:
@@ -106,7 +106,7 @@ def test_a_log_that_cannot_grow(tmp_path: Path, durability: str) -> None:
 
 
 def test_an_environment_that_cannot_grow(tmp_path: Path) -> None:
-    """The server acknowledges PUSHes that the log holds until a commit fails; none of them is lost."""
+    """The server acknowledges PUSHes that are in the log until a commit fails; none of them is lost."""
     server = Server(tmp_path, {"search.query_alternates_try": 0})
     count = 1_000
     with server, Peer(server, "ingest") as ingest:
@@ -144,12 +144,12 @@ def all_are_there(ingest: Peer, search: Peer, count: int) -> bool:
 
 
 def comes_back(ingest: Peer, line: str) -> bool:
-    """Wait until the server accepts a change again; it retries a failed commit every second."""
+    """Wait until the server accepts a change again; it retries a failed commit every second. Return whether it does."""
     return until(lambda: ingest.ask(line) == "OK", "it accepts a change again", pause_s=0.05)
 
 
 def test_connections_that_wait_for_the_disk_get_an_unexpected_error_too(tmp_path: Path) -> None:
-    """Otherwise they would wait for ever; the next sync is a new one."""
+    """Otherwise the connections would wait for ever; the next sync is a new one."""
 
     async def wait() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # the loop reports it, too

@@ -1,4 +1,4 @@
-"""A server with an embedder: OK comes with the vector or not at all, and vectors outlive the model."""
+"""A server with an embedder: OK comes only with the vector stored, and vectors outlive the model."""
 
 import json
 import urllib.request
@@ -20,7 +20,7 @@ def embed(texts):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The setting of a model that counts letters."""
+    """The setting for a model that counts letters."""
     path = tmp_path_factory.mktemp("model") / "model.py"
     path.write_text(MODEL, encoding="utf-8")
     return f"{path}:embed"

@@ -1,4 +1,4 @@
-"""A server whose periodic work finds that it must stop ends in order, with a message."""
+"""A server ends in order, with a message, if its periodic work finds that it must stop."""
 
 import asyncio
 import contextlib

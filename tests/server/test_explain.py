@@ -1,4 +1,4 @@
-"""SCORES and EXPLAIN over real connections, also in compat mode."""
+"""SCORES and EXPLAIN over real connections, in the default mode and in compat mode."""
 
 import time
 from itertools import pairwise

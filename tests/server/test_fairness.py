@@ -1,4 +1,4 @@
-"""No connection delays the others, whatever it sends: how long a PING takes beside it.
+"""No connection delays the others, whatever it sends: the times of PINGs beside it are measured.
 
 The bounds are many times the usual 1 ms, for machines that are busy.
 """
@@ -22,7 +22,7 @@ ROUNDS = 4
 ROUND_S = 0.5
 PING_P99_S = 0.020
 ENOUGH = 100
-"""The number of PINGs for a percentile."""
+"""The number of PINGs that suffices for a percentile."""
 
 
 @contextmanager
@@ -40,7 +40,9 @@ def flooding(server: Server, kind: str) -> Iterator[None]:
 
 
 def ping_p99_s(server: Server, peer: Peer, seconds: float) -> float:
-    """Return the 99th percentile of the durations of PINGs, sent one after the other for at least that long."""
+    """Return the 99th percentile of the durations of PINGs in seconds, sent one after the other for at least
+    `seconds`.
+    """
     took: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(took) < ENOUGH:

@@ -1,5 +1,6 @@
-"""The machine fails under a running server: the server logs a sentence, loses nothing that it acknowledged, and works
-again as soon as it can."""
+"""The machine fails under a running server: the server logs a sentence, loses no acknowledged change, and works again
+as soon as possible.
+"""
 
 import re
 import shutil
@@ -23,7 +24,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs what only Linu
 
 
 def comes_back(peer: Peer, line: str) -> bool:
-    """Wait until the server accepts a change again, without a restart."""
+    """Wait until the server accepts a change again, without a restart; return whether it does."""
     return until(lambda: peer.ask(line) == "OK", "it accepts a change again", pause_s=0.05)
 
 
@@ -33,7 +34,7 @@ def faults(server: Server) -> list[str]:
 
 
 def all_are_there(server: Server, oids: list[str]) -> bool:
-    """Return whether the bucket holds these objects, each found by its own word, and no other."""
+    """Return whether the bucket holds exactly these objects, each found by its own word."""
     with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
         search.send_lines(*(f'QUERY disk b "own{oid}" LANG(none)' for oid in oids))
         events = search.lines(2 * len(oids))[1::2]
@@ -97,7 +98,7 @@ def limit_files(server: Server, more: int | None) -> None:
 
 @LINUX
 def test_out_of_descriptors(tmp_path: Path) -> None:
-    """No new segment, no sync, no worker, no graph: the server accepts changes all the same, and loses none."""
+    """Without a new segment, a sync, a worker or a graph, the server still accepts changes, and loses none."""
     text = "x" * 19_000
     pushes = 1_000  # more than a segment of the log holds
     with Server(tmp_path, {"search.query_alternates_try": 0}) as server:

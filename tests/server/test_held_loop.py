@@ -1,4 +1,4 @@
-"""No command blocks the loop: a PING beside the longest commands, and their times."""
+"""No command blocks the loop for long: PINGs beside the longest commands, and the times of these."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.patience import measured_slowness
 HUGE = 320_000
 """The number of words of the object that is flushed."""
 LARGE = 100_000
-"""The number of words of the object that words are pushed to, one after the other."""
+"""The number of words in the object to which further words are pushed, one after the other."""
 MANY = 20_000
 """The number of buckets that are flushed and counted."""
 VERY_MANY = 30_000
@@ -53,7 +53,7 @@ def push_buckets(ingest: Peer, buckets: int) -> None:
 
 
 def timed(server: Server, peer: Peer, line: str) -> tuple[str, float]:
-    """Return the answer to a command, and its time; fail if a PING beside it waited too long."""
+    """Return the answer to a command, and its time in seconds; fail if a PING meanwhile waited too long."""
     time.sleep(1.5)  # for what was begun before
     peer.socket.settimeout(WAIT_S)
     with watch(server) as seen:

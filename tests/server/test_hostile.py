@@ -1,6 +1,6 @@
 """Hostile peers: the memory of the server stays bounded, and it serves the other peers.
 
-All attacks of a run hit the same server, so the leftovers of one count for the next.
+All attacks of a run hit the same server, so the remains of one attack count in the next.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ resource = pytest.importorskip("resource")
 GROWTH_BYTES_MAX = 40 << 20
 PING_S = 0.050
 PING_AT_THE_GATE_S = 1.0
-"""The gate runs other tests at the same time."""
+"""The longest time of a PING in seconds in the gate, where other tests run at the same time."""
 ROUNDS = 4
-"""The number of rounds of an attack: a busy machine may slow down one round, only a slow server all of them."""
+"""The number of rounds of an attack: a busy machine may slow one round down, but only a slow server all of them."""
 DESCRIPTORS = 4096
 FULL_SIZE = 16
 WORDS = 5_000
@@ -27,7 +27,7 @@ WORDS = 5_000
 
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, int]]:
-    """A server after some ordinary use, and its memory then."""
+    """A server after some ordinary use, and its memory at that time in bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, DESCRIPTORS)), hard))
     try:
@@ -50,7 +50,7 @@ def use(server: Server) -> None:
 
 
 def is_well(server: Server) -> bool:
-    """Return whether the server accepts changes, answers queries, and logged no traceback."""
+    """Return whether the server accepts changes, answers queries, and has logged no traceback."""
     with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
         assert ingest.ask('PUSH well b o "all is well" LANG(none)') == "OK"
         assert search.results('QUERY well b "well" LANG(none)') == ["o"]

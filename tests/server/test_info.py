@@ -1,4 +1,4 @@
-"""INFO over real connections: its figures rise and fall."""
+"""INFO over real connections: its figures rise and fall as they should."""
 
 import time
 from pathlib import Path
@@ -14,7 +14,7 @@ def info(control: Peer) -> dict[str, int]:
 
 
 def wait_for(control: Peer, name: str, expected: int) -> None:
-    """Read a figure until it is right: the server notices a closed socket a moment later."""
+    """Wait until a figure has the expected value, because the server notices a closed socket a moment later."""
     until(lambda: info(control)[name] == expected, f"{name} is {expected}")
 
 
@@ -87,7 +87,9 @@ def test_collections_are_counted_after_a_restart(server: Server) -> None:
 
 
 def test_words_that_came_back_wait_for_consolidation(tmp_path: Path) -> None:
-    """In compat mode the graph keeps the words of an object that went: there is nothing to consolidate, as in Sonic."""
+    """In compat mode, as in Sonic, the graph keeps the words of a removed object, so there is nothing to
+    consolidate.
+    """
     with (
         Server(tmp_path, {"server.compat": "sonic"}) as server,
         Peer(server, "control") as control,

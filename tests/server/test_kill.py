@@ -1,5 +1,6 @@
-"""kill -9 at random moments: after the restart every acknowledged change is there, and all tables agree with each
-other."""
+"""After kill -9 at random moments and a restart, every acknowledged change is there, and all tables agree with each
+other.
+"""
 
 import random
 import threading
@@ -39,7 +40,7 @@ def acknowledged(streams: list[Stream]) -> int:
 
 
 def check_and_settle(server: Server, streams: list[Stream]) -> None:
-    """Check that the content of every bucket is a possible one, and make its stream continue from that."""
+    """Check that the content of every bucket is a possible one, and make its stream continue from that content."""
     with Peer(server, "search") as search, Peer(server, "ingest") as ingest:
         for stream in streams:
             assert stream.wrong == []
@@ -82,14 +83,14 @@ def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None
 
 
 def test_a_stream_that_begins_after_the_kill_leaves_no_socket(tmp_path: Path) -> None:
-    """A socket that stays open would be a ResourceWarning, which fails the test."""
+    """An open socket would cause a ResourceWarning, which fails the test."""
     stream = Stream("b0", 0)
     stream.run(Server(tmp_path), threading.Event())
     assert (stream.acknowledged, stream.in_flight, stream.wrong) == (0, [], [])
 
 
 def test_words_wait_through_a_kill_in_compat_mode(tmp_path: Path) -> None:
-    """Sonic loses words that were not consolidated."""
+    """Pending words survive a kill in compat mode, too, whereas Sonic loses words that were not consolidated."""
     server = Server(tmp_path, {"server.compat": "sonic"})
     with server:
         with Peer(server, "ingest") as ingest:

@@ -1,4 +1,4 @@
-"""Too many connections, too few descriptors, damaged commands: the server goes on, and its memory does not grow."""
+"""Too many connections, too few descriptors, damaged commands: the server continues, and its memory does not grow."""
 
 import contextlib
 import random
@@ -70,7 +70,7 @@ def test_more_connections_than_descriptors(tmp_path: Path) -> None:
 
 
 def soon_let_in(server: Server) -> Peer:
-    """Connect; at first the loop may still reject connections that waited."""
+    """Return a connection; the loop may reject the first attempts while other connections still wait."""
 
     def let_in() -> Peer | None:
         with contextlib.suppress(ConnectionError):
@@ -109,7 +109,7 @@ def test_noise(server: Server) -> None:
 
 
 def damaged(line: bytes, chance: random.Random) -> bytes:
-    """Return a line with a few bytes changed, or none."""
+    """Return a line with a few bytes changed, or with none."""
     changed = bytearray(line)
     for _ in range(chance.choice([0, 0, 1, 2, 5])):
         place = chance.randrange(len(changed) + 1)
@@ -134,7 +134,7 @@ def pieces(data: bytes, chance: random.Random) -> list[bytes]:
 
 
 def with_end(peer: Peer) -> None:
-    """Close the sending side and read to the end."""
+    """Close the sending side, and read to the end."""
     try:
         peer.half_close()
     except OSError:  # it has closed

@@ -1,4 +1,4 @@
-"""Several addresses, a Unix socket, and starts that fail as a whole."""
+"""Several addresses, a Unix socket, and starts that fail completely."""
 
 import asyncio
 import contextlib
@@ -183,7 +183,9 @@ def test_a_connection_accepted_as_the_server_closes_is_served(
     run: Callable[[Coroutine[None, None, None]], None],
 ) -> None:
     async def close_after(passes: int) -> tuple[bool, bool]:
-        """Return whether a connection was accepted, and whether it got its protocol."""
+        """Return whether a connection was accepted, and whether it got its protocol, when the server closes after
+        `passes` passes.
+        """
         made = asyncio.Event()
 
         class Noted(asyncio.Protocol):

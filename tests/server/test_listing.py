@@ -69,7 +69,7 @@ def test_compat_mode_knows_none_of_it(tmp_path: Path) -> None:
 
 
 def test_long_lists_keep_nobody_waiting(server: Server) -> None:
-    """A command that passes over every name of a large bucket is answered in parts."""
+    """A command that has to skip every name of a large bucket is answered in parts."""
     with Peer(server, "ingest") as ingest, Peer(server, "search") as search, Peer(server, "search") as other:
         lines = "".join(f'PUSH c b o{number} "x" LANG(none)\n' for number in range(10_000))
         ingest.send(lines.encode())

@@ -1,4 +1,4 @@
-"""The log: one line per event, whatever its text; and the lines about slow commands."""
+"""The log has one line per event, whatever its text; and lines about slow commands."""
 
 import io
 import logging
@@ -48,7 +48,7 @@ def log() -> Iterator[io.StringIO]:
 
 
 def line_of(log: io.StringIO) -> str:
-    """Return the only line, without its time."""
+    """Return the only line of the log, without its time."""
     found = LINE.fullmatch(log.getvalue())
     assert found, log.getvalue()
     return found[1]

@@ -1,4 +1,6 @@
-"""channel.max_connections: the server rejects further connections with a line, and accepts again once one closes."""
+"""With channel.max_connections, the server rejects further connections with a line, and accepts again once one
+closes.
+"""
 
 import time
 from collections.abc import Iterator
@@ -24,13 +26,13 @@ def one_small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def small(one_small: Server) -> Server:
-    """A server that takes a few connections and has none."""
+    """A server that takes a few connections and has none open."""
     until(lambda: is_empty(one_small))
     return one_small
 
 
 def is_empty(server: Server) -> bool:
-    """Return whether the connection that asks is the only one; the server may notice late that earlier ones closed."""
+    """Return whether the connection that asks is the only one; the server may notice closed ones late."""
     with Peer(server) as control:
         if not control.line().startswith("CONNECTED <"):
             return False
@@ -74,7 +76,7 @@ def test_a_crowd_at_the_door(small: Server) -> None:
 
 
 def test_a_stop_with_a_crowd_at_the_door(small: Server) -> None:
-    """The test has to be the last one of its server, which it stops."""
+    """This has to be the last test that uses its server, which it stops."""
     with crowd(small, MOST, "search"), crowd(small, 10) as outside:
         assert all(peer.rest() == FULL for peer in outside)
         assert small.stop() == 0

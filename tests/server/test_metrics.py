@@ -1,4 +1,4 @@
-"""The second port: figures as Prometheus reads them, and whether the server is alive and ready."""
+"""The second port: figures for Prometheus, and whether the server is alive and ready."""
 
 import asyncio
 import re
@@ -29,9 +29,9 @@ from tests.support.patience import WAIT_S
 DOCUMENT = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 
 Asked = list[Future[tuple[int, str]]]
-"""Questions under way."""
+"""Questions under way: futures of (status, text)."""
 Samples = dict[tuple[str, str], float]
-"""Values by name and the value of the one label they have."""
+"""(name, value of the only label) -> value."""
 
 
 def get(port: int, path: str) -> tuple[int, str]:
@@ -132,7 +132,7 @@ def test_health_readiness_and_what_there_is_not(watched: tuple[Server, int]) -> 
 
 
 def test_slow_clients_delay_neither_others_nor_the_stop(watched: tuple[Server, int]) -> None:
-    """The test has to be the last one of its server, which it stops."""
+    """This has to be the last test that uses its server, which it stops."""
     server, port = watched
     dawdling = [socket.create_connection((HOST, port)) for _ in range(5)]
     try:
@@ -198,10 +198,10 @@ def test_a_server_without_metrics_does_not_load_the_package() -> None:
 
 
 class TestInTrouble:
-    """Answers when the server is not what it should be."""
+    """Answers of a server that has a problem."""
 
     def answers(self, folder: Path, ask: Callable[[Service, Asked], object], *paths: str) -> list[tuple[int, str]]:
-        """Return the answers of a server; `ask` runs on its loop, beside the questions."""
+        """Return the answers of a server; `ask` runs on its loop while the questions are under way."""
 
         async def run() -> list[tuple[int, str]]:
             with Index(folder, autocommit=False) as index, ThreadPoolExecutor() as pool:

@@ -28,7 +28,7 @@ from tests.support.patience import WAIT_S, until
 
 HALF = b"GET /healthz HT"
 RESET = struct.pack("ii", 1, 0)
-"""SO_LINGER with which close resets a connection."""
+"""The value of SO_LINGER with which closing resets a connection."""
 
 
 def opened(port: int) -> socket.socket:

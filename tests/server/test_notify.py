@@ -1,4 +1,4 @@
-"""READY=1 and STOPPING=1, to a socket that plays the service manager."""
+"""READY=1 and STOPPING=1 are sent to a socket in place of the service manager."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Connections that change something in the same pass of the loop share one write to the log."""
+"""Connections that change something in the same pass of the loop share one write of the log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -38,7 +38,7 @@ class Client:
 
 @pytest.fixture(autouse=True)
 def long_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine a turn may use up its time, and then it seals at once."""
+    """Prevent turns from using up their time on a busy machine, because they would then seal at once."""
     monkeypatch.setattr(connection, "TURN_S", 60.0)
     monkeypatch.setattr(connection, "SHORT_TURN_S", 60.0)
 
@@ -69,7 +69,9 @@ def run(folder: Path, talk: Talk, settings: dict[str, Any] | None = None) -> Non
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The events from now on, in order: numbers of records written to the log, and lines that connections send."""
+    """Return a list of the events from now on, in order: numbers of records written to the log, and lines that
+    connections send.
+    """
     set_commit_after(monkeypatch, 60.0)
     append, write = Log.append, Connection._write
     happened: list[object] = []
@@ -89,7 +91,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 @contextmanager
 def full_log() -> Iterator[None]:
-    """The log takes nothing inside a `with` block."""
+    """Make the log refuse records inside a `with` block."""
 
     def refuse(self: Log, records: list[bytes]) -> int:
         raise StoreFull("no room")
@@ -100,7 +102,7 @@ def full_log() -> Iterator[None]:
 
 
 def send_all(clients: list[Client], first: int) -> None:
-    """Make every client push: the server finds all lines in its next pass."""
+    """Make every client push, so that the server finds all lines in its next pass."""
     for number, client in enumerate(clients, first):
         client.writer.write(PUSH % (number, number))
 
@@ -141,8 +143,7 @@ def test_a_log_that_cannot_be_written_withdraws_all_of_them(tmp_path: Path, monk
 
 
 def test_what_was_undone_is_neither_acknowledged_nor_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One connection ends in the pass: so its changes are sealed at once, together with those of the other
-    connections."""
+    """One connection ends in this pass, so its changes are sealed at once, together with those of the others."""
     set_commit_after(monkeypatch, 60.0)
 
     async def talk(writers: list[Client], search: Client) -> None:

@@ -1,4 +1,6 @@
-"""Wrong passwords: counted by network and forgotten, in bounded memory; refused late, while right ones are not."""
+"""Wrong passwords are counted by network and forgotten, in bounded memory; they are refused late, right ones accepted
+at once.
+"""
 
 import asyncio
 import select
@@ -28,7 +30,9 @@ from tests.server.peer import CROWD, Peer
 from tests.support.patience import is_within, until, until_in_loop
 
 EARLY_S = 0.02
-"""A timer may end this much earlier than the client expects: an event loop counts from the start of its pass."""
+"""The time in seconds by which a timer may end too early for the client, because an event loop counts from the start of
+its pass.
+"""
 NETWORKS = [
     (("192.0.2.7", 5000), "192.0.2.7", "IPv4"),
     (("::ffff:192.0.2.7", 5000, 0, 0), "192.0.2.7", "IPv4 inside IPv6"),
@@ -144,7 +148,7 @@ def is_unanswered(peer: Peer) -> bool:
 
 
 def refused_after_s(server: Server, source: str = "") -> float:
-    """Return the time until the refusal of a wrong password."""
+    """Return the time in seconds until the refusal of a wrong password."""
     with Peer(server, source=source) as peer:
         began = time.monotonic()
         peer.send(b"START search wrong\nPING\n")

@@ -1,4 +1,4 @@
-"""Phrases of common words: their objects are looked at in steps, between which others are served."""
+"""Phrases of common words: their objects are checked in steps, between which others are served."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests.processes import Server, free_port
 
 ORDERED = {"store": {"order": True}}
 OBJECTS = 5_000
-"""A number of objects above that of a window, and of a turn."""
+"""A number of objects above that of a window, and above that of a turn."""
 QUESTIONS: list[dict[str, Any]] = [
     {"total": True},
     {"total": True, "limit": 3, "offset": 2},
@@ -52,7 +52,7 @@ def index(folder: Path) -> Iterator[Index]:
 
 
 def in_steps(index: Index, ask: Any) -> tuple[Any, int]:
-    """Return an answer in steps, and how many passes of the loop there were meanwhile."""
+    """Return an answer in steps, and the number of passes of the loop meanwhile."""
 
     async def count() -> tuple[Any, int]:
         passes = 0

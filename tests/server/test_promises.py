@@ -20,7 +20,7 @@ from tests.support.patience import WAIT_S
 COMMIT = {"store": {"kv": {"durability": "commit"}}}
 PUSH = b'PUSH c b o "amber" LANG(none)\n'
 MOMENT_S = 0.1
-"""Long enough for an answer that needs no wait."""
+"""A time in seconds that is long enough for an answer without a wait."""
 
 
 class Client:
@@ -39,7 +39,7 @@ class Client:
 
 
 class Clients:
-    """Opens connections, and closes them in the end."""
+    """Opens connections, and closes them at the end."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -58,7 +58,7 @@ class Clients:
 
 
 def run(folder: Path, talk: Callable[[Service, Clients], Awaitable[None]], settings: dict[str, Any]) -> None:
-    """Run `talk` with a server that ends with it."""
+    """Run `talk` with a server that ends at the end of it."""
 
     async def serve() -> None:
         async with serving_with(folder, settings) as (service, address):
@@ -73,7 +73,7 @@ def run(folder: Path, talk: Callable[[Service, Clients], Awaitable[None]], setti
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """A disk that takes no log before the event is set."""
+    """Make the disk take no log before the returned event is set."""
     ready = threading.Event()
     sync = Log.sync
 
@@ -216,7 +216,7 @@ def test_two_consolidations_follow_each_other(tmp_path: Path, monkeypatch: pytes
 
 
 async def begun(service: Service, folder: Path) -> "asyncio.Task[None]":
-    """Return a restore that is in the middle of its steps."""
+    """Begin a restore, and return its task in the middle of its steps."""
     task = asyncio.create_task(service.maintenance.restore(folder))
     async with asyncio.timeout(WAIT_S):
         while service.index.engine.count_scopes() < 2 and not task.done():
@@ -244,7 +244,7 @@ def test_a_stop_waits_until_a_restore_has_dropped_what_it_had_begun(
 
 
 def test_a_stop_waits_until_a_check_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check would read closed tables if the index were closed beside it."""
+    """A check would read closed tables if the index were closed meanwhile."""
 
     async def talk(service: Service, clients: Clients) -> None:
         ended = False

@@ -41,14 +41,14 @@ class NoCommitter:
 
 
 class Elsewhere(Serving):
-    """A server whose queries another process answers, after a moment or when the test decides."""
+    """A server whose queries another process answers, after a moment or when the test chooses."""
 
     def __init__(self) -> None:
         super().__init__(Config(), {Query: self.query}, None, NoCommitter())
         self.asked: list[tuple[str, Take]] = []
         self.executed: list[str] = []
         self.answer: Callable[[str], bytes | SonicError | None] | None = None
-        """Returns the answer to each query; None: the test answers."""
+        """Returns the answer to each query; None: the test gives the answers."""
 
     def query(self, target: None, command: Query) -> bytes:
         def ask(take: Take) -> None:

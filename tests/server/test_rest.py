@@ -1,4 +1,4 @@
-"""A server at rest fills its pages and gives the free ones back, and a change ends that."""
+"""A server without changes fills its pages and gives the free ones back to the disk; a change ends this."""
 
 import asyncio
 import random

@@ -36,7 +36,7 @@ TICKS = round(pool.BUSY_S / pool.TICK_S)
 
 @dataclass(eq=False)
 class Process:
-    """A process that exists only as figures."""
+    """A process that consists only of figures."""
 
     busy: float = 0.0
     fresh: int = 0
@@ -63,7 +63,7 @@ class Process:
 
 @dataclass
 class Serving:
-    """A main process that exists only as figures."""
+    """A main process that consists only of figures."""
 
     active: int = 0
     sheds: int = 0
@@ -81,7 +81,7 @@ class Clock:
 
 
 class Pool(SearchProcesses):
-    """A pool whose processes were not started."""
+    """A pool whose processes are not started."""
 
     def __init__(self, setting: int | str, *processes: Process, here: float = 0.0, active: int = 0) -> None:
         self.serving = Serving(active)
@@ -198,7 +198,7 @@ def test_an_unexpected_error_ends_nothing(monkeypatch: pytest.MonkeyPatch, caplo
 
 
 class TestLate:
-    """A process with an overdue report gets no connections: a stopped one would look idle for ever."""
+    """A process with an overdue report gets no connections; otherwise a stopped process would always look idle."""
 
     @pytest.fixture
     def process(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> SearchProcess:
@@ -370,7 +370,7 @@ class TestLink:
 
 
 class TestCommitsThatFail:
-    """The main process answers for changes that could not be committed."""
+    """The main process answers commands that need changes which could not be committed."""
 
     async def asked(self, folder: Path) -> None:
         config = Config.model_validate({"server": {"search_processes": 1}})

@@ -1,4 +1,4 @@
-"""Search processes: connections in mode search that other processes serve, as if the main process did."""
+"""Search processes: other processes serve connections in mode search, with the same answers as the main process."""
 
 import os
 import signal
@@ -57,7 +57,7 @@ if __name__ == "__main__":
 
 
 class ImpatientServer(Server):
-    """Its search process is one that "auto" has added; after SIGUSR1, one that is soon idle."""
+    """A server whose search process counts as added by "auto"; after SIGUSR1 it counts as idle."""
 
     def _begin(self, arguments: list[str], variables: dict[str, str]) -> "subprocess.Popen[bytes]":
         with open(self._log, "wb") as log:
@@ -80,7 +80,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def process(server: Server) -> int:
-    """The search process of the server, which serves no connection yet."""
+    """The id of the search process of the server, which serves no connection yet."""
     [found] = wait_for(server)
     until(lambda: is_empty(server))
     return found
@@ -286,7 +286,7 @@ def test_not_even_one_that_is_stopped(tmp_path: Path) -> None:
 
 
 def test_signals_while_one_starts(tmp_path: Path) -> None:
-    """Signals that a terminal or a service manager sends to all processes of a server."""
+    """While a search process starts, a terminal or a service manager sends signals to all processes of the server."""
     with Server(tmp_path, {"server.search_processes": 1}) as running:
         until = time.monotonic() + 1.5
         found = set()
@@ -361,7 +361,7 @@ def test_the_bytes_of_a_connection_with_tls_are_passed_on(encrypted: Server, cer
 
 
 def test_a_client_with_tls_that_does_not_read_is_waited_for(encrypted: Server, certificates: Certificates) -> None:
-    """The replies do not pile up: each process holds a few hundred kilobytes."""
+    """The replies do not pile up: each process holds only a few hundred kilobytes."""
     [process] = wait_for(encrypted)
     with Peer(encrypted, "ingest", tls=certificates.client()) as ingest:
         for number in range(100):

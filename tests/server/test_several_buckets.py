@@ -1,4 +1,4 @@
-"""Several buckets over the wire: lines, clients, search processes, compat mode, HTTP, the command line."""
+"""Several buckets over the channel: lines, clients, search processes, compat mode, HTTP, the command line."""
 
 import asyncio
 import importlib
@@ -122,7 +122,9 @@ def test_clients(server: Server) -> None:
 
 
 def test_with_other_options(server: Server) -> None:
-    """Filters, orders, facets and words of hits over several buckets: on the wire, of clients and over HTTP alike."""
+    """Filters, orders, facets and words of hits over several buckets are the same on the channel, in clients and over
+    HTTP.
+    """
     with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
         for number, bucket in enumerate(("t1", "t2", "t2", "t,3")):
             client.push("tags", bucket, f"o{number}", "amber birches", tags=["even" if number % 2 == 0 else "odd"],
@@ -239,7 +241,7 @@ def test_http() -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_questions_without_an_answer(tmp_path: Path, processes: str) -> None:
-    """STATS has those of all processes; the metrics have the commonest ones."""
+    """STATS shows the questions of all processes; the metrics show the commonest ones."""
     port = free_port()
     settings = {
         "server.search_processes": processes, "search.note_unanswered": "true", "metrics.inet": f"{HOST}:{port}",

@@ -1,4 +1,4 @@
-"""Servers that start, or refuse to with one sentence; and `sonicpy ping`."""
+"""Servers that start, or refuse to start with one sentence; and `sonicpy ping`."""
 
 import asyncio
 import errno
@@ -24,7 +24,7 @@ from tests.server.peer import Peer
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server that is started as an operator does it."""
+    """A server that is started as an operator starts it."""
     with Server(tmp_path, is_fresh=True) as running:
         yield running
 
@@ -136,7 +136,7 @@ def test_a_closed_terminal_stops_it_in_order_unless_it_was_started_by_nohup(tmp_
 
 
 class TestWithoutIpv6:
-    """A machine without IPv6 is served on 127.0.0.1; in compat mode, too, whose default address is ::1 alone."""
+    """A machine without IPv6 is served on 127.0.0.1, even in compat mode, whose default address is only ::1."""
 
     @pytest.mark.parametrize("code", [errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT])
     @pytest.mark.parametrize(("compat", "tried"), [("none", ["127.0.0.1", "::1"]), ("sonic", ["::1", "127.0.0.1"])])
@@ -167,7 +167,7 @@ class TestWithoutIpv6:
             self.listen(Config(), monkeypatch, errno.EADDRINUSE)
 
     def listen(self, config: Config, monkeypatch: pytest.MonkeyPatch, code: int) -> list[str]:
-        """Make a server listen where ::1 cannot be bound; return the addresses that it tried."""
+        """Make a server listen when ::1 cannot be bound; return the addresses that it tried."""
         tried: list[str] = []
 
         def bind(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket:

@@ -1,4 +1,4 @@
-"""Counters of INFO and of histograms."""
+"""The counters of INFO and of histograms."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""STATS and VERIFY over real connections: their reports, and other connections meanwhile."""
+"""STATS and VERIFY over real connections: their reports, and the service of other connections meanwhile."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Nothing waits for ever: workers that are stopped, too slow or cannot start, and readers that never end."""
+"""Nothing waits for ever: workers that are stopped, too slow or cannot start; and readers that never end."""
 
 import asyncio
 import os
@@ -65,7 +65,7 @@ def test_a_stopped_worker_is_killed_and_its_job_repeated(
 def test_a_worker_that_takes_long_to_start_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """On a machine with many busy processes each of its three tries would else end before it has begun."""
+    """Otherwise, on a machine with many busy processes, each of three attempts would end before it has begun."""
     monkeypatch.setattr(workers_module, "SILENCE_S", 0.3)
     monkeypatch.setattr(workers_module, "BEAT_S", 0.05)
 
@@ -188,7 +188,7 @@ def reading(folder: Path) -> Iterator[int]:
 
 
 class Killed:
-    """Replaces the maintenance of a server, and notes the workers that it is asked to kill."""
+    """Takes the place of a server's maintenance, and records the workers that it is asked to kill."""
 
     def __init__(self) -> None:
         self.processes: list[tuple[int, str]] = []
@@ -201,7 +201,7 @@ class Killed:
 
 
 class Grown:
-    """An index, whose folder another process reads, and a watch of its readers on a disk of a given size."""
+    """An index whose folder another process reads, and a watch of its readers on a disk of a given size."""
 
     def __init__(self, folder: Path, limit_bytes: int = 0) -> None:
         self.index = Index(folder, Config())

@@ -1,4 +1,4 @@
-"""Peers that send nothing, read nothing, or read slowly, and how little memory they can take."""
+"""Peers that send nothing, read nothing, or read slowly, and the little memory that they can take."""
 
 import contextlib
 import select
@@ -16,13 +16,15 @@ from tests.support.patience import is_within, until
 WORDS = 500
 MEGABYTE = 1 << 20
 SENT_BYTES_MAX = 16 * MEGABYTE
-"""A number of bytes above that of the buffers of the system and of the server together."""
+"""A number of bytes above the buffers of the system and of the server together."""
 READ_BYTES_PER_S = 2_500_000
-"""The speed of a slow reader, which takes two seconds for 5 MB."""
+"""The speed of a slow reader in bytes per second, which needs two seconds for 5 MB."""
 
 TRIES = 5
 TOO_SILENT_S = 0.9
-"""The server closes a connection that was silent for 1 s; on a loaded machine, a test may not come to its turn."""
+"""The silence of the test in seconds that counts as too long on a loaded machine, because the server closes after 1
+s.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,9 @@ def test_every_byte_restarts_the_clock(hasty_server: Server) -> None:
 
 
 def ask_byte_by_byte(server: Server) -> tuple[str, float]:
-    """Send PING with pauses that add up to more than the time-out; return the answer, and the longest silence."""
+    """Send PING with pauses that add up to more than the time-out; return the answer, and the longest silence in
+    seconds.
+    """
     answer, silences = "closed", []
     with Peer(server, "search") as peer, contextlib.suppress(OSError):
         for byte in b"PING\n":
@@ -143,7 +147,9 @@ def test_the_clock_of_a_slow_reader_starts_when_it_has_read(hasty_server: Server
 
 
 def ask_after_a_late_read(peer: Peer) -> tuple[str, float]:
-    """Read long replies late, ask later still; return the answer, and for how long the peer did nothing at most."""
+    """Read long replies late, ask later still; return the answer, and the longest time in seconds without a read or a
+    write.
+    """
     lists = 400
     began = time.monotonic()
     peer.send(b"LIST many b LIMIT(500)\n" * lists)
@@ -158,7 +164,7 @@ def ask_after_a_late_read(peer: Peer) -> tuple[str, float]:
 
 
 def send_until_paused(peers: list[Peer], data: bytes) -> list[int]:
-    """Send over all peers until the server reads nothing for 0.2 s; return how many bytes each sent."""
+    """Send over all peers until the server reads nothing for 0.2 s; return the number of bytes that each has sent."""
     view = memoryview(data)
     sent = dict.fromkeys((peer.socket for peer in peers), 0)
     for peer in peers:

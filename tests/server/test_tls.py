@@ -85,7 +85,7 @@ def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certifi
 
 
 def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Certificates) -> None:
-    """The loop's TLS has no half-close: answers until then arrive, and the server closes."""
+    """The loop's TLS has no half-close: answers until then arrive, and the server closes the connection."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = certificates.client().wrap_bio(incoming, outgoing, server_hostname=HOST)
     with socket.create_connection((HOST, tls_server.port), timeout=WAIT_S) as connection:
@@ -187,7 +187,7 @@ def connections(server: Server) -> int:
 
 
 def send_until_paused(target: socket.socket, data: bytes) -> int:
-    """Send again and again until the server reads nothing for 0.2 s; return how many bytes it took."""
+    """Send repeatedly until the server reads nothing for 0.2 s; return the number of bytes that it took."""
     target.setblocking(False)
     sent, begun = 0, time.monotonic()
     while time.monotonic() - begun < WAIT_S:

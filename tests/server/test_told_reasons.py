@@ -1,4 +1,4 @@
-"""An argument that is refused is refused with its reason, also over the channel, where HTTP and the library say it."""
+"""A refused argument is refused with the same reason over the channel as over HTTP and in the library."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""TOTAL of QUERY over real connections: the number of results on all pages together."""
+"""TOTAL of QUERY over real connections: the number of hits on all pages together."""
 
 import itertools
 import random
@@ -33,7 +33,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_total_is_that_of_all_pages(filled: Server) -> None:
-    """The total equals the length of the unlimited answer, whatever the page, the order of keys and other keys."""
+    """The total equals the length of the unlimited answer, for any page, and any order of keys."""
     pick = random.Random(17)
     with Peer(filled, "search") as search:
         for text in (*FIXED, *queries(3, 40)):

@@ -12,14 +12,14 @@ ARROW = re.compile(r"([A-Z]{2,}) +--(\w+)--> +(?=([A-Z]{2,}))")
 
 
 def drawn() -> dict[tuple[Phase, TurnEvent], Phase]:
-    """Return the arrows of the diagram but that of LOST."""
+    """Return the arrows of the diagram, except those of LOST."""
     arrows = ARROW.findall(str(turn_state.__doc__))
     assert len(arrows) == 9, "each line of the diagram is read"
     return {(Phase[before], TurnEvent[event.upper()]): Phase[after] for before, event, after in arrows}
 
 
 def state_in(phase: Phase) -> TurnState:
-    """Return a state that has come to a phase by events."""
+    """Return a state that has reached a phase by events."""
     state = TurnState()
     ways = {
         "QUEUED": ["LINES_LEFT"], "DEFERRED": ["DEFER"], "RELAYED": ["RELAY"], "REFUSING": ["REFUSE"],
@@ -63,7 +63,7 @@ def test_a_turn_begins_only_where_it_is_drawn(phase: Phase) -> None:
 
 
 class Obvious:
-    """The twin of TurnState: the reasons to wait, one by one."""
+    """A twin of TurnState that records the reasons to wait, one by one."""
 
     def __init__(self) -> None:
         self.reasons: set[str] = set()

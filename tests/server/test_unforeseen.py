@@ -1,4 +1,6 @@
-"""An unexpected error ends the connection that met it: its client does not wait for ever, and others are served."""
+"""An unexpected error ends the connection on which it occurs: its client does not wait for ever, and others are
+served.
+"""
 
 import asyncio
 import gc
@@ -19,7 +21,7 @@ def fail(*_: object) -> bytes:
 
 @pytest.fixture(autouse=True)
 def queries_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make QUERY, and commands that take longer than a turn, raise an error that is no SonicError."""
+    """Make QUERY, and commands that take longer than a turn, raise an error that is not a SonicError."""
     monkeypatch.setitem(CALLS, Query, fail)
     monkeypatch.setattr(Service, "execute", fail)
 
@@ -40,7 +42,9 @@ def test_the_connection_ends(tmp_path: Path, sent: bytes, where: str) -> None:
 
 
 async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, object]]]:
-    """Return whether the connection that sent this ended, the answer to another one, and the reported errors."""
+    """Return whether the connection that sent this has ended, the answer to another connection, and the reported
+    errors.
+    """
     errors: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
     async with serving(folder) as (_, address):

@@ -1,4 +1,6 @@
-"""Workers.run: the caller gets the result or the exception of a job, or an error if it died; an idle worker ends."""
+"""Workers.run: the caller gets the result or the exception of a job, or an error if the worker died; an idle worker
+ends.
+"""
 
 import asyncio
 import gc
@@ -60,7 +62,7 @@ def fail(error: BaseException) -> None:
 
 
 def die(tries: str, times: int) -> int:
-    """Die at the first `times` tries, which the file `tries` counts."""
+    """End this process at the first `times` tries, which the file `tries` counts."""
     with open(tries, "a") as file:
         file.write(".")
     if os.path.getsize(tries) <= times:
@@ -218,7 +220,7 @@ def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to count descriptors")
 def test_the_pipes_of_a_worker_are_closed_when_it_ends() -> None:
-    """At once, not when Python collects garbage: a server lets old objects lie for a long time."""
+    """The pipes are closed at once, not when Python collects garbage, which a server does rarely."""
 
     async def test(workers: Workers) -> None:
         await workers.run(add, 1, 2)
@@ -271,7 +273,7 @@ def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("spare", [0, 3])
 def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None:
-    """With hardly a file descriptor left, the server must go on and report the error."""
+    """With hardly any descriptor left, the server has to continue and report the error."""
 
     async def test(workers: Workers) -> None:
         with descriptors_left(spare), pytest.raises(WorkerError, match="Too many open files"):

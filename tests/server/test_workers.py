@@ -14,7 +14,7 @@ from tests.support.patience import until
 
 OBJECTS = 2_000
 WORDS_EACH = 11
-"""The number of words of each bucket, enough that a worker builds the graph."""
+"""The number of words in each bucket, which suffices for a worker to build the graph."""
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find a server's children")
 
@@ -30,7 +30,7 @@ def builds_graphs(number: int) -> bool:
 
 
 def push_words(server: Server, bucket: str) -> None:
-    """Push enough new words that a worker has to build their graph."""
+    """Push enough new words to make a worker build their graph."""
     with Peer(server, "ingest") as ingest:
         for number in range(OBJECTS):
             rest = " ".join(f"zrest{number}x{place}" for place in range(1, WORDS_EACH))

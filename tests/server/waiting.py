@@ -7,9 +7,9 @@ HERE = Path("/proc/thread-self")
 
 
 def waited_s(pid: int) -> dict[Path, float]:
-    """Return the seconds without a core of this thread and of each of a process, since each began.
+    """Return the seconds that this thread, and each thread of a process, has waited for a core since it began.
 
-    Ended threads are left out; on systems without these times, all are.
+    Ended threads are left out; on systems without such times, the result is empty.
     """
     found = {}
     for thread in (HERE, *Path(f"/proc/{pid}/task").glob("*")):
@@ -19,10 +19,9 @@ def waited_s(pid: int) -> dict[Path, float]:
 
 
 def without_waits(took_s: float, before: dict[Path, float], after: dict[Path, float]) -> float:
-    """Return a time less the time for which this thread waited for a core, and less the longest wait of a thread of the
-    process.
+    """Return a time without the waits for a core: those of this thread, and the longest one of a thread of the process.
 
-    The longest, not the sum: that thread may hold a lock that the others need.
+    The longest wait counts, not the sum, because that thread may hold a lock that the others need.
     """
     waited = {thread: seconds - before.get(thread, 0.0) for thread, seconds in after.items()}
     return max(0.0, took_s - waited.pop(HERE, 0.0) - max(waited.values(), default=0.0))

@@ -1,4 +1,4 @@
-"""The cost of an attack for a server and its other peers, measured from outside: memory, and the time of a PING."""
+"""The cost of an attack for a server and its other peers, measured from outside: its memory, and the times of PINGs."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ class Seen:
     """The measurements; the times are set at the end of the watch.
 
     Attributes:
-        rss_bytes: the largest memory of the server.
+        rss_bytes: the largest memory of the server in bytes.
         ping_s: the slowest PING, without the time for which the server had no core.
         busy_s: the longest time for which the busy machine delayed a process that was ready to run.
     """

@@ -1,8 +1,8 @@
-"""PING a server every few milliseconds until stdin ends. Then print two numbers in seconds: how long the server took
-for the slowest PING, without the time for which it had no core (`waiting.py`), and by how much the longest pause was
-too long, which is how long the busy machine delays any process.
+"""PING a server every few milliseconds until stdin ends. Then print two numbers in seconds: the time of the slowest
+PING, without the server's waits for a core (`waiting.py`); and the excess of the longest pause, which is the longest
+time for which the busy machine delays a process.
 
-It is a process of its own, so that the threads of a test that attacks the server do not slow it down:
+It runs as a process of its own, so that the threads of a test that attacks the server do not slow it down:
 
     python -m tests.server.watcher HOST PORT PASSWORD PID
 """

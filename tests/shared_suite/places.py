@@ -1,7 +1,7 @@
-"""Every place where an index can be, with the same methods: a folder, memory, our server in both modes, a node of a
+"""All places where an index can be, with the same methods: a folder, memory, our server in both modes, a node of a
 cluster, Sonic itself.
 
-A method that a place lacks raises NotOffered. The tests name those methods, so no difference passes unnoticed.
+A method that a place lacks raises NotOffered. The tests name those methods, so that every difference is noticed.
 """
 
 from collections.abc import Iterator
@@ -47,13 +47,13 @@ class Place:
 
     @property
     def is_default(self) -> bool:
-        """Whether the index is of sonicpy in the default mode, with scores, totals, statistics and explanations."""
+        """Whether the index is one of sonicpy in the default mode, with scores, totals, statistics and explanations."""
         return self.kind not in ("compat", "Sonic")
 
 
 @contextmanager
 def opened(name: str, folder: Path) -> Iterator[Place]:
-    """Open the place of a name inside a `with` block; skip the test if it needs Sonic and Sonic is not installed."""
+    """Open the place with a name inside a `with` block; skip the test if it needs Sonic, which is not installed."""
     kind, _, way = name.partition(", ")
     if not way:
         path = ":memory:" if kind == "memory" else folder / "store"
@@ -82,7 +82,7 @@ def _serving(kind: str, folder: Path) -> Iterator[str]:
 
 
 def _a_node(folder: Path) -> Iterator[str]:
-    """Yield the URL of a node that holds a third of the partitions, and asks others about the rest."""
+    """Yield the URL of a node that holds a third of the partitions, and asks other nodes about the rest."""
     clusters = pytest.importorskip("tests.cluster.clusters", reason="needs nats-py: pip install nats-py")
     with clusters.running(clusters.DevCluster(folder / "cluster", partitions=6, copies=1)) as cluster:
         yield f"sonic://{HOST}:{cluster.node_ports['n1']}"

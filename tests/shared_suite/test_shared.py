@@ -1,6 +1,6 @@
-"""One index, in process or over the wire: the same calls have the same outcome in every place.
+"""One index, in this process or behind a server: the same calls have the same outcome in every place.
 
-The words of the texts are not stop words of any language. Where the outcome would depend on the guessed language, the
+The words of the texts are not stop words of any language. If the outcome would depend on the guessed language, the
 calls give LANG(none).
 """
 
@@ -42,7 +42,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def collection(request: pytest.FixtureRequest) -> str:
-    """The name of a collection for this test alone."""
+    """The name of a collection for only this test."""
     return str(request.node.originalname)
 
 

@@ -1,4 +1,4 @@
-"""A check that all tables of a store agree with each other: every row that should exist does, and no other.
+"""A check that all tables of a store agree with each other: every row that should exist does, and no other row.
 
 `faults` returns a sentence for each fault; `check_consistent` is the assertion for tests.
 """
@@ -27,13 +27,15 @@ from tests.reference.dense_rows import read_names, read_tags, read_values
 
 Rows = dict[bytes, bytes]
 JOINT = b"\x02"
-"""The first byte of a hidden term that names the joints of a word; records hold it 0 times, its postings say once."""
+"""The first byte of a hidden term that names the joints of a word; records hold it 0 times, its postings count it
+once.
+"""
 Entry = tuple[int, list[tuple[int, int]]]
 """A block's part of a row of impacts: the smallest IID that the block may hold, and its (tf, packed length) pairs."""
 
 
 def check_consistent(store: Store) -> None:
-    """Raise AssertionError unless the tables agree; inside an open write transaction its changes count."""
+    """Raise AssertionError unless the tables agree; inside an open write transaction, its changes are checked, too."""
     with store.reading() as view:
         found = list(faults(view))
     assert not found, "\n".join(found[:20])
@@ -62,7 +64,7 @@ def faults(view: View) -> Iterator[str]:
 
 
 def _digest_faults(transaction: Transaction, bucket: int) -> Iterator[str]:
-    """Yield the faults of the digests of a bucket: 64 of eight bytes in a row, of objects that exist."""
+    """Yield the faults of the digests of a bucket: a row has 64 digests of eight bytes, and their objects exist."""
     objects = set()
     for key, row in transaction.rows(tables.OBJECTS, bucket_key(bucket)):
         objects |= {16 * int.from_bytes(key[4:], "big") + place for place, _ in RecordRow(row).oids()}
@@ -163,7 +165,7 @@ class _BucketCheck:
 
     @staticmethod
     def _length_rows(rows: dict[bytes, bytes]) -> Iterator[bytes]:
-        """Yield the rows of lengths by number, those that are missing as empty ones."""
+        """Yield the rows of lengths by number, with missing rows as empty ones."""
         numbered = {number(key): row for key, row in rows.items()}
         return (numbered.get(place, b"") for place in range(max(numbered, default=-1) + 1))
 
@@ -180,8 +182,8 @@ class _BucketCheck:
         yield from self._vector_faults()
 
     def _vector_faults(self) -> Iterator[str]:
-        """Yield the faults of vectors: each is of an object that exists, in columns of the bucket, and rows are as long
-        as their heads say.
+        """Yield the faults of vectors: their objects exist, their columns are those of the bucket, and rows have the
+        length in their heads.
         """
         columns = {column: bits // 8 for _, bits, column in json.loads(self._rows[tables.FACTS].get(b"\x30", b"[]"))}
         for key, row in self._rows[tables.VECTORS].items():
@@ -405,7 +407,7 @@ def _varints(row: bytes) -> Iterator[int]:
 
 
 def _slice(hash: int, slices: int) -> int:
-    """Return the smallest hash that belongs to the same one of `slices` slices: by their names as strings of bits."""
+    """Return the smallest hash in the same one of `slices` slices, found by the names of slices as strings of bits."""
     bits = f"{hash:040b}"
     whole = slices.bit_length() - 1
     is_split = int(bits[:whole] or "0", 2) < slices - 2**whole
@@ -413,12 +415,14 @@ def _slice(hash: int, slices: int) -> int:
 
 
 def number(key: bytes) -> int:
-    """Return the big-endian number that a key or row is."""
+    """Return the big-endian number in a key or row."""
     return int.from_bytes(key, "big")
 
 
 def _shown_bytes(word: bytes, by_letters: bool) -> int:
-    """Return the size of a word, of which 40 bytes are shown; the newer rules show 50 letters in at most 160 bytes."""
+    """Return the size of a word that is compared with the limit of 40 bytes for shown words; newer rules show 50
+    letters in at most 160 bytes.
+    """
     if by_letters and 40 < len(word) <= 160:
         return 40 if len(word.decode()) <= 50 else 41
     return len(word)

@@ -1,4 +1,4 @@
-"""A process to be killed: pushes objects for ever and prints each one's number once it is acknowledged.
+"""A process to be killed: it pushes objects for ever and prints the number of each once it is acknowledged.
 
 python -m tests.store.endless_pusher FOLDER FIRST_NUMBER
 """
@@ -13,7 +13,7 @@ SYNC_EVERY = 23
 
 
 def main(folder: Path, number: int) -> None:
-    """Push objects; every third seal holds two, and some pushes also change an older object."""
+    """Push objects for ever; every third seal holds two objects, and some pushes also change an older object."""
     store = open_store(folder, map_bytes=1 << 20)
     while True:
         store.apply(push(f"o{number}", f"all number{number} common{number % 5}"))

@@ -1,9 +1,9 @@
-"""A process whose files may not grow: a full disk in the eyes of LMDB and the log.
+"""A process whose files may not grow, which is a full disk for LMDB and the log.
 
     python -m tests.store.full_disk FOLDER env|log
 
-Fills the store until something is refused, checks the rules for this state, gives room again, goes on, and prints as
-JSON which objects were acknowledged. Run on its own, because the limit holds for the whole process.
+It fills the store until a change is refused, checks the rules for this state, makes room again, continues, and prints
+the acknowledged objects as JSON. It is a program because the limit applies to the whole process.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Short ways to write down texts, to open stores and to read back everything a bucket shows."""
+"""Short ways to write texts, to open stores and to read back everything that a bucket shows."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}
 ORDERS = (BY_OBJECT, BY_ASSOCIATION)
-"""Orders of postings lists; tests that make sense for both run for both."""
+"""The orders of postings lists; tests that make sense for both orders run for both."""
 MAP_BYTES = 64 << 20
 
 
@@ -33,12 +33,12 @@ def open_store(
 
 
 def analyser(order: str) -> dict[str, str]:
-    """Return the analyzer of stores with an order of postings lists."""
+    """Return the analysis settings of stores with an order of postings lists."""
     return {**ANALYSER, ORDER: order} if order == BY_ASSOCIATION else ANALYSER
 
 
 def terms(text: str) -> Terms:
-    """Return the terms of a text like "fox*3 the! 天气?": a count of three, a stop word, a part of a run."""
+    """Return the terms of a text like "fox*3 the! 天气?": with a count of three, a stop word, and a part of a run."""
     words, counts, flags = [], [], []
     for piece in text.split():
         word, _, count = piece.rstrip("!?").partition("*")
@@ -53,7 +53,7 @@ def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: st
 
 
 def found(store: Readable, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
-    """Return the objects that a word finds, as its postings list says: newest first."""
+    """Return the objects that a word finds according to its postings list, newest first."""
     with store.reading() as view:
         state = view.bucket(collection, bucket)
         if state is None:
@@ -63,7 +63,7 @@ def found(store: Readable, word: str, bucket: str = "b", collection: str = "c") 
 
 
 def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
-    """Return the picture of `reference.store.Bucket.picture`, read from a store."""
+    """Return the content of a bucket in a store, in the form of `reference.store.Bucket.picture`."""
     state = view.bucket(collection, bucket)
     assert state is not None
     reader = BucketReader(view, state)

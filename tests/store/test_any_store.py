@@ -1,4 +1,4 @@
-"""sonicpy.store.changing.any_store: stores that refuse, by every method that an index may call."""
+"""Tests of sonicpy.store.changing.any_store: stores that refuse every method that an index may call."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ CHANGES = sorted(members(Maintainable) - members(Readable) - SHOWN)
 
 
 def use(store: object, name: str) -> None:
-    """Read an attribute of a store, or call a method."""
+    """Read an attribute of a store, or call a method of it."""
     member = getattr(store, name)
     if callable(member):
         member(*ARGUMENTS.get(name, ()))

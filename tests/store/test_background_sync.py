@@ -1,4 +1,6 @@
-"""A store syncs by itself: soon after a commit, at once if much was replaced, and a commit waits if too much was."""
+"""A store syncs by itself: soon after a commit, at once if many pages were replaced, and a commit waits if too many
+were.
+"""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""A backup exists as a whole or not at all, and damage to it is detected."""
+"""A backup exists completely or not at all, and damage to it is detected."""
 
 import os
 import threading
@@ -125,7 +125,7 @@ def test_two_backups_into_one_folder_at_once(store: Store, tmp_path: Path, monke
 def test_a_map_that_is_nearly_full_grows_only_after_the_copy(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Growing waits for every reader of the map, and the server would wait with it."""
+    """Growing waits for every reader of the map, and the server would wait, too."""
     environment = store._environment
     monkeypatch.setattr("sonicpy.store.disk.environment.GROW_WHEN_USED", 0.0)
     monkeypatch.setattr("sonicpy.store.disk.environment.Environment.grow", pytest.fail)

@@ -1,4 +1,4 @@
-"""Buckets against their twin of dicts and lists: any run of changes, commits, faults and restarts shows the same."""
+"""Buckets compared with their twin of dicts and lists, in any run of changes, commits, faults and restarts."""
 
 import random
 import shutil
@@ -58,14 +58,14 @@ windows = st.sampled_from([0, 1, 2, 3, 5])
 
 @pytest.fixture(autouse=True)
 def few_names_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put names of objects into rows early, and split rows early."""
+    """Write names of objects to rows early, and split rows early."""
     monkeypatch.setattr(names, "WAITING_MIN", 2)
     monkeypatch.setattr(names, "NAMES_PER_SLICE", 1)
     monkeypatch.setattr(names, "FOLDED_MIN", 1)
 
 
 def compare(store: Store, model: Model) -> None:
-    """Check that every bucket has the content of the model, that no other exists, and that all tables agree."""
+    """Check that every bucket has the content of the model, that no other bucket exists, and that all tables agree."""
     with store.reading() as view:
         for collection in {scope[0] for scope in SCOPES}:
             expected = sorted(scope for scope in model.buckets if scope[0] == collection)
@@ -142,7 +142,7 @@ class StoreMachine(RuleBasedStateMachine):
     def push_through_a_fault(
         self, scope: tuple[str, str], oid: str, text: Terms, window: int, at: int, full: bool
     ) -> None:
-        """This may lose the work of `maintain` since the last commit, so there must be none."""
+        """The fault may undo the work of `maintain` since the last commit, so there must be none."""
         self.store.commit()
         self.sealed = self.model.copy()
         self.apply(PushTerms("c", "b", "o1", terms("a b*2"), 2))
@@ -167,7 +167,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def consolidate(self) -> None:
-        """A graph holds the live words, and afterwards none of them is pending."""
+        """Afterwards the graph holds the live words, and none of them is pending."""
         self.store.commit()
         self.sealed = self.model.copy()
         pool = GraphPool(self.folder / "graphs")
@@ -204,7 +204,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.store.uncommitted)
     @rule()
     def die(self) -> None:
-        """The files now have the content that a kill -9 would leave."""
+        """Give the files the content that a kill -9 would leave."""
         copy = self.folder / "copy"
         shutil.copytree(self.folder / "store", copy)
         survivor = open_store(copy, order=self.order)
@@ -237,7 +237,7 @@ TestStoreMachineByAssociation.settings = settings(deadline=None, max_examples=ex
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("window", [0, 300])
 def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, order: str, window: int) -> None:
-    """The window of a record changes nothing: it bounds the reading of queries."""
+    """The window in a record changes nothing in the store; it only limits the reading of queries."""
     seed = 20_240_600 + window
     dice = random.Random(seed)
     store, model = open_store(tmp_path, order=order), Model(order == BY_ASSOCIATION)
@@ -264,7 +264,7 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 4))])
 def test_words_that_come_late_and_go_again_in_the_middle_of_long_lists(tmp_path: Path, order: str, seed: int) -> None:
-    """Blocks split, empty and fill again; objects become shorter than the impacts of their blocks say."""
+    """Blocks split, empty and fill again; objects become shorter than the impacts of their blocks allow."""
     dice = random.Random(seed)
     count = 1200
     store, model = open_store(tmp_path, order=order), Model(order == BY_ASSOCIATION)
@@ -315,7 +315,7 @@ def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
 
 @pytest.mark.full
 def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row of impacts covers 128 blocks; the first block of a row may be removed, and its place be taken again."""
+    """A row of impacts covers 128 blocks; its first block may be removed, and another block may take the place."""
     store, model = open_store(tmp_path), Model()
     count = 2 * BLOCKS_PER_ROW * POSTINGS_PER_BLOCK + 1000
 
@@ -385,7 +385,9 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Store:
 
 
 def test_the_window_of_a_record_changes_nothing(store: Store) -> None:
-    """Lists are complete; the setting bounds the objects that a query reads, and comes back with it when objects go."""
+    """Lists are complete; the setting limits the objects that a query reads, and others take the place of removed
+    ones.
+    """
     for number in range(6):
         store.apply(push(f"o{number}", "word extra", 3))
     assert found(store, "word") == ["o5", "o4", "o3", "o2", "o1", "o0"]
@@ -413,7 +415,9 @@ def test_a_window_ends_anywhere_in_a_block(store: Store, window: int) -> None:
 
 
 def newest(store: Store, word: str, window: int) -> list[str]:
-    """Return the objects that a query of a word finds within a window, in both ways in which queries read them."""
+    """Return the objects that a query for a word finds within a window, checked in both ways in which queries read
+    them.
+    """
     with store.reading() as view:
         state = view.bucket("c", "b")
         assert state is not None
@@ -524,7 +528,7 @@ DAMAGED = {tables.WORDS: b"\xff" * 11, tables.COMMON: b"\xff" * 11, tables.IMPAC
     "table", [tables.WORDS, tables.COMMON, tables.POSTINGS, tables.IMPACTS, tables.OBJECTS, tables.SCOPES]
 )
 def test_damaged_rows_are_named_as_damage(store: Store, table: int) -> None:
-    """Whatever layer reads damaged rows first, callers get StoreDamaged, and the store goes on."""
+    """Callers get StoreDamaged, whichever layer reads the damaged rows first, and the store continues."""
     if table == tables.IMPACTS and by_association(store):
         pytest.skip("only lists in the order of objects have impacts")
     store.apply(push("o1", "alpha beta"))

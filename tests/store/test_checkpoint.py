@@ -74,7 +74,7 @@ def test_another_format_version_is_refused(tmp_path: Path, environment: Environm
 
 
 def test_no_page_of_a_checkpoint_is_used_again(tmp_path: Path, environment: Environment, data: int) -> None:
-    """After many commits, the checkpoint still shows exactly its rows."""
+    """After many commits, the checkpoint still shows exactly its rows, because none of its pages was reused."""
     for number in range(20):
         put(environment, number)
     environment.sync()
@@ -160,7 +160,7 @@ def test_growth_keeps_the_checkpoint_on_the_last_commit(tmp_path: Path, environm
 
 
 def test_syncs_beside_commits(tmp_path: Path, environment: Environment) -> None:
-    """Whatever commit a sync on another thread meets, its meta page is whole and its number the right one."""
+    """During a sync on another thread, the meta page of any commit is whole, and its number is right."""
     done = threading.Event()
 
     def sync() -> None:

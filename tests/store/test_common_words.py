@@ -1,4 +1,4 @@
-"""Common words: their rows are apart from the others; reads and changes give the same results."""
+"""Common words have rows in a table of their own; reads and changes give the same results."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ COUNT = 2 * POSTINGS_PER_BLOCK + 10
 
 
 def filled(folder: Path) -> Store:
-    """A store where every object holds `shared`, and few hold another word."""
+    """Return a store in which every object holds `shared`, and a few objects hold another word."""
     store = open_store(folder)
     for number in range(COUNT):
         store.apply(push(f"o{number}", f"shared seldom{number % 100}"))

@@ -1,4 +1,4 @@
-"""Compacting: the same rows in fewer pages, and after any failure the store as it was."""
+"""Compacting keeps the rows in fewer pages; after any failure, the store is as it was."""
 
 import os
 import random
@@ -66,7 +66,7 @@ def test_the_same_rows_in_a_smaller_file(folder: Path) -> None:
 
 
 def test_a_loss_of_power_afterwards(folder: Path) -> None:
-    """The checkpoint beside the compacted file belongs to the file before: a start must not go back to that one."""
+    """The checkpoint beside the compacted file belongs to the file before: a start must not go back to that file."""
     content = rows(folder)[1]
     compact_folder(folder)
     (folder / BOOT_FILE).write_text('{"version": 2, "boot": "another", "clean": false}')

@@ -1,9 +1,9 @@
-"""A store of format 3 opens as one of today's format, and every word finds every object again.
+"""A store of format 3 opens in the present format, and every word finds all its objects again.
 
 The stores in `format3` were written by the last version of that format: seven buckets, lists cut to the newest 3
-postings (so most words find few of their objects), words that objects gained late, objects that were popped, flushed or
-hold nothing, a word of 700 bytes, a flushed bucket, and three changes that only the log holds. `holds.json` has the
-pushes: scope -> object -> words.
+postings (so that most words find few of their objects), words that objects gained late, objects that were popped, were
+flushed or hold nothing, a word of 700 bytes, a flushed bucket, and three changes that only the log holds. `holds.json`
+has the pushes: scope -> object -> words.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ def unpack(mode: str, folder: Path) -> tuple[Path, Holds]:
 
 
 def _note_terms(folder: Path, config: Config) -> None:
-    """Record that these texts, none of them Chinese, have the terms of today's compat mode."""
+    """Record in a store that its texts, none of them Chinese, have the same terms in the present compat mode."""
     today = Lexer(config.normalization, config.tokenization, config.stopwords, compat=config.server.compat == "sonic")
     with writing(folder) as transaction:
         held = ANALYZER.read(transaction) or {}
@@ -86,7 +86,7 @@ def _note_terms(folder: Path, config: Config) -> None:
 
 
 def check(index: Index, holds: Holds) -> None:
-    """Judge an index by the texts that were pushed into it."""
+    """Check an index by the texts that were pushed into it."""
     assert index.verify() == []
     held: Holds = defaultdict(lambda: defaultdict(set))
     for one in index.holdings():
@@ -121,7 +121,7 @@ def small_steps() -> Iterator[None]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[Transaction]:
-    """Yield a write transaction of a store that is not open; it is committed at the end of the block."""
+    """Yield a write transaction of a store that is not open, which is committed at the end of the block."""
     environment = Environment(folder, MAP_BYTES)
     transaction = environment.begin(write=True)
     yield transaction
@@ -204,12 +204,12 @@ def test_what_a_restore_has_left_behind_is_dropped(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """The end of the process at this place."""
+    """An exception in place of the death of the process."""
 
 
 @pytest.mark.usefixtures("small_steps")
 def test_a_kill_behind_any_commit(tmp_path: Path, mode: str) -> None:
-    """A copy of the folder after each commit is like the folder after a kill."""
+    """A copy of the folder after each commit represents the folder after a kill."""
     folder, holds = unpack(mode, tmp_path)
     copies: list[Path] = []
     commit = Environment.commit
@@ -245,7 +245,7 @@ def test_a_kill_before_any_commit(tmp_path: Path, mode: str) -> None:
 
 
 def _killing_after(commits: int) -> Callable[[Environment, Transaction], None]:
-    """Return a commit that passes that many times and then ends the process before it writes."""
+    """Return a commit that succeeds `commits` times, and then ends the process before it writes."""
     commit = Environment.commit
     passed = 0
 
@@ -302,7 +302,7 @@ def test_a_full_disk_at_any_write(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_indeed(tmp_path: Path) -> None:
-    """The store is converted as far as the disk has room; with more room the next start continues."""
+    """The store is converted as far as there is room on the disk; with more room, the next start continues."""
     with disk(tmp_path / "disk", 16 << 20) as root, mock.patch.object(convert, "STEP_ROWS", 1):
         folder, holds = unpack("default", root)
         filler = fill(root, 60 << 10)
@@ -353,7 +353,7 @@ def test_readers_say_to_open_it_for_writing_once(tmp_path: Path, is_begun: bool)
 
 
 def test_the_version_that_wrote_it_refuses_a_store_half_converted(tmp_path: Path) -> None:
-    """The old version has no order of postings, and compares the settings of the analyzer key by key."""
+    """The old version has no order of postings, and compares the analysis settings key by key."""
     folder, _ = unpack("default", tmp_path)
     half_converted(folder)
     with reading(folder) as transaction:

@@ -1,4 +1,4 @@
-"""Processes that die or run out of disk: nothing that was acknowledged is missing afterwards."""
+"""Processes that die or meet a full disk: no acknowledged change is missing afterwards."""
 
 import json
 import os
@@ -21,7 +21,7 @@ ROUNDS = 3
 
 
 def kill_a_pusher(folder: Path, first: int, after_s: float) -> int:
-    """Run a pusher for a while, kill it, and return the last number it acknowledged."""
+    """Run a pusher for a while and kill it; return the last number that it has acknowledged."""
     command = [sys.executable, "-m", "tests.store.endless_pusher", str(folder), str(first)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None

@@ -1,4 +1,4 @@
-"""A log cut short or damaged at any byte: the store that opens on it is one that a serial run had."""
+"""With a log cut short or damaged at any byte, the store opens in a state that a serial run had."""
 
 import shutil
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ RUN: list[Mutation] = [
 ]
 VERSION_BYTES = range(8, 10)
 EVERY = 23
-"""The gate tries one of this many places, the full run all."""
+"""The gate tries one in this many places, the full set all."""
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
-    """The name and the content of a segment that holds the run and no committed change."""
+    """The name and the content of a segment that holds the run, without committed changes."""
     folder = tmp_path_factory.mktemp("written")
     store = open_store(folder)
     for mutation in RUN:
@@ -61,7 +61,7 @@ def state_of(store: Store) -> dict[tuple[str, str], object]:
 
 
 def opened_on(folder: Path, name: str, content: bytes) -> dict[tuple[str, str], object]:
-    """Return the content of a store whose only file is this segment; it takes changes, and keeps them."""
+    """Return the content of a store whose only file is this segment, after checking that it takes and keeps changes."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "log").mkdir(parents=True)
     (folder / "log" / name).write_bytes(content)

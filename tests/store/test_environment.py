@@ -1,4 +1,4 @@
-"""Transactions over LMDB: ranges of rows, growth, and faults that leave the file as StoreError."""
+"""Transactions over LMDB: ranges of rows, growth, and faults that are raised as StoreError."""
 
 import subprocess
 import sys
@@ -186,7 +186,7 @@ def test_growth_waits_for_readers_and_readers_for_growth(environment: Environmen
 
 @pytest.mark.timeout(3)
 def test_growth_inside_ones_own_reader_is_refused(environment: Environment) -> None:
-    """A thread that waits for the end of all readers and is one of them gets an error, instead of waiting for ever."""
+    """A thread that would wait for its own reader to end gets an error, instead of waiting for ever."""
     with environment.reading(), pytest.raises(StoreError):
         environment.grow()
     environment.grow()

@@ -1,4 +1,6 @@
-"""Records of kind 6: fields that are added or replaced, live and in replay, against a twin; the table of fields."""
+"""Records of kind 6: fields that are added or replaced, live and in replay, compared with a twin; the table of
+fields.
+"""
 
 import json
 import random
@@ -165,7 +167,7 @@ def test_a_log_that_uses_something_unknown_is_refused_and_kept(tmp_path: Path, r
 
 
 class Colours:
-    """A made-up field: a colour of each object, in the fact 200 of the bucket."""
+    """A made-up field: a colour of each object, stored in fact 200 of the bucket."""
 
     id = 200
     name = "colours"

@@ -1,4 +1,4 @@
-"""Folders of stores: detection, also without permission to read; the exclusive writer, and leftovers of locks."""
+"""Folders of stores: detection, even without permission to read; the exclusive writer, and left-over locks."""
 
 import errno
 import fcntl
@@ -60,7 +60,7 @@ def test_readers_need_a_lock_file_that_can_be_read_or_none(tmp_path: Path) -> No
 
 
 def test_a_lock_may_have_any_descriptor(tmp_path: Path) -> None:
-    """A lock may have the descriptor of the standard input, too, in a program that has closed it."""
+    """In a program that has closed its standard input, a lock may get that descriptor."""
     standard_input = os.dup(0)
     try:
         for kind in (WriterLock, ReaderLock):
@@ -117,7 +117,7 @@ def test_a_lock_that_is_interrupted_is_given_back_while_its_traceback_lives(
 
 
 def descriptors() -> set[str]:
-    """Return the descriptors that this process has open; skip the test where the system does not show them."""
+    """Return the open descriptors of this process; skip the test if the system does not show them."""
     try:
         found = set(os.listdir("/proc/self/fd"))
     except OSError:

@@ -1,4 +1,4 @@
-"""Free pages become holes: their choice and time, and the pages that readers still use stay."""
+"""Free pages become holes: their choice and time; pages that readers still use are kept."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ MANY_S = 60.0
 
 
 def makes_holes(folder: Path) -> bool:
-    """Return whether the file system of a folder makes holes of 4 KiB."""
+    """Return whether the file system of a folder supports holes of 4 KiB."""
     path = folder / "hole"
     path.write_bytes(b"x" * 65536)
     descriptor = os.open(path, os.O_RDWR)
@@ -95,7 +95,7 @@ def test_what_is_free_takes_no_disk(environment: Environment) -> None:
 
 
 def test_pages_of_the_checkpoint_stay(environment: Environment) -> None:
-    """The store goes back to the checkpoint after a loss of power."""
+    """Pages of the checkpoint are kept, because the store goes back to it after a loss of power."""
     fill(environment)
     environment.sync()
     descriptor = os.open(environment.data_file, os.O_RDONLY)
@@ -178,7 +178,7 @@ def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
 
 
 def test_holes_join_and_are_made_once(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neighbouring pages that different commits freed are one hole; an older hole is left alone."""
+    """Neighbouring pages that different commits freed become one hole; existing holes are left alone."""
     fill(environment)
     for keys in (list(ROWS)[0:600:2], list(ROWS)[1:600:2]):
         delete(environment, keys)

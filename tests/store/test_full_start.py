@@ -1,7 +1,6 @@
-"""A store that is made, written and closed on a disk with little room: wherever the room ends, the error is one
-sentence.
+"""A store is made, written and closed on a disk with little room: wherever the room ends, the error is one sentence.
 
-Each test uses a process of its own, because a page that LMDB maps and the disk has no room for would kill the process.
+Each test uses a process of its own, because access to a mapped page without room on the disk would kill the process.
 """
 
 import subprocess
@@ -31,7 +30,7 @@ except SonicError as fault:
 
 
 def use(folder: Path) -> tuple[int, bool, str]:
-    """Return the exit status, whether a push was acknowledged, and what was said."""
+    """Return the exit status, whether a push was acknowledged, and the output."""
     done = subprocess.run([sys.executable, "-c", USE, str(folder)], capture_output=True, text=True, check=False)
     return done.returncode, "acknowledged" in done.stdout, done.stderr
 

@@ -42,7 +42,7 @@ def text(chance: random.Random) -> str:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A store of a few windows of objects."""
+    """A store with a few windows of objects."""
     store = Store(tmp_path_factory.mktemp("store"), {}, map_bytes=1 << 28)
     chance = random.Random(1)
     for number in range(OBJECTS):
@@ -80,7 +80,7 @@ def bucket_of(view: View) -> BucketState:
 
 
 def words_of(known: KnownPending | None) -> list[bytes]:
-    """Return the list of words that are known."""
+    """Return the words in a list of known pending words."""
     assert known is not None
     return known.words
 
@@ -94,7 +94,7 @@ def check(view: View) -> list[object]:
 
 
 def change(store: Store, chance: random.Random, next_number: int, rewrites: bool) -> int:
-    """Make some changes; return the number of the next new object."""
+    """Make some changes; return the number for the next new object."""
     for _ in range(chance.choice((1, 5, 40))):
         kind = chance.random()
         name = f"o{chance.randrange(next_number)}"
@@ -111,7 +111,7 @@ def change(store: Store, chance: random.Random, next_number: int, rewrites: bool
 
 
 class Held:
-    """A snapshot that is read for longer than a block."""
+    """A snapshot that is read for longer than a `with` block."""
 
     def __init__(self, store: Store) -> None:
         self._reading = store.snapshot()
@@ -205,8 +205,7 @@ def _full(records: object) -> None:
 
 
 def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next object gets the number of an object that was undone, and its words get the numbers of the undone
-    words."""
+    """The next object gets the number of an object that was undone, and its words get the numbers of undone words."""
     filled.commit()
     with filled.snapshot() as view:
         check(view)
@@ -232,7 +231,7 @@ def test_what_was_undone_is_in_no_cache(filled: Store, monkeypatch: pytest.Monke
 
 
 def test_a_reader_brings_back_no_cache_that_a_recovery_dropped(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread takes over the cache of the last commit but one while the changes behind it are undone."""
+    """A thread takes over the cache of the second last commit while the changes after it are undone."""
     filled.commit()
     with filled.snapshot() as view:
         check(view)
@@ -307,8 +306,7 @@ def test_what_a_commit_left_alone_is_not_read_again(filled: Store, monkeypatch: 
 def test_commits_that_change_very_many_buckets_leave_the_rest_cached(
     filled: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row of changes has no room for the changes of very many buckets; the process that commits keeps these in
-    memory."""
+    """The row of changes has no room for very many buckets; the process that commits keeps these changes in memory."""
     with filled.snapshot() as view:
         check(view)
     read: list[object] = []
@@ -483,8 +481,9 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
 def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
 ) -> None:
-    """One reader reads the pending words of an older state after another one has read the newer ones, and before the
-    latter stores them."""
+    """One reader reads pending words of an older state, after another one has read newer ones and before it caches
+    them.
+    """
     store = Store(tmp_path, {}, map_bytes=1 << 24)
     store.apply(push("one", "older"))
     store.commit()

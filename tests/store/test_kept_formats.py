@@ -1,4 +1,4 @@
-"""Files of every version since 1.0 open in this one, and give the recorded answers.
+"""Files of every version since 1.0 open in the present one, and give the recorded answers.
 
 `tests/fixtures/make.py` made the fixtures. An existing fixture is never made again: a version with another format adds
 its own, and these tests use all of them.
@@ -40,7 +40,7 @@ class Kept:
     """A fixture, unpacked.
 
     Attributes:
-        root: holds the folders `closed`, `killed` and `backup`, and `exported.jsonl`.
+        root: the folder with `closed`, `killed`, `backup` and `exported.jsonl`.
     """
 
     def __init__(self, fixture: Path, mode: str, root: Path) -> None:
@@ -51,7 +51,7 @@ class Kept:
         self.ranked: dict[str, Any] = json.loads((fixture / make.RANKED).read_text(encoding="utf-8"))[mode]
 
     def judge(self, index: Index, kind: str) -> None:
-        """Compare all answers of an index with those that were recorded."""
+        """Compare all answers of an index with the recorded ones."""
         found = json.loads(json.dumps(facts(index)))
         for name, wanted in self.facts[kind].items():
             assert found[name] == wanted, name
@@ -72,7 +72,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
 
 
 def test_what_this_version_writes_is_kept() -> None:
-    """A changed format needs a fixture of its own: `python -m tests.fixtures.make`."""
+    """A format that changes needs a new fixture: `python -m tests.fixtures.make`."""
     assert f"format{meta.FORMAT_VERSION}" in [folder.name for folder in FORMATS]
     assert f"entries{max(ENTRIES)}" in [folder.name for folder in LOGS]
 
@@ -84,7 +84,7 @@ def test_no_fixture_is_missing() -> None:
 
 
 def versions_in(root: Path) -> Iterator[tuple[str, int]]:
-    """Yield the versions of the files of a fixture, as their bytes say."""
+    """Yield the versions of the files of a fixture, as read from their bytes."""
     (segment,) = (root / "killed" / "log").iterdir()
     yield "log", struct.unpack_from("<8sH", segment.read_bytes())[1]
     yield "checkpoint", struct.unpack_from("<8sH", (root / "closed" / CHECKPOINT_FILE).read_bytes())[1]
@@ -94,7 +94,7 @@ def versions_in(root: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_a_fixture_holds_each_file_as_this_version_writes_it(tmp_path: Path) -> None:
-    """A new version of a file of the store is a new format of the store, which needs a fixture."""
+    """A new version of a file of the store is a new format of the store, and needs a fixture."""
     Kept(make.FOLDER / f"format{meta.FORMAT_VERSION}", "default", tmp_path)
     assert dict(versions_in(tmp_path)) == {
         "log": log.FORMAT_VERSION,
@@ -116,7 +116,9 @@ def test_a_closed_store_is_read_as_it_is(kept: Kept) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_opens_for_writing(kept: Kept, kind: str) -> None:
-    """One of the kept stores was killed before its log was committed, on a machine that has started again since."""
+    """The process of one of the stores was killed before its log was committed, and its machine has started again
+    since.
+    """
     folder = kept.root / kind
     for _ in range(2):
         with sonicpy.open(folder, kept.config) as index:
@@ -133,7 +135,7 @@ def test_a_store_opens_for_writing(kept: Kept, kind: str) -> None:
 
 
 def test_what_an_old_store_holds_changes_in_every_way(kept: Kept) -> None:
-    """Rows of the format that it was written in are read, changed and removed, and become rows of this version's."""
+    """Rows of the old format are read, changed and removed, and changed rows get the present format."""
     folder = kept.root / "closed"
     held: dict[tuple[str, str], dict[str, list[str]]] = {}
     with sonicpy.open(folder, kept.config) as index:
@@ -189,7 +191,7 @@ def test_an_export_is_imported(kept: Kept, tmp_path: Path) -> None:
 @pytest.mark.parametrize("fixture", LOGS, ids=lambda folder: folder.name)
 @pytest.mark.parametrize("begins", ["empty", "replica"])
 def test_a_replica_applies_a_log(fixture: Path, begins: str, tmp_path: Path) -> None:
-    """The replica begins at the first entry, or where the replica of the version that wrote the log has stopped."""
+    """The replica begins at the first entry, or where the replica of the version that wrote the log stopped."""
     if begins == "replica":
         make.unpack(fixture / make.REPLICA, tmp_path)
     found = asyncio.run(make.follow(tmp_path / "replica", make.read_entries(fixture)))

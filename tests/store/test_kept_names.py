@@ -1,6 +1,6 @@
-"""Stores that use a name of format 6 open in this version, and give the recorded answers.
+"""Stores that use a name of format 6 open in the present version, and give the recorded answers.
 
-`tests/fixtures/make.py` made them, from the contents of `tests/fixtures/used.py`.
+`tests/fixtures/make.py` made these stores, with the contents of `tests/fixtures/used.py`.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.processes import run_here
 pytestmark = pytest.mark.usefixtures("extras_as_made")
 
 ALWAYS = {uses.FACTS, uses.RULES_8}
-"""Names that each fixture has."""
+"""The names that every fixture has."""
 
 
 class Kept:
@@ -36,7 +36,7 @@ class Kept:
         self.facts: dict[str, Any] = json.loads((root / make.FACTS).read_text(encoding="utf-8"))
 
     def judge(self, index: sonicpy.Index, kind: str, *, is_asked: bool = True) -> None:
-        """Compare all answers of an index with those that were recorded."""
+        """Compare all answers of an index with the recorded ones."""
         found, wanted = json.loads(json.dumps(answers(index, self.used))), dict(self.facts[kind])
         asked = wanted.pop("asked")
         assert (found.pop("asked") == asked) is is_asked
@@ -61,7 +61,7 @@ def test_every_name_has_a_fixture() -> None:
 
 @pytest.mark.parametrize("kind", ["closed", "killed"])
 def test_its_store_opens_for_writing(kept: Kept, kind: str) -> None:
-    """The store that was killed has to apply its log, in which the name is used, too."""
+    """The killed store has to apply its log, in which the name is used, too."""
     folder = kept.root / kind
     if kind == "closed":
         assert verify_folder(folder) == []

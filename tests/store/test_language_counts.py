@@ -1,4 +1,4 @@
-"""The languages of a bucket: counts of texts, and a rule that forgets slowly."""
+"""The languages of a bucket: counts of texts, and a rule that slowly forgets old ones."""
 
 import random
 

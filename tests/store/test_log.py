@@ -1,4 +1,4 @@
-"""The log: an appended record is read back whole or not at all, whatever happens to the files."""
+"""The log: an appended record is read back completely or not at all, whatever happens to the files."""
 
 import contextlib
 import errno
@@ -39,9 +39,9 @@ def only_segment(folder: Path) -> Path:
 
 
 def open_descriptors(folder: Path) -> int:
-    """Return how many descriptors of this process lead into `folder`; skip the test on systems without /proc.
+    """Return the number of this process's descriptors for files in `folder`; skip the test on systems without /proc.
 
-    Those of other files come and go with objects that earlier tests left to the garbage collector.
+    Descriptors of other files change, because earlier tests left objects to the garbage collector.
     """
     try:
         descriptors = os.listdir("/proc/self/fd")
@@ -166,7 +166,7 @@ def test_size_bytes_are_those_of_all_segments(log: Log) -> None:
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
-    """Hexadecimal words are names of segments only with all sixteen digits."""
+    """Only hexadecimal words of exactly sixteen digits are names of segments."""
     others = {name: b"mine" for name in ("notes.txt", "syslog.log", "cafe.log", "-1.log", "0x10.log", "1_0.log")}
     for name, content in others.items():
         (tmp_path / name).write_bytes(content)
@@ -333,7 +333,7 @@ def test_a_failed_or_short_write_leaves_the_log_at_its_last_whole_record(
 def test_nothing_is_acknowledged_behind_half_a_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
 ) -> None:
-    """A write is short, and cutting the half record off fails, too: later changes are refused, or are read again."""
+    """A write is short, and cutting the partial record off fails, too: later changes are refused, or are read back."""
     log.append([b"before"])
     failing_once("ftruncate", monkeypatch)
     failing_once("write", monkeypatch, taken)
@@ -354,7 +354,7 @@ def test_nothing_is_acknowledged_behind_half_a_record(
 def test_a_segment_without_a_whole_header_takes_no_record(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
 ) -> None:
-    """A disk that fills up in the middle of a rotation: whatever is acknowledged afterwards comes back."""
+    """The disk becomes full in the middle of a rotation: all changes acknowledged afterwards are read back."""
     acknowledged = [b"before"]
     log.append(acknowledged)
     failing_once("write", monkeypatch, taken)
@@ -381,7 +381,7 @@ def test_a_failed_rotation_lets_no_later_record_be_retired(
 
 
 def test_a_record_too_large_to_be_read_is_not_taken(log: Log, tmp_path: Path) -> None:
-    """`replay` takes records of RECORD_MAX_BYTES for damage, so acknowledging a larger one would lose it."""
+    """`replay` treats records above RECORD_MAX_BYTES as damage, so acknowledging such a record would lose it."""
     payload = b"x" * (RECORD_MAX_BYTES + 1)
     try:
         log.append([payload])
@@ -463,7 +463,7 @@ def test_a_failed_sync_is_not_counted_as_done(log: Log, monkeypatch: pytest.Monk
 def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread rotates between any two steps of `sync`: the promised position is on the disk all the same."""
+    """Another thread rotates between any two steps of `sync`; the promised position is still on the disk."""
     promised = log.append([b"x"])
     old = only_segment(tmp_path).stat().st_ino
     synced = set()
@@ -486,7 +486,7 @@ def test_a_sync_covers_a_segment_that_is_rotated_away_under_it(
 
 @pytest.fixture
 def often_switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Switch threads after each few instructions, and let none wait for the disk."""
+    """Make threads switch after a few instructions, and never wait for the disk."""
     for name in ("fdatasync", "fsync"):
         monkeypatch.setattr(os, name, lambda descriptor: os.fstat(descriptor))
     interval = sys.getswitchinterval()
@@ -496,7 +496,7 @@ def often_switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_many_threads_sync_beside_rotations(log: Log, tmp_path: Path, often_switched: None) -> None:
-    """As with durability = "commit": each sync waits for the same older segments as the one beside it."""
+    """As with durability = "commit", each sync waits for the same older segments as concurrent ones."""
     faults: list[BaseException] = []
     is_over = threading.Event()
 

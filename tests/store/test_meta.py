@@ -1,4 +1,6 @@
-"""sonicpy.store.rows.meta: each row of the table comes back, is documented, and is damage when it cannot be read."""
+"""Tests of sonicpy.store.rows.meta: each row of the table is read back, is documented, and counts as damaged if it
+cannot be read.
+"""
 
 from pathlib import Path
 from typing import Any

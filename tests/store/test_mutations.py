@@ -1,4 +1,4 @@
-"""Mutations and their bytes in the log: there and back, and other bytes are refused."""
+"""Mutations are read back from their bytes in the log, and other bytes are refused."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The terms of named texts in records: the native code against plain sets and sorts."""
+"""The terms of named texts in records: the native code compared with plain sets and sorting."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""sonicpy.store.rows.names: objects are found by OID wherever their names are, in memory or in rows."""
+"""Tests of sonicpy.store.rows.names: objects are found by OID wherever their names are, in memory or in rows."""
 
 import tempfile
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def transaction_of_its_own() -> Iterator[Transaction]:
 @settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from("adf"), st.integers(0, 5), st.integers(0, 8)), max_size=60), st.data())
 def test_names_are_found_wherever_they_are(changes: list[tuple[str, int, int]], data: st.DataObject) -> None:
-    """Few hashes, so that they clash; names are added, dropped and folded in any order."""
+    """There are few hashes, so that they collide; names are added, removed and moved to rows in any order."""
     with pytest.MonkeyPatch.context() as patch, transaction_of_its_own() as transaction:
         patch.setattr(names, "WAITING_MIN", 3)
         patch.setattr(names, "NAMES_PER_SLICE", 2)
@@ -116,7 +116,9 @@ def test_names_take_few_bytes(tmp_path: Path) -> None:
 @settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("pppfc"), st.integers(0, 30)), max_size=80))
 def test_snapshots_know_new_names(changes: list[tuple[str, int]]) -> None:
-    """Names are read once, and those of later commits are added; removed objects are never found again."""
+    """A snapshot reads names once, and later snapshots add those of later commits; removed objects are never found
+    again.
+    """
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(names, "WAITING_MIN", 12)
         patch.setattr(names, "FOLDED_MIN", 3)

@@ -1,4 +1,4 @@
-"""Terms of new words wait in the open transaction: reads and removals there find them all."""
+"""Terms of new words are held back in the open transaction: reads and removals in it find them all."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LARGE = " ".join(f"part{number}" for number in range(900))
 
 
 def rows(store: Store) -> int:
-    """Return how many rows `terms` holds."""
+    """Return the number of rows in the table `terms`."""
     with store.reading() as view:
         return len(list(view.transaction.rows(tables.TERMS, b"")))
 

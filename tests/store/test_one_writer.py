@@ -1,4 +1,6 @@
-"""One process writes a store, whatever is deleted; processes of other pid namespaces read it, or are refused."""
+"""Only one process writes a store, even if files are deleted; processes of other pid namespaces read it, or are
+refused.
+"""
 
 import shutil
 import subprocess
@@ -19,7 +21,7 @@ from tests.support.patience import until
 
 FULL = pytest.mark.full
 NOTICED_S = 0.3
-"""After this time a writer has noticed that a file is not the named one."""
+"""The time in seconds within which a writer notices that the file with the name is no longer its own."""
 REFUSED = "takes no more changes from this process"
 OPEN = """
 import sys, sonicpy
@@ -38,11 +40,11 @@ try:
 except SonicError as error:
     print(f"{type(error).__name__}: {error}", flush=True)
 """
-"""Opens a folder, and queries it for each line of the input, or pushes; ends with the input."""
+"""A program that opens a folder and, for each line of its input, queries or pushes; it ends with the input."""
 
 
 class Opener:
-    """A process with a folder open; its lines are read one by one."""
+    """A process with an open folder, whose lines are read one by one."""
 
     def __init__(self, folder: Path, how: str, *, namespace: bool = False) -> None:
         command = [sys.executable, "-c", OPEN, str(folder), how]
@@ -117,7 +119,7 @@ def test_a_writer_stops_whose_files_are_not_the_named_ones(tmp_path: Path, name:
 
 
 def test_a_writer_that_stopped_changes_nothing_in_the_folder(tmp_path: Path) -> None:
-    """Everything was deleted, and another process made a new store there."""
+    """Everything was deleted, and another process has made a new store there."""
     first = sonicpy.open(tmp_path / "store")
     first.push("c", "b", "o", "found")
     shutil.rmtree(tmp_path / "store")
@@ -173,7 +175,7 @@ needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="this user may n
     "how", [("write", "read"), pytest.param(("read", "write"), marks=FULL), pytest.param(("read", "read"), marks=FULL)]
 )
 def test_two_namespaces_with_the_same_process_id(tmp_path: Path, how: tuple[str, str]) -> None:
-    """The second process gets the reason; neither its actions nor its end change the answers of the first process."""
+    """The second process gets the reason; neither its work nor its end changes the answers of the first process."""
     filled(tmp_path)
     with opener(tmp_path, how[0], namespace=True) as first:
         assert first.said == "open"
@@ -193,7 +195,7 @@ def test_two_namespaces_with_the_same_process_id(tmp_path: Path, how: tuple[str,
 @needs_namespaces
 @FULL
 def test_a_namespace_reads_while_another_one_closes(tmp_path: Path) -> None:
-    """With other process ids, as `sh -c` in a container makes them, both work."""
+    """With different process ids, as `sh -c` makes them in a container, both processes work."""
     filled(tmp_path)
     with opener(tmp_path, "write") as writer, opener(tmp_path, "read", namespace=True) as reader:
         assert writer.said == reader.said == "open"
@@ -207,7 +209,7 @@ def test_a_namespace_reads_while_another_one_closes(tmp_path: Path) -> None:
 @needs_namespaces
 @FULL
 def test_what_a_killed_process_with_the_same_id_read_is_forgotten(tmp_path: Path) -> None:
-    """A container that is started again gives its server the same process id."""
+    """A container that is started again gives its server the same process id as before."""
     filled(tmp_path)
     killed = "import lmdb, os, sys; environment = lmdb.open(sys.argv[1]); kept = environment.begin(); os.abort()"
     command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", killed, str(tmp_path)]
@@ -227,7 +229,9 @@ def filled(folder: Path) -> None:
 def test_the_file_that_a_reader_without_locks_needs_is_kept_from_writers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that may not write LMDB's lock file holds the data file: a deleted lock file lets no writer in."""
+    """A reader that may not write LMDB's lock file locks the data file, so that a deleted lock file lets no writer
+    in.
+    """
     filled(tmp_path)
     (tmp_path / "lock.mdb").unlink()
     (tmp_path / "lock.mdb").mkdir()  # which nobody can write, also not root

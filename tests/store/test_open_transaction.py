@@ -1,4 +1,4 @@
-"""Uncommitted changes: their amount, their visibility, their state after a fault, and the room for them."""
+"""Uncommitted changes: their number, their visibility, their state after a fault, and the room for them."""
 
 import shutil
 import threading
@@ -28,7 +28,7 @@ def in_a_thread(work: Callable[[], Answer]) -> Answer:
 
 
 def damaged_by(oid: str, work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `work` that raises StoreDamaged when it has changed an object of this name."""
+    """Return `work` wrapped so that it raises StoreDamaged after it has changed an object with this name."""
 
     def call(view: object, given: Any, **named: Any) -> Any:
         result = work(view, given, **named)

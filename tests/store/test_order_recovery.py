@@ -1,4 +1,4 @@
-"""Orders after the death of a process, in replicas of the log, and in backups."""
+"""Orders of words after the death of a process, in replicas of the log, and in backups."""
 
 import os
 import shutil

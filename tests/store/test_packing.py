@@ -1,4 +1,4 @@
-"""Half empty pages are filled: no row changes, and full pages stay as they are."""
+"""Half-empty pages are filled: no row changes, and full pages stay as they are."""
 
 import random
 import tempfile
@@ -36,7 +36,7 @@ def environment(tmp_path: Path) -> Iterator[Environment]:
 
 
 def fill(environment: Environment, table: int, row_bytes: int, count: int, seed: int = 1) -> None:
-    """Put rows in no order, a few at each commit."""
+    """Put rows in random order, a few in each commit."""
     dice = random.Random(seed)
     numbers = dice.sample(range(10**9), count)
     for first in range(0, count, 500):
@@ -97,7 +97,9 @@ def test_rows_that_came_in_order_stay(environment: Environment) -> None:
 
 @pytest.mark.parametrize("row_bytes", [20, 150, 450])
 def test_pages_are_full(environment: Environment, row_bytes: int) -> None:
-    """But for the first page of each branch page, those beside it, and the place that a moved row leaves at times."""
+    """All pages are full, except the first page of each branch page, those beside it, and room that a moved row leaves
+    at times.
+    """
     fill(environment, POSTINGS, row_bytes, 2_000_000 // (row_bytes + 20))
     pack(environment, sparse(environment))
     least, room = 1, 0
@@ -114,8 +116,9 @@ def test_pages_are_full(environment: Environment, row_bytes: int) -> None:
 @settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([5, 60, 600, 2_500]), st.sampled_from([12, 200, 511]))
 def test_no_row_changes(seed: int, row_bytes: int, key_bytes: int) -> None:
-    """Packing changes no rows: neither those that have pages of their own, nor those whose keys are long or continue
-    the key of the row before."""
+    """Packing changes no rows, even rows with pages of their own, and rows whose keys are long or continue the key
+    before.
+    """
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder, closing(Environment(Path(folder), MAP_BYTES)) as environment:
         keys = {b"%d" % number + b"k" * dice.randrange(key_bytes - 10) for number in dice.sample(range(10**9), 900)}

@@ -1,4 +1,4 @@
-"""sonicpy.store.disk.platform: telling boots apart, on Linux and on systems that are not here."""
+"""Tests of sonicpy.store.disk.platform: the ids of boots, on Linux and on simulated systems."""
 
 import subprocess
 from pathlib import Path

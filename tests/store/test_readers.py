@@ -1,4 +1,4 @@
-"""Readers beside the writer: slots of dead ones are cleared, and a copy that takes long delays no other process."""
+"""Readers beside the writer: slots of dead readers are cleared, and a long copy delays no other process."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ with environment.reading():
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """A store of more than a pipe takes."""
+    """A store with more bytes than a pipe takes."""
     store = open_store(tmp_path)
     for number in range(2_000):
         store.apply(push(f"o{number}", f"alpha word{number} more{number} and{number}"))
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_a_sync_clears_the_slots_of_readers_that_died(store: Store, tmp_path: Path) -> None:
-    """The pages that dead readers once read would never be used again."""
+    """Otherwise the pages that dead readers were reading would never be reused."""
     reader = subprocess.Popen([sys.executable, "-c", READER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
     with reader:
         assert reader.stdout is not None

@@ -1,4 +1,6 @@
-"""Changes with nothing newer than 1.0.0 are written byte for byte as before: logs, entries of a cluster, and rows."""
+"""Changes without features newer than 1.0.0 are written byte for byte as before: logs, entries of a cluster, and
+rows.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Recovery: whichever write of a run fails, a full map or a failed commit: in the end it is as if nothing had been."""
+"""Recovery: whichever write of a run fails, with a full map or a failed commit, the result is as if it had not
+failed.
+"""
 
 import shutil
 import time
@@ -53,7 +55,7 @@ RUN: list[Mutation | str] = [
 
 
 def all_rows(store: Store) -> list[list[tuple[bytes, bytes]]]:
-    """Return every row but the one that notes the commits in which buckets were changed."""
+    """Return all rows, except the row that notes the commits in which buckets were changed."""
     with store.reading() as view:
         return [
             [row for row in view.transaction.rows(table, b"") if (table, row[0]) != (tables.META, CHANGES.name)]
@@ -62,7 +64,7 @@ def all_rows(store: Store) -> list[list[tuple[bytes, bytes]]]:
 
 
 def change(store: Store, mutation: Mutation) -> int:
-    """Carry out a mutation by the way that an index takes."""
+    """Carry out a mutation in the way that an index takes."""
     if isinstance(mutation, PushTerms):
         store.push(mutation.collection, mutation.bucket, mutation.oid, mutation.terms)
         return 0
@@ -80,7 +82,7 @@ def carry_out(store: Store, step: Mutation | str) -> None:
 
 
 def undisturbed(folder: Path) -> tuple[list[list[tuple[bytes, bytes]]], int]:
-    """Return the rows at the end of an undisturbed run, and how many writes it made."""
+    """Return the rows at the end of an undisturbed run, and the number of its writes."""
     store = open_store(folder)
     with failing_writes((), AssertionError) as calls:
         for step in RUN:
@@ -125,7 +127,7 @@ GAPS = [1, 2, 5]
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_two_faults_in_a_row_leave_nothing_half_done(tmp_path: Path, gap: int) -> None:
-    """The second fault comes in the recovery from the first one: a refused change can simply be tried again."""
+    """The second fault comes in the recovery from the first one; a refused change can simply be tried again."""
     expected, writes = undisturbed(tmp_path / "undisturbed")
     for at in thinned(range(writes), GAPS.index(gap)):
         folder = tmp_path / str(at)
@@ -166,9 +168,7 @@ def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Pat
 
 
 def test_an_interrupt_leaves_nothing_half_done(tmp_path: Path) -> None:
-    """At any write of a PUSH, a signal may arrive: the caller gets its exception, and the push is as if it had not
-    been.
-    """
+    """A signal may arrive at any write of a PUSH: the caller gets its exception, and the push has no effect."""
     store = open_store(tmp_path)
     change(store, push("o1", "alpha"))
     change(store, push("o2", "alpha"))
@@ -236,8 +236,9 @@ def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> No
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("log_only", [False, True])
 def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, fault: str, log_only: bool) -> None:
-    """Opening a folder that a kill has left, or its log alone: whatever write fails, the next opening finds
-    everything."""
+    """A folder that a kill has left, or only its log, is opened: whichever write fails, the next opening finds
+    everything.
+    """
     store = open_store(tmp_path / "store")
     change(store, push("o1", "alpha"))
     store.commit()
@@ -277,7 +278,7 @@ def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, f
 
 @pytest.mark.parametrize("commit_every", [50, 700, 3000])
 def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every: int) -> None:
-    """From the megabyte that is reserved to several: no caller notices, not at a push and not at a commit."""
+    """The map grows from the reserved megabyte to several without any error, neither at a push nor at a commit."""
     store, model = open_store(tmp_path, map_bytes=1 << 20), Model()
     for number in range(2000):
         mutation = push(f"o{number}", f"word{number} common{number % 7} {'x' * 400}{number}", 1000)
@@ -407,7 +408,7 @@ def test_what_the_log_does_not_take_is_undone(tmp_path: Path, monkeypatch: pytes
 
 
 def steps_with_models() -> Iterator[tuple[Mutation | str, Model]]:
-    """Yield every step of the run, a sync and a sweep now and then, with the model of all sealed changes."""
+    """Yield every step of the run, with an occasional sync and sweep, and the model of all sealed changes."""
     model, sealed = Model(), Model()
     for number, step in enumerate([*RUN, *RUN, "commit"]):
         if isinstance(step, str):
@@ -422,7 +423,7 @@ def steps_with_models() -> Iterator[tuple[Mutation | str, Model]]:
 
 
 def test_every_step_can_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments so short that rotating and retiring happen all the time, but never while a step is copied."""
+    """Segments are so short that they rotate and retire all the time, but never while a step is copied."""
     monkeypatch.setattr(store_module, "SEGMENT_BYTES", 60)
     monkeypatch.setattr(BackgroundSync, "note_change", lambda *_, **__: None)
     store = open_store(tmp_path / "store")
@@ -449,7 +450,7 @@ def test_every_step_can_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_change_ends_the_refusal_once_the_disk_has_room_again(tmp_path: Path) -> None:
-    """No caller has to wait for the next periodic commit."""
+    """A change does not have to wait for the next periodic commit."""
 
     def full(environment: Environment, transaction: Transaction) -> None:
         environment.abort(transaction)

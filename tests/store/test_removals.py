@@ -1,4 +1,6 @@
-"""FLUSHO of large objects, FLUSHC of many buckets in steps: the tables agree after each step, the twin at the end."""
+"""FLUSHO of large objects and FLUSHC of many buckets happen in steps: the tables agree after each step, and with the
+twin at the end.
+"""
 
 import random
 import shutil
@@ -20,7 +22,7 @@ from tests.store.shorthand import ORDERS, open_store, picture, push, terms
 TERMS_PER_STEP = 7
 BUCKETS_PER_STEP = 3
 LARGE = 2_500
-"""The number of terms of a record so large that PUSH does not unpack the record."""
+"""The number of terms of a record that is so large that PUSH does not unpack it."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +32,7 @@ def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text(random_: random.Random, words: int) -> str:
-    """Return words of which other texts have many, some as stop words and some several times."""
+    """Return words that are frequent in other texts, some as stop words and some several times."""
     numbers = random_.sample(range(60), words)
     return " ".join(f"w{number}{random_.choice(['', '!', '*3', '?'])}" for number in numbers)
 
@@ -60,7 +62,7 @@ def check_against(store: Store, model: Model) -> None:
 
 
 def finish(store: Store, random_: random.Random) -> int:
-    """Take all steps, with commits in between; return how many there were."""
+    """Take all steps, with commits in between; return the number of steps."""
     steps = 0
     while store.has_removals:
         store.take_step()
@@ -121,7 +123,7 @@ def test_a_change_of_what_is_half_gone_comes_after_the_removal(
 
 
 def copied(store: Store, folder: Path) -> Store:
-    """Return the store as it is after the death of its process."""
+    """Return a copy of the store as the death of its process would leave it."""
     store.seal()
     shutil.copytree(store.folder, folder)
     return open_store(folder)

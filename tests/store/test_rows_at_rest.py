@@ -1,4 +1,4 @@
-"""Rows of words whose pages were filled at rest: their tails are dense blocks, which everything reads and changes."""
+"""Rows of words whose pages were filled at rest have dense blocks as tails, which can be read and changed as before."""
 
 import random
 import tempfile
@@ -26,7 +26,7 @@ WORDS = [f"word{number}" for number in range(30)]
 
 
 def rest(store: Store) -> None:
-    """Rewrite all rows of words, as a server at rest does with pages that are half empty."""
+    """Rewrite all rows of words, as a server without changes does with half-empty pages."""
     store.commit()
     for table in (tables.WORDS, tables.COMMON):
         everything = SparseRange(table, b"", None, 1.0)
@@ -47,8 +47,9 @@ def tails(store: Store) -> list[bytes]:
 @settings(max_examples=examples(12), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(ORDERS))
 def test_a_store_that_rests_now_and_then_is_one_that_does_not(seed: int, order: str) -> None:
-    """Both stores get the same changes: of words with plain tails, of words with dense tails, and of words that become
-    common."""
+    """Both stores get the same changes, of words with plain tails, with dense tails, and of words that become
+    common.
+    """
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         resting, busy = open_store(Path(one), order=order), open_store(Path(other), order=order)

@@ -1,4 +1,4 @@
-"""Verify beside a writer: it holds no snapshot for long, reports nothing that only changed, and misses nothing."""
+"""Verify beside a writer holds no snapshot for long, reports no row that only changed, and misses no fault."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator

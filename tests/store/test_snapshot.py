@@ -1,4 +1,4 @@
-"""Snapshots that readers share: always the last commit, never in the way of the writer."""
+"""Snapshots that readers share always show the last commit, and never delay the writer."""
 
 import threading
 from collections.abc import Iterator
@@ -38,7 +38,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def names_of(store: Store, word: bytes) -> list[str]:
-    """Return the names that a reader which shares finds, compared with one that reads the tables."""
+    """Return the names that a reader with shared caches finds, after comparing them with those of a reader of the
+    tables.
+    """
     with store.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
@@ -116,7 +118,7 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
 
 
 def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Return a list to which terms go whose rows are read because a cache lacks them."""
+    """Return a list that gets the terms whose rows are read because a cache lacks them."""
     read: list[bytes] = []
     original = snapshot.SnapshotSource.words
 

@@ -1,4 +1,4 @@
-"""The start of a store before LMDB opens it: going back to the checkpoint, and damage reported in a sentence."""
+"""The start of a store before LMDB opens it: going back to the checkpoint, and reports of damage as a sentence."""
 
 import json
 import os
@@ -24,7 +24,7 @@ PAGE_BYTES = 4096
 
 
 def filled(folder: Path, objects: int = 300) -> Store:
-    """Return an open store with a checkpoint of some objects, and as many objects in its log alone."""
+    """Return an open store with a checkpoint of some objects, and the same number of objects only in its log."""
     store = open_store(folder)
     for number in range(2 * objects):
         store.apply(push(f"o{number}", f"word{number} alpha"))
@@ -37,7 +37,9 @@ def filled(folder: Path, objects: int = 300) -> Store:
 
 
 def lose_power(folder: Path, into: Path, *, damage: bool = True) -> Path:
-    """Return a copy of an open store as another boot finds it: newer pages are lost, half of them at random."""
+    """Return a copy of an open store as the next boot finds it after a loss of power: some newer pages are lost at
+    random.
+    """
     shutil.copytree(folder, into)
     mark = json.loads((into / BOOT_FILE).read_text())
     assert mark == {"version": 2, "boot": boot_id(), "clean": False}
@@ -80,7 +82,7 @@ def test_nothing_goes_back_in_the_boot_that_wrote_it(tmp_path: Path, caplog: pyt
 
 
 def test_the_file_of_another_store_does_not_go_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """An older copy of data.mdb put into the folder must not lead to a mixture of both."""
+    """An older copy of data.mdb in the folder must not lead to a mixture of both."""
     open_store(tmp_path / "other").close()
     store = filled(tmp_path / "store")
     copy = lose_power(tmp_path / "store", tmp_path / "copy")
@@ -106,7 +108,9 @@ def test_without_a_checkpoint_the_tables_are_compared(tmp_path: Path, caplog: py
 
 @pytest.mark.parametrize("seed", range(6))
 def test_damage_is_a_sentence_and_no_signal(tmp_path: Path, seed: int) -> None:
-    """Pages that the checkpoint needs have other content than was written: a disk that lied."""
+    """Pages that the checkpoint needs have other content than was written, as on a disk that does not keep its
+    promise.
+    """
     store = filled(tmp_path / "store")
     copy = lose_power(tmp_path / "store", tmp_path / "copy")
     store.close()

@@ -88,7 +88,7 @@ def test_the_log_of_what_is_committed_can_go(tmp_path: Path) -> None:
 
 
 def test_a_sync_keeps_the_records_of_a_commit_it_did_not_cover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread commits and rotates right behind the environment's sync: that commit may not be on the disk."""
+    """Another thread commits and rotates just after the environment's sync, so that commit may not be on the disk."""
     monkeypatch.setattr("sonicpy.store.store.SEGMENT_BYTES", 1)
     store = open_store(tmp_path)
     before = store.log_position
@@ -353,7 +353,7 @@ def test_a_process_that_died_is_no_power_cut(tmp_path: Path, caplog: pytest.LogC
 
 
 def test_a_damaged_store_is_refused_after_a_power_cut(tmp_path: Path) -> None:
-    """Pages of the environment that were never written: zeros instead of a table."""
+    """Pages of the environment that were never written have zeros instead of a table."""
     store = open_store(tmp_path)
     for number in range(500):
         store.apply(push(f"o{number}", f"word{number} alpha"))
@@ -413,7 +413,7 @@ def test_unknown_names_give_zero_and_make_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path) -> None:
-    """A mutation with a name that the lower layers cannot take is refused; the changes before it remain."""
+    """A mutation with a name that the lower layers refuse is refused; the changes before it remain."""
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
     for oid in ("", "x" * 256, "\ud800"):
@@ -429,7 +429,7 @@ def test_what_is_no_fault_of_the_storage_leaves_nothing_half_done(tmp_path: Path
 
 
 def test_a_text_too_large_for_the_log_is_refused_alone(tmp_path: Path) -> None:
-    """A checkpoint at once keeps other changes of the same turn from being undone with the refused text."""
+    """A checkpoint at that moment prevents that other changes of the same turn are undone with the refused text."""
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
     words = [b"%d" % number + b"x" * (1 << 20) for number in range(17)]

@@ -1,4 +1,6 @@
-"""Flushed buckets: gone for readers at once, their rows deleted in small steps, also after a restart."""
+"""Flushed buckets: readers do not see them from then on; their rows are deleted in small steps, even after a
+restart.
+"""
 
 import time
 from pathlib import Path
@@ -79,7 +81,7 @@ def test_a_sweep_goes_on_after_a_restart(tmp_path: Path, how: str) -> None:
 
 
 def test_a_sweep_of_a_bucket_that_the_open_transaction_filled(tmp_path: Path) -> None:
-    """Rows that were held back for the flushed bucket must not appear behind the sweeper."""
+    """Rows that were held back for the flushed bucket must not be written after the sweep has passed."""
     store = filled(tmp_path)
     store.apply(FlushCollection("c"))
     while store.sweep(1):

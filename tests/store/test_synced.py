@@ -1,4 +1,4 @@
-"""The order of syncs: data that must be on the disk before a later step, whatever a power loss leaves."""
+"""The order of syncs: data has to be on the disk before certain later steps, whatever a loss of power leaves."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def filled(durability="interval"):
 
 
 def at(calls: list[Call], what: str, ending: str) -> list[Disk]:
-    """Return the disk as it was just before each call of one kind to a file with a name that ends like this."""
+    """Return the disk just before each call of one kind to a file whose name has this ending."""
     found = []
     for call, disk in replayed(calls):
         if call.what == what and call.name.endswith(ending):
@@ -49,7 +49,7 @@ def test_the_log_goes_after_a_replay_only_when_the_environment_is_on_the_disk(tm
 
 
 def test_the_log_goes_only_when_the_name_of_a_data_file_that_was_made_anew_is_on_the_disk(tmp_path: Path) -> None:
-    """A loss of power while a store was made has left the file of checkpoints and the log, not the data file."""
+    """A loss of power while a store was made has left the file of checkpoints and the log, but not the data file."""
     record_calls(STORE + "store = filled(); os._exit(0)", tmp_path / "f")
     (tmp_path / "f" / "store" / DATA).unlink()
     (tmp_path / "f" / "store" / "sonicpy.checkpoint").write_bytes(bytes(256 << 10))

@@ -1,4 +1,4 @@
-"""Tags and values of objects: random changes against dicts, live, in replay and from the caches of readers."""
+"""Tags and values of objects: random changes compared with dicts, live, in replay and from the caches of readers."""
 
 import random
 import shutil
@@ -38,7 +38,7 @@ NAMES = ["price", "time", "place"]
 
 
 class Twin:
-    """The objects of a bucket, each with its words, tags and values, in the order in which they came."""
+    """The objects of a bucket, each with its words, tags and values, in the order of their first push."""
 
     def __init__(self) -> None:
         self.objects: dict[str, tuple[set[bytes], set[str], dict[str, int]]] = {}

@@ -1,4 +1,4 @@
-"""Many threads read snapshots while one writes, commits, sweeps and lets the map grow."""
+"""Many threads read snapshots while one thread writes, commits, sweeps and lets the map grow."""
 
 import threading
 from pathlib import Path
@@ -19,7 +19,7 @@ PUSHES = 60
 
 
 def read_once(store: Store) -> int:
-    """Check that every snapshot is of one moment: counters, names, records and postings are of the same objects."""
+    """Check that every snapshot shows one moment: counters, names, records and postings have the same objects."""
     with store.reading() as view:
         state = view.bucket("c", "b")
         if state is None:
@@ -104,7 +104,7 @@ def test_a_thread_syncs_while_another_one_seals_and_commits(tmp_path: Path, monk
 
 @pytest.mark.timeout(60)
 def test_a_write_waits_for_no_reader_of_another_thread(tmp_path: Path) -> None:
-    """A snapshot that is held open delays growth at the most, never a push or a commit."""
+    """An open snapshot only delays growth, never a push or a commit."""
     store = open_store(tmp_path, map_bytes=1 << 30)
     store.apply(push("o1", "common"))
     store.commit()

@@ -39,13 +39,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def meta_of(store: Store) -> tuple[str | None, object]:
-    """Return the format and the list that the last commit shows."""
+    """Return the format and the list of features as the last commit shows them."""
     with store.snapshot() as view:
         return FORMAT.read(view.transaction), USES.read(view.transaction)
 
 
 def noting(value: bytes | None, kind: int = KIND, bucket: str = "b") -> Callable[[WriteView], None]:
-    """Return a function that notes a fact of a bucket of the collection c."""
+    """Return a function that notes a fact of a bucket in the collection c."""
 
     def work(view: WriteView) -> None:
         view.set_fact(view.bucket_to_change("c", bucket).bucket, kind, value)
@@ -54,7 +54,7 @@ def noting(value: bytes | None, kind: int = KIND, bucket: str = "b") -> Callable
 
 
 def fact_of(store: Store, bucket: str = "b", kind: int = KIND) -> bytes | None:
-    """Return a fact as a query reads it."""
+    """Return a fact of a bucket as a query reads it."""
     with store.reading() as view:
         state = view.bucket("c", bucket)
         return None if state is None else view.reader(state).fact(kind)
@@ -152,7 +152,7 @@ def test_verify_compares_the_list(store: Store, damage: Callable[[WriteView], No
 
 
 def strange(view: WriteView) -> None:
-    """Note a name of a later version."""
+    """Note a name that only a later version has."""
     USES.write(view.transaction, {"facts", "colours"})
     FORMAT.write(view.transaction, "6")
 
@@ -188,7 +188,7 @@ def test_a_backup_that_uses_something_unknown_is_refused(store: Store, tmp_path:
 
 
 def written_elsewhere(folder: Path, work: str) -> None:
-    """Open a store for writing in another process and change it: LMDB opens a folder once in a process."""
+    """Open a store for writing in another process and change it, because LMDB opens a folder only once in a process."""
     program = f"""
 from pathlib import Path
 from tests.store.shorthand import open_store
@@ -237,7 +237,7 @@ def test_a_fact_is_read_from_the_moment_it_is_noted(store: Store, tmp_path: Path
 
 
 def test_facts_follow_a_twin(tmp_path: Path) -> None:
-    """Notes, flushes, commits, lost transactions and starts in any order."""
+    """A twin follows notes, flushes, commits, lost transactions and starts in any order."""
     dice = random.Random(15)
     store = open_store(tmp_path)
     now: dict[tuple[str, int], bytes] = {}

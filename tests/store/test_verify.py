@@ -1,4 +1,6 @@
-"""Verify finds the faults of a store: judged by the checks of consistency.py, which were written without it."""
+"""Verify finds the faults of a store: it is compared with the checks in consistency.py, which were written
+independently.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -36,14 +38,14 @@ from tests.support.examples import examples
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
 TAGS = [f"tag {number}" for number in range(9)]
 PLACES = 25
-"""The number of bytes of a row that are damaged, one after the other; rows of names have a thousand."""
+"""The number of bytes of a row that are damaged, one at a time; rows of names have a thousand."""
 
 
 @pytest.fixture(scope="module", params=ORDERS)
 def store(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Store]:
-    """A store with every kind of row: words that came late, words popped, objects and buckets flushed.
+    """A store with every kind of row: late words, popped words, flushed objects and buckets.
 
-    All tests of an order share it: they do their damage in a transaction that they give up.
+    All tests of an order of postings share it: they damage it in a transaction that they abort.
     """
     store = open_store(tmp_path_factory.mktemp("store"), order=request.param)
     with mock.patch.object(names, "WAITING_MIN", 100):
@@ -63,7 +65,7 @@ def values(chance: random.Random) -> bytes:
 
 
 def use(store: Store) -> None:
-    """Change a store in every way."""
+    """Change a store in all ways."""
     chance = random.Random(7)
     for number in range(300):
         oid = f"o{chance.randrange(40)}"
@@ -149,7 +151,7 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
 
 
 class Rows:
-    """The rows of one word, in a write transaction that is given up."""
+    """The rows of one word, in a write transaction that is aborted."""
 
     def __init__(self, transaction: Transaction, state: BucketState) -> None:
         self.transaction, self.state = transaction, state
@@ -249,7 +251,7 @@ def test_rows_of_nobody_are_named(store: Store, table: int) -> None:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A closed log of two segments with three records each."""
+    """A closed log with two segments of three records each."""
     log = Log(tmp_path / "log")
     log.start(0)
     log.append([b"one", b"two", b"three"])

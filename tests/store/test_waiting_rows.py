@@ -1,4 +1,6 @@
-"""Rows of words that wait for a commit: readers on the writer's thread see them as if they were written."""
+"""Rows of words that are written at the next commit: readers on the writer's thread see them as if they were
+written.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -52,7 +54,7 @@ def seen(store: Store) -> list[object]:
 
 
 def check_prefix(reader: BucketReader, prefix: bytes) -> None:
-    """Check that the words that begin with `prefix` are those that a look at every word finds."""
+    """Check that the words that begin with `prefix` are those that a comparison with every word finds."""
     every = {word: row for word, row in reader.lexicon(b"") if word.startswith(prefix)}
     assert [word for word, _ in reader.lexicon(prefix)] == list(every)
     assert reader.words_with(prefix, 100) == list(every)
@@ -60,7 +62,9 @@ def check_prefix(reader: BucketReader, prefix: bytes) -> None:
 
 
 def check_likely(reader: BucketReader, prefix: bytes, every: dict[bytes, TermInfo]) -> None:
-    """Check the likely words that begin with `prefix`, which a caching reader may have read for a shorter one."""
+    """Check the likely words that begin with `prefix`, which a reader with caches may have read for a shorter
+    prefix.
+    """
     begun = [word for word in every if word.startswith(prefix)]
     for limit, examined in ((1, 2), (0, 9), (1, 9), (3, 4), (100, 100)):
         live = [word for word in begun[:examined] if every[word].live]
@@ -70,7 +74,7 @@ def check_likely(reader: BucketReader, prefix: bytes, every: dict[bytes, TermInf
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Store]]:
-    """Two stores with the same content; each example goes on from that of the one before."""
+    """Two stores with the same content; each example continues from the content that the one before has left."""
     first, second = (open_store(tmp_path_factory.mktemp(name)) for name in ("waiting", "written"))
     yield first, second
     first.close()

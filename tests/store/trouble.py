@@ -1,4 +1,4 @@
-"""Writes that fail on purpose: which calls into the storage raise, and how many there were."""
+"""Writes that fail on purpose: the calls to the storage that raise errors, and the number of calls."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +17,7 @@ WRITES = ("put", "put_many", "append", "delete", "delete_rows")
 
 @dataclass
 class Calls:
-    """The number of attempted writes; those whose number (from 0) is in `failing` raised."""
+    """The number of attempted writes; those whose number, from 0 on, is in `failing` raised an error."""
 
     failing: Collection[int]
     made: int = 0
@@ -43,11 +43,11 @@ def failing_writes(failing: Collection[int], fault: Callable[[], StoreError]) ->
 
 
 class Failed(Exception):
-    """Work inside the transaction fails."""
+    """An error of the work inside a transaction."""
 
 
 def roll_back(store: Maintainable) -> None:
-    """Undo unsealed changes of the store, as it does when the log cannot be written, and reload its tables."""
+    """Undo unsealed changes of a store, as it does itself when the log cannot be written, and reload its tables."""
 
     def fail(view: WriteView) -> None:
         raise Failed

@@ -4,13 +4,14 @@ import gc
 from collections.abc import Callable
 
 SPARE = 3_000
-"""A number of lists, tuples and dicts above that which Python keeps for the next ones, which then need no memory."""
+"""The number of lists, tuples and dicts that exceeds those which Python keeps for reuse without asking for memory."""
 OBJECTS = 200
 
 
 class Collecting:
     """A context in which memory is collected once, when there are more than `behind` new lists, tuples and dicts;
-    `meanwhile` is called then."""
+    `meanwhile` is called at that time.
+    """
 
     __slots__ = ("_before", "_behind", "_is_armed", "_meanwhile", "_used")
 

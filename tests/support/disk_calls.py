@@ -1,4 +1,4 @@
-"""The calls of a process that change files or wait for the disk, in order, those of LMDB's C code among them.
+"""The calls of a process that change files or wait for the disk, in order, including those of LMDB's C code.
 
     calls = record_calls(CODE, folder)       run Python code in a process of its own
     for call, disk in replayed(calls): ...   each call, with the disk as it was just before
@@ -28,11 +28,11 @@ folder = Path(sys.argv[1])
 def mark(name):
     os.write(1, f"reply {name}\\n".encode())
 """
-"""Definitions for the code: the folder that it may use, and `mark`, which records its progress."""
+"""Definitions for the recorded code: the folder that it may use, and `mark`, which records its progress."""
 
 
 class Call(NamedTuple):
-    """One call: create, write, sync, rename, unlink, or the mark of a test, whose path is its name."""
+    """One call: create, write, sync, rename, unlink; or a mark of a test, whose path is its name."""
 
     what: str
     path: str
@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the file that the call leaves changed, without its folder."""
+        """The name of the file that the call changes, without its folder."""
         return os.path.basename(self.other or self.path)
 
 
@@ -49,7 +49,7 @@ class Disk:
     """The data that the disk may lack after some calls."""
 
     unsynced: set[str] = field(default_factory=set)
-    """Paths of files with content that only memory holds, and of folders with such lists of files."""
+    """The paths of files with content that only memory holds, and of folders with such lists of files."""
 
     def take(self, call: Call) -> None:
         """Note the effect of a call."""
@@ -76,7 +76,7 @@ class Disk:
 def record_calls(code: str, folder: Path) -> list[Call]:
     """Run Python code in a process of its own, and return its calls below `folder` and its marks, in order.
 
-    Skips the test where the recorder cannot be built or loaded.
+    The test is skipped if the recorder cannot be built or loaded.
     """
     if compiler() is None:
         pytest.skip("needs Linux and a C compiler to record what a process writes")
@@ -96,7 +96,7 @@ def record_calls(code: str, folder: Path) -> list[Call]:
 
 
 def _calls(events: list[Event], names: dict[int, str]) -> Iterator[Call]:
-    """Yield the calls of events; `names` are the paths of the files that were there, by inode."""
+    """Yield the calls in events; `names` are the paths of the files that existed before, by inode."""
     synced: dict[int, str] = {}  # paths by number of the sync
     for event in events:
         match event.kind:

@@ -17,7 +17,7 @@ HEAD = struct.Struct("=cQQI")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A call of the recorded process; disk_recorder.c says which there are."""
+    """A call of the recorded process; disk_recorder.c lists the kinds."""
 
     kind: str
     number: int
@@ -30,14 +30,14 @@ class Event:
 
 
 def compiler() -> str | None:
-    """Return the C compiler that builds the recorder; None: there is none, or this is not Linux."""
+    """Return the C compiler that builds the recorder; None: there is no compiler, or the system is not Linux."""
     if sys.platform != "linux":
         return None
     return next(filter(None, map(shutil.which, (*os.environ.get("CC", "").split()[-1:], "gcc", "cc"))), None)
 
 
 def recording(root: Path, events: Path) -> dict[str, str]:
-    """Return the variables of a process that is recorded.
+    """Return the environment variables of a process that is to be recorded.
 
     Args:
         root: the folder; files elsewhere are not recorded.
@@ -60,7 +60,7 @@ def read_events(path: Path) -> list[Event]:
 
 @cache
 def _library() -> Path:
-    """Return the compiled recorder; compile it if no test of this user has done so yet."""
+    """Return the path of the compiled recorder; compile it if no test of this user has done so yet."""
     command = compiler()
     assert command is not None, "needs Linux and a C compiler to record what a process writes"
     stamp = f"{SOURCE.stat().st_mtime_ns:x}-{sysconfig.get_platform()}-{os.getuid()}"

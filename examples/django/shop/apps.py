@@ -9,7 +9,7 @@ class ShopConfig(AppConfig):
     name = "shop"
 
     def ready(self) -> None:
-        """Change the index whenever an article changes."""
+        """Connect the signals that change the index whenever an article changes."""
         from django.db.models.signals import post_delete, post_save
 
         from shop import search

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Article(models.Model):
-    """Something that the shop sells."""
+    """An article that the shop sells."""
 
     title = models.CharField(max_length=200)
     body = models.TextField()

@@ -12,7 +12,7 @@ from shop.models import Article
 
 @cache
 def articles() -> sonicpy.Bucket:
-    """Return the bucket of the articles: of a server, or of a folder or memory."""
+    """Return the bucket of the articles: on a server, in a folder, or in memory."""
     is_server = str(settings.SEARCH).startswith("sonic://")
     index = sonicpy.connect(settings.SEARCH) if is_server else sonicpy.open(settings.SEARCH)
     return index.bucket("shop", "articles")
@@ -41,7 +41,7 @@ def completions(text: str) -> list[str]:
 
 
 def put(key: int, text: str) -> None:
-    """Index the text of an article in place of its old one."""
+    """Replace the indexed text of an article."""
     articles().upsert(str(key), text)
 
 
@@ -51,10 +51,10 @@ def on_save(sender: type[Article], instance: Article, **kwargs: object) -> None:
 
 
 def on_delete(sender: type[Article], instance: Article, **kwargs: object) -> None:
-    """Forget an article once it is gone from the database."""
+    """Remove an article from the index once it is gone from the database."""
     transaction.on_commit(partial(forget, instance.pk), robust=True)
 
 
 def forget(key: int) -> None:
-    """Take an article out of the index."""
+    """Remove an article from the index."""
     articles().flush(str(key))

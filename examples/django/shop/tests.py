@@ -1,4 +1,4 @@
-"""The search follows the table."""
+"""Tests that the search follows the table."""
 
 from io import StringIO
 

@@ -1,1 +1,1 @@
-"""`sonicpy demo`: corpus.py reads real texts that every machine has, verb.py indexes them and serves the result."""
+"""`sonicpy demo`: corpus.py reads texts that are on every machine, verb.py indexes them and serves the index."""

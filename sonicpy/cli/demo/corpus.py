@@ -15,12 +15,12 @@ from typing import NamedTuple
 from sonicpy.errors import SonicError
 
 SKIPPED = frozenset(("site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo"))
-"""Folders of the standard library whose names are of no interest to users."""
+"""Folders of the standard library whose names do not matter to users."""
 TEXT_CHARACTERS_MAX = 4_000
 CALLED = {"posixpath": "os.path", "genericpath": "os.path"}
-"""Modules that programs import under another name."""
+"""Module -> the name under which programs import it."""
 INNER = frozenset(("genericpath",))
-"""Modules that only another one imports: it has their functions, and its own docstring."""
+"""Modules whose functions belong to the module that imports them; only their own docstrings are left out."""
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 KINDS = {
@@ -55,10 +55,10 @@ class PythonName(NamedTuple):
 
 
 def source_files() -> list[tuple[str, Path]]:
-    """Return (module, file) of the standard library of this Python, sorted.
+    """Return (module, file) for the source files of the standard library of this Python, sorted.
 
     Raises:
-        SonicError: it is installed without source files.
+        SonicError: the library is installed without source files.
     """
     folder = Path(sysconfig.get_path("stdlib"))
     found = []

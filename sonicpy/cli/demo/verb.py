@@ -33,7 +33,7 @@ TRIALS = (
     ("an unfinished word", "threadpo"),
     ("a part of a name", "splitext"),
 )
-"""Things to try, each with a query."""
+"""(kind of query to try, the query)."""
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -98,7 +98,7 @@ def _row(entry: PythonName) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Announcing:
-    """Prints where the server listens and queries to try, and opens the page."""
+    """Prints the address of the server and queries to try, and opens the page."""
 
     opens: bool
 
@@ -110,7 +110,7 @@ class _Announcing:
 
 
 def _lines(page: str, channel: str) -> Iterator[str]:
-    """Yield the lines to print: the page, queries to try, and commands and code that ask the same queries."""
+    """Yield the lines to print: the page, queries to try, and commands and code for the same queries."""
     (_, typo), (_, unfinished), (_, part) = TRIALS
     width = max(len(query) for _, query in TRIALS)
     host, _, port = channel.rpartition(":")

@@ -21,20 +21,20 @@ OTHERS: tuple[tuple[bytes, str], ...] = (
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 HEAD_BYTES = 1 << 10
 ZEROS_MAX = 20
-"""A text in UTF-8 holds at most one zero byte in this many."""
+"""The number of bytes among which a text in UTF-8 holds at most one zero byte."""
 
 
 def opened(file: IO[bytes], path: str, *, is_utf8: bool) -> IO[bytes]:
     """Return the content of a file, decompressed if it begins as gzip or its name ends in .gz.
 
     Args:
-        file: read from its beginning; a BufferedReader, or its bytes are in memory.
+        file: the file at its beginning: a BufferedReader, or bytes in memory.
         path: the name of the file, for messages.
         is_utf8: the content is read as UTF-8.
 
     Raises:
         ConfigError: the file is not text.
-        OSError: it cannot be read, or is not gzip although its name ends in .gz.
+        OSError: the file cannot be read, or is not gzip although its name ends in .gz.
     """
     if path.lower().endswith(GZIP) or _head(file).startswith(GZIP_MARK):
         file = cast(IO[bytes], gzip.GzipFile(fileobj=file))

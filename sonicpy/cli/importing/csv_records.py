@@ -1,4 +1,4 @@
-"""Records of CSV, as spreadsheets write them; a quote that is not closed does not swallow the records behind it.
+"""Records of CSV, as spreadsheets write them; a quote that is not closed does not swallow the following records.
 
 A quoted field may have several lines. If such a field turns out to be wrong, because a quote inside it is not doubled
 or the file ends, its first line is refused and reading continues in the next line: most likely, the quote at its
@@ -34,11 +34,11 @@ class CsvRecords:
     """The records of lines, read once.
 
     Args:
-        lines: end with a newline, except the last one.
+        lines: the lines of the file, with their newlines.
         delimiter: the character between fields.
 
     Attributes:
-        first_line, last_line: numbers, from 1 on, of the lines of the record that was read last.
+        first_line, last_line: the numbers, from 1 on, of the first and the last line of the record read last.
     """
 
     def __init__(self, lines: Iterator[str], delimiter: str) -> None:
@@ -85,7 +85,7 @@ class CsvRecords:
 
 
 class _HeldLines:
-    """Lines; those of the current record are held until the next record begins.
+    """Lines of a file; those of the current record are held until the next record begins.
 
     Attributes:
         held: the lines of the record that is being read.

@@ -8,10 +8,10 @@ from sonicpy.api.columns import ID_NAMES, columns_like, columns_of_texts
 
 
 def guessed_command(path: Path, columns: Sequence[str], *flags: str) -> str | None:
-    """Return the command that imports a file with these columns; None: they suggest none.
+    """Return the command that imports a file with these columns; None: the columns suggest none.
 
     Args:
-        flags: with which the file was read, such as --delimiter and its value.
+        flags: the flags with which the file was read, such as --delimiter and its value.
     """
     ids = columns_like(columns, ID_NAMES) or list(columns[:1])
     texts = [name for name in columns_of_texts(columns) if name != ids[0]] or list(columns[1:2])
@@ -24,6 +24,6 @@ def guessed_command(path: Path, columns: Sequence[str], *flags: str) -> str | No
 
 
 def _collection(path: Path) -> str:
-    """Return a name of a collection for a file: the first part of the file's own, as far as it is ASCII."""
+    """Return a name of a collection for a file: the first part of the file's name, as far as it is ASCII."""
     name = path.name.partition(".")[0]
     return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name).lower()[:64] or "texts"

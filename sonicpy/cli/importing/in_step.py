@@ -13,7 +13,7 @@ NAMES_AT_ONCE = 1_000
 
 
 class MirrorTarget(Protocol):
-    """A bucket that a table fills."""
+    """A bucket that `sonicpy mirror` keeps in step with a table."""
 
     @property
     def watermark(self) -> Any:
@@ -26,7 +26,7 @@ class MirrorTarget(Protocol):
         """Erase objects; return how many there were."""
 
     def note_watermark(self, value: Any) -> None:
-        """Note the value with which the next pass begins."""
+        """Store the value of the watermark with which the next pass begins."""
 
 
 class FolderTarget:
@@ -52,7 +52,7 @@ class FolderTarget:
         return self._mirror.erase(names)
 
     def note_watermark(self, value: Any) -> None:
-        """Note the value in the index."""
+        """Store the value of the watermark in the index."""
         self._mirror.note_watermark(value)
         self.watermark = value
 
@@ -70,7 +70,9 @@ class ServerTarget:
         self.watermark: Any = None
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows. How many were unchanged is not known: the server answers OK to each."""
+        """Bring the objects in step with rows. The number of unchanged objects is not known, because the server answers
+        OK to each.
+        """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
@@ -106,7 +108,7 @@ class ServerTarget:
         return gone
 
     def note_watermark(self, value: Any) -> None:
-        """Note the value until the process ends."""
+        """Keep the value of the watermark until the process ends."""
         self.watermark = value
 
     def _with_all(self, row: Row, shape: Shape) -> Row:

@@ -25,10 +25,10 @@ from sonicpy.index.ingest.exported import check_head, is_bucket, is_head
 
 CHUNK_ROWS = 1_000
 SAVE_EVERY_S = 1.0
-"""Interval of saving: a killed import repeats at most this many seconds of work."""
+"""The interval in seconds of saving: a killed import repeats at most this much work."""
 BAD_ROWS_SHOWN = 5
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
-"""Other delimiters of CSV files, and their form on a command line."""
+"""The delimiters of CSV files other than the comma, and their form on a command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ImportJob:
     """One import.
 
     Args:
-        source: gives the rows.
+        source: yields the rows.
         fields: turns rows into entries.
         sink: takes the entries.
         strict: stop at the first refused row.
@@ -60,11 +60,11 @@ class ImportJob:
         self._position_file: Path | None = None
         self._bad: IO[str] | None = None
         self._objects: dict[str, int] = {}
-        """The number of objects that each collection had before its first row."""
+        """Collection -> its number of objects before its first row."""
         self._pushed = 0
 
     def save_position(self, path: Path, position: Position) -> None:
-        """Begin behind `position`, and save the position of this import in the file `path`."""
+        """Begin after `position`, and save the position of this import in the file `path`."""
         head, size = head_of(Path(self._source.path))
         self._position = replace(position, head=head, head_bytes=size)
         self._position_file = path
@@ -73,7 +73,7 @@ class ImportJob:
         """Import all rows; return the counts at the end.
 
         Args:
-            bad: gets the refused rows, one JSON object a line.
+            bad: gets the refused rows, one JSON object per line; None: they are not written.
 
         Raises:
             KeyboardInterrupt: it was interrupted; the position is saved.
@@ -103,9 +103,9 @@ class ImportJob:
         return self._position
 
     def met(self) -> int:
-        """Return how many rows were added to objects that were there, from an earlier row or an earlier import.
+        """Return how many rows were added to existing objects, made by an earlier row or an earlier import.
 
-        Other clients that push at the same time make it smaller.
+        The number is too small if other clients push at the same time.
         """
         made = sum(self._sink.objects(collection) - before for collection, before in self._objects.items())
         return max(self._pushed - made, 0)
@@ -123,7 +123,7 @@ class ImportJob:
         raise ConfigError(f"{self._source.path} has {missing}; it has {found}{hint or '.'}")
 
     def _hint(self, columns: Sequence[str]) -> str:
-        """Return the end of a sentence that leads to flags with which the file can be read."""
+        """Return the end of a sentence that suggests flags with which the file can be read."""
         delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
         if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
             return f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."

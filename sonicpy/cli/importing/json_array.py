@@ -1,7 +1,7 @@
 """The elements of a JSON array, one after the other, without the objects of a whole file in memory.
 
-json.loads takes whole texts only. Its decoder returns the end of a value, so this file buffers undecoded text, and
-reads on while the next value is incomplete. An array on one line is one text in memory.
+json.loads takes only whole texts. Its decoder reports the end of a value, so this module buffers text that is not
+decoded yet, and reads on while the next value is incomplete. An array on one line is one text in memory.
 """
 
 import json
@@ -58,7 +58,7 @@ class _Text:
         self._place += 1
 
     def value(self) -> object:
-        """Return the next value, and pass over it. Raises ValueError if it is no JSON."""
+        """Return the next value, and pass over it. Raises ValueError if it is not JSON."""
         self.peek()
         wanted = 1
         while True:

@@ -29,7 +29,7 @@ UNNAMED = {
     ("--text", TEXT_COLUMN): " (--text names another)",
     ("--collection-field", COLLECTION_FIELD): " (--collection gives it for all rows)",
 }
-"""The remark about a missing column that no flag need have named, by flag and columns."""
+"""(flag, its default columns) -> remark about their absence, if no flag names another column."""
 
 
 class InvalidRow(SonicError):
@@ -38,7 +38,7 @@ class InvalidRow(SonicError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry to push: a text, the terms of an exported object, or the facts of a bucket, or synonyms."""
+    """An entry to push: a text, the terms of an exported object, the facts of a bucket, or synonyms."""
 
     collection: str
     bucket: str
@@ -60,18 +60,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class FieldMapping:
-    """How rows become entries.
+    """The rules by which rows become entries.
 
     Attributes:
         id: the field with the name of the object; None: the first of OBJECT_COLUMNS that a row has.
         texts: the fields whose texts are joined and indexed.
-        collection, bucket, lang: for all rows; None: a field of each row gives it.
+        collection, bucket, lang: the value for all rows; None: a field of each row gives it.
         vector: the field with the vector; None: rows have none.
-        collection_field, bucket_field, lang_field: the fields for each of them.
+        collection_field, bucket_field, lang_field: the fields that give these values.
         tags: the fields with tags.
         tag_separator: separates the tags of a text; None: a text is one tag.
         values: the field of each value by its name, and the number that it is multiplied by.
-        named: the field of each named text by its name; `texts` are those without a name then.
+        named: the field of each named text by its name; then `texts` are the fields of the text without a name.
     """
 
     id: str | None = None
@@ -90,7 +90,7 @@ class FieldMapping:
 
     @property
     def is_default(self) -> bool:
-        """Whether no option named a column of an object or of a text."""
+        """Whether no option names a column for objects or texts."""
         return self.id is None and tuple(self.texts) == (TEXT_COLUMN,) and not self.named
 
     def missing(self, columns: Collection[str]) -> str | None:
@@ -214,7 +214,7 @@ class FieldMapping:
         return text
 
     def _named_texts(self, row: SourceRow) -> dict[str, str]:
-        """Return the texts of a row by name, the one without a name last. Raises InvalidRow."""
+        """Return the named texts of a row, by name; the text without a name comes last. Raises InvalidRow."""
         texts = {name: _text(row, column) for name, column in self.named.items() if not _is_missing(row.get(column))}
         if any(not _is_missing(row.get(name)) for name in self.texts):
             texts[""] = self._all_texts(row)
@@ -268,7 +268,7 @@ def _checked(others: Mapping[str, Any]) -> RowExtras:
 
 
 def split_tags(value: object, separator: str | None) -> object:
-    """Return the tags of a field: a text is one tag, or several with a separator; empty tags are left out."""
+    """Return the tags of a field: a text is one tag or, with a separator, several; empty tags are left out."""
     if isinstance(value, int | float | Decimal) and not _is_missing(value):
         value = str(value)
     if not isinstance(value, str):

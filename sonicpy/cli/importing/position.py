@@ -1,8 +1,8 @@
 """Position: the progress of an import, in a small file, so that the next import can continue there.
 
-The file is written after the rows before the position are stored durably, so no row before it is lost. Rows behind it
-may be stored too; pushing them again changes nothing. The file is in the folder of the index, or for a server in the
-folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
+The file is written after the rows before the position are stored durably, so no row before it is lost. Rows after it
+may be stored too; pushing them again changes nothing. The file is in the folder of the index; for a server, it is in
+the folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
 """
 
 import errno
@@ -24,10 +24,10 @@ class Position:
     """The progress of an import.
 
     Attributes:
-        rows: number of rows read.
+        rows: the number of rows read.
         indexed, refused: how many of them were indexed and refused.
-        bad_bytes: size of the file of refused rows.
-        head, head_bytes: digest of the first bytes of the imported file, and their number.
+        bad_bytes: the size in bytes of the file of refused rows.
+        head, head_bytes: the digest of the first bytes of the imported file, and their number.
     """
 
     rows: int = 0
@@ -71,7 +71,7 @@ def check_user_folder(folder: Path) -> None:
 
 
 def read_position(path: Path, source: Path) -> Position:
-    """Return the position at which the import of a file was interrupted; the beginning if it was not.
+    """Return the position at which the import of a file was interrupted; the beginning if it was not interrupted.
 
     Raises:
         SonicError: the file has changed since, or the position cannot be read.

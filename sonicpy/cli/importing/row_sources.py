@@ -27,7 +27,7 @@ FORMATS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet",
 }  # fmt: skip
-"""The format of a file, by its extension."""
+"""Extension of a file -> its format."""
 COMMA = ","
 UTF8 = "utf-8"
 
@@ -47,7 +47,7 @@ class UnreadableRow:
 
 SourceRow = Mapping[str, Any]
 ReadRow = SourceRow | UnreadableRow | None
-"""None: a blank line, which has a number but is not a row."""
+"""A row; None: a blank line, which has a number but is not a row."""
 
 
 class Source:
@@ -59,11 +59,11 @@ class Source:
             that holds no array is read as jsonl.
         header: the first row of CSV and TSV names the columns; False: their names are 1, 2, 3.
         delimiter: the character between the fields of CSV.
-        encoding: of all kinds but Parquet.
+        encoding: the encoding of the text, for all kinds but Parquet.
 
     Attributes:
-        size: bytes of the file, or rows of Parquet; None: unknown.
-        repeated: duplicate names of columns, known after the first row; rows hold the last column of a name.
+        size: the number of bytes of the file, or of rows in Parquet; None: unknown.
+        repeated: the names that several columns have, known after the first row; rows hold the last column with a name.
 
     Raises:
         ConfigError: the format is unknown, or cannot be read from the standard input or compressed.
@@ -105,7 +105,7 @@ class Source:
 
     @property
     def unit(self) -> str:
-        """Return the unit of `size` and `done`: "B" or "rows"."""
+        """The unit of `size` and `done`: "B" or "rows"."""
         return "B" if self.kind != "parquet" and self.size is not None else "rows"
 
     def done(self, rows: int) -> int:
@@ -113,7 +113,7 @@ class Source:
         return self._stored.tell() if self._stored is not None and self.size is not None else rows
 
     def rows(self, skip: int = 0) -> Iterator[ReadRow]:
-        """Yield the rows behind the first `skip`. Raises SonicError if reading fails."""
+        """Yield the rows after the first `skip`. Raises SonicError if reading fails."""
         readers: dict[str, Callable[[int], Iterator[ReadRow]]] = {
             "json": self._json, "jsonl": self._jsonl, "csv": self._csv, "tsv": self._tsv, "parquet": self._parquet
         }  # fmt: skip
@@ -128,7 +128,7 @@ class Source:
 
     @property
     def flags(self) -> list[str]:
-        """The flags of the command line with which it is read so: those whose value is not the default."""
+        """The flags of the command line with which the source is read: those whose value is not the default."""
         given = (("--delimiter", self.delimiter, COMMA), ("--encoding", self.encoding, UTF8))
         named = [word for flag, value, default in given if value != default for word in (flag, value)]
         return named if self.kind == _format(self.path) else ["--format", self.kind, *named]
@@ -142,7 +142,7 @@ class Source:
             self._stored.close()
 
     def _lines(self) -> Iterator[bytes]:
-        """Return the lines as UTF-8; bytes that cannot be decoded stay unchanged."""
+        """Yield the lines as UTF-8; bytes that cannot be decoded stay unchanged."""
         assert self._file is not None
         content = opened(self._file, self.path, is_utf8=self.encoding == UTF8)
         if self.encoding != UTF8:

@@ -48,7 +48,7 @@ class FolderSink:
     """Pushes into an index, in the order of the entries.
 
     Args:
-        replace: each text replaces the words of its object.
+        replace: whether each text replaces the words of its object.
     """
 
     def __init__(self, index: Index, *, replace: bool = False) -> None:
@@ -109,10 +109,11 @@ class FolderSink:
 
 
 class ServerSink:
-    """Pushes to a server; terms as a text of these terms, with LANG(none). The server notes its own facts.
+    """Pushes to a server. Exported terms are pushed as a text with LANG(none); facts are not, because the server notes
+    its own.
 
     Args:
-        replace: as of FolderSink.
+        replace: as in `FolderSink`.
     """
 
     def __init__(self, client: Client, *, replace: bool = False) -> None:
@@ -151,7 +152,7 @@ class ServerSink:
 
 
 def _set_synonyms(index: Index | Client, entries: Iterable[tuple[int, Entry]]) -> Iterator[RefusedEntry]:
-    """Add the rules of the entries that hold synonyms to those of their collections; yield the refused entries."""
+    """Add the rules in entries with synonyms to those of their collections; yield the refused entries."""
     for place, entry in entries:
         if entry.synonyms is not None:
             try:
@@ -167,7 +168,7 @@ def _row(entry: Entry) -> Row:
 
 
 def _text_of(entry: Entry) -> str:
-    """Return a text whose terms are those of the entry. Raises CommandError if they are not valid terms."""
+    """Return a text whose terms are those of the entry. Raises CommandError if the terms are not valid."""
     packed_terms(entry.terms or {}, entry.hidden)
     terms = {**(entry.terms or {}), **entry.hidden}
     return " ".join(word for word, frequency in terms.items() for _ in range(frequency))

@@ -1,4 +1,4 @@
-"""Rows of a database: a table or a query, by URL. SQLite needs nothing; others need SQLAlchemy and their driver.
+"""Rows of a database: a table or a query, given by a URL. SQLite needs no package; others need SQLAlchemy and a driver.
 
 sqlite:///shop.db?table=products
 sqlite:////var/lib/shop.db?query=SELECT id, title FROM products WHERE visible
@@ -30,8 +30,8 @@ class TableSource:
     """A table or a query of a database.
 
     Args:
-        url: of the database, with `table` or `query` among its parameters.
-        watermark: a column; rows come in its order, from a value on.
+        url: the URL of the database, with `table` or `query` among its parameters.
+        watermark: a column; rows are read in its order, from a value on.
 
     Raises:
         ConfigError: the URL is wrong, or a package is missing.
@@ -87,7 +87,7 @@ class TableSource:
 
 
 class _Sqlite:
-    """A file of SQLite, read-only."""
+    """A file of SQLite, opened read-only."""
 
     placeholder = "?"
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
@@ -124,7 +124,7 @@ class _Sqlite:
 
 
 class _Alchemy:
-    """A database by SQLAlchemy."""
+    """A database that SQLAlchemy connects to."""
 
     placeholder = ":since"
 

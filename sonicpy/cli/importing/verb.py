@@ -37,10 +37,10 @@ from sonicpy.values import name_of
 
 ROWS_REFUSED = 3
 POSITIONS = "import"
-"""Folder of positions, inside the folder of the index."""
+"""The name of the folder of positions inside the folder of the index."""
 
 REPLACES = "replace"
-"""Mark of an import with --replace among the arguments that identify an import."""
+"""The mark of --replace among the arguments that identify an import."""
 
 IMPORT = f"""\
 Push the rows of a file: JSON (an array of objects), JSONL, CSV, TSV, or Parquet, which needs an extra: pip install
@@ -54,7 +54,7 @@ Exit status: 0 every row is indexed, 3 some rows were refused, 1 it failed, 2 wr
 
 EXAMPLE = "example: sonicpy import messages.csv --id number --text subject --text body --collection messages"
 DELIMITERS = {"tab": "\t", "\\t": "\t"}
-"""Names of delimiters that are hard to type."""
+"""Names of delimiters that are hard to type -> the delimiters."""
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -204,7 +204,9 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Pa
 
 
 def _folder_of_user(*, resume: bool) -> Path | None:
-    """Return the folder of positions for imports into a server; None: not writable, and --resume was not given."""
+    """Return the folder of positions for imports into a server; None: it is not writable, and --resume was not
+    given.
+    """
     folder = user_folder()
     try:
         if folder is None:
@@ -245,7 +247,7 @@ def add_field_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def field_column(text: str) -> tuple[str, str]:
-    """Return the name of a text and its column: of COLUMN or NAME=COLUMN."""
+    """Return the name of a text and its column, from COLUMN or NAME=COLUMN."""
     name, equals, column = text.partition("=")
     try:
         return name_of_text(name), column if equals else name
@@ -254,7 +256,7 @@ def field_column(text: str) -> tuple[str, str]:
 
 
 def value_column(text: str) -> tuple[str, tuple[str, int]]:
-    """Return the name of a value, its column, and the number that it is multiplied by: of NAME=COLUMN*100."""
+    """Return the name of a value, its column, and the number by which it is multiplied, from NAME=COLUMN*100."""
     name, equals, column = text.rpartition("=")
     column, times, scale = column.rpartition("*") if column.rpartition("*")[2].isdecimal() else (column, "", "1")
     try:

@@ -1,4 +1,4 @@
-"""JSON schemas of the arguments of tools: names, and the options of a command as `sonicpy.options` declares them."""
+"""JSON schemas of the arguments of tools: names, and options of commands as `sonicpy.options` declares them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -17,10 +17,10 @@ NAMES: dict[str, str] = {
     "text": "the text",
     "word": "a word or its first letters; of several words the last one is completed, the others stand before it",
 }
-"""The arguments of tools that are no options."""
+"""Name of an argument that is not an option -> its description."""
 
 OF_SEVERAL = frozenset(("QUERY", "FACETS", "SUGGEST", "EXPLAIN"))
-"""Commands that take a list of buckets, too."""
+"""Commands that also take a list of buckets."""
 
 BUCKETS = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
 SEVERAL = "; or a list of buckets, which are searched as one: forum:* in a list means all that begin so"
@@ -33,10 +33,10 @@ SENTENCES: dict[str, str] = {
     "tags": f"all tags of the object, at most {TAGS_MAX}, in place of those before",
     "values": 'named whole numbers or points, such as {"price": 1999, "place": "47.21/-1.55"}; null takes one away',
 }
-"""Descriptions of options in place of those that show the signs of the wire."""
+"""Option -> its description, in place of the one that shows its form on the wire."""
 
 OF_VECTORS = frozenset(("vector", "meaning", "depth"))
-"""Options that no tool takes: an assistant has no vectors to give."""
+"""Options that no tool takes, because an assistant has no vectors."""
 
 KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Number: lambda kind: {"type": "integer", "minimum": 0, "maximum": kind.ceiling},
@@ -49,7 +49,7 @@ KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
     TagList: lambda kind: {"type": "array", "items": TEXT, "maxItems": TAGS_MAX},
     ValueList: lambda kind: {"type": "object", "additionalProperties": {"type": ["integer", "string", "null"]}},
 }
-"""The schema of each kind of options."""
+"""Kind of an option -> function that makes its schema."""
 
 
 def offered(verb: str) -> dict[str, Option]:
@@ -65,8 +65,8 @@ def schema(names: Iterable[str], defaults: Mapping[str, str | None], verb: str) 
     """Return the schema of the arguments of a tool.
 
     Args:
-        names: the arguments that are no options, keys of NAMES.
-        defaults: of those that may be left out.
+        names: the arguments that are not options, keys of NAMES.
+        defaults: argument that may be left out -> its default.
         verb: as in `offered`.
     """
     named = {name: _described(dict(TEXT), NAMES[name], defaults.get(name)) for name in names}

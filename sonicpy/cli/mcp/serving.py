@@ -1,4 +1,4 @@
-"""Tools over the Model Context Protocol, on the standard input and output; the package mcp speaks it."""
+"""Serves tools over the Model Context Protocol, on the standard input and output, by the package mcp."""
 
 import asyncio
 import json
@@ -38,7 +38,8 @@ async def _serve(box: ToolBox) -> None:
 class InputLines:
     """The lines of the standard input, for the running loop.
 
-    A daemon thread reads them, so that Ctrl-C ends the program at once; that of the package would wait for a line.
+    A daemon thread reads them, so that Ctrl-C ends the program at once; the thread of the package would wait for a
+    line.
     """
 
     def __init__(self) -> None:

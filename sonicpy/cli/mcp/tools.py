@@ -1,4 +1,4 @@
-"""The tools of an assistant: a table of them, and their calls of an index."""
+"""The tools for an assistant: a table of them, and their calls of an index."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ REASONS = {
     "query_error": "the text holds no word, or more than one where one is allowed",
     "internal_error": "the server failed; its log has the reason",
 }
-"""Codes of errors of a server whose names say too little."""
+"""Code of an error of a server -> a reason, where the code does not explain enough."""
 IN_DEFAULT: dict[str, str | None] = {"bucket": DEFAULT_BUCKET}
 
 
@@ -27,16 +27,16 @@ class Tool(NamedTuple):
     """A tool: one method of an index.
 
     Attributes:
-        name: for assistants.
-        sentence: the description of its use.
-        method: of Index and Client, which takes the values of `names` in their order, and options by name.
-        answer: makes a dict for JSON of the value that the method returns.
-        names: arguments that are no options.
-        defaults: of those that may be left out.
-        verb: the command of the channel with the options; "": it has none.
-        is_change: it changes the index.
-        is_erasing: it takes words away.
-        has_hits: its answer has hits, which may be shown with titles and texts.
+        name: the name that assistants use.
+        sentence: the description of the tool's use.
+        method: the method of Index and Client, which takes the values of `names` in their order, and options by name.
+        answer: makes a dict for JSON from the result of the method.
+        names: the arguments that are not options.
+        defaults: argument that may be left out -> its default.
+        verb: the command of the channel whose options the tool takes; "": it takes none.
+        is_change: whether it changes the index.
+        is_erasing: whether it removes words.
+        has_hits: whether its answer has hits, which may be shown with titles and texts.
     """
 
     name: str
@@ -148,9 +148,9 @@ class ToolBox:
     """The tools of one index.
 
     Args:
-        index: for all calls, which may come from any thread.
-        changes: offer the tools that change it, too.
-        show: gives titles, texts and links of hits; None: there are none.
+        index: the index for all calls, which may come from any thread.
+        changes: whether to offer the tools that change the index, too.
+        show: returns titles, texts and links of hits; None: hits are shown without.
     """
 
     def __init__(self, index: Target, *, changes: bool = False, show: Show | None = None) -> None:
@@ -163,8 +163,8 @@ class ToolBox:
         """Return the answer of a tool, for JSON.
 
         Args:
-            name: of the tool.
-            given: its arguments.
+            name: the name of the tool.
+            given: the arguments of the tool.
 
         Raises:
             ToolRefused: the tool, an argument or the call is not allowed, or the index cannot answer.
@@ -190,7 +190,7 @@ class ToolBox:
         raise ToolRefused(f"there is no tool {shown(name)}; allowed are {_listed([one.name for one in self.tools])}")
 
     def _sorted(self, tool: Tool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the arguments that are no options, in their order, and the options."""
+        """Return the arguments that are not options, in their order, and the options."""
         taken = (*tool.names, *offered(tool.verb))
         unknown = [name for name in given if name not in taken]
         if unknown:
@@ -211,7 +211,7 @@ class ToolBox:
         return answer
 
     def _add_texts(self, show: Show, named: Mapping[str, Any], hits: list[dict[str, Any]]) -> None:
-        """Add titles, texts and links to hits; those of several buckets name their own."""
+        """Add titles, texts and links to hits; hits in several buckets name their bucket."""
         by_bucket: dict[str, list[dict[str, Any]]] = {}
         for hit in hits:
             by_bucket.setdefault(hit.get("bucket", named["bucket"]), []).append(hit)

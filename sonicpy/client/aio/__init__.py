@@ -1,1 +1,1 @@
-"""The client for asyncio: any number of tasks of one event loop may share one."""
+"""The client for asyncio; any number of tasks of one event loop may share it."""

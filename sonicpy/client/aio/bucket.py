@@ -125,7 +125,7 @@ class AsyncSearchable(Protocol):
 
 
 class AsyncBucket:
-    """One bucket of an AsyncClient, whether it exists or not. It holds the client and the two names, nothing else.
+    """One bucket of an AsyncClient, whether it exists or not. The object holds only the client and the two names.
 
     `async for name in bucket` gives the names of its objects.
 
@@ -181,7 +181,7 @@ class AsyncBucket:
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Give an object just this text; see `AsyncClient.upsert`."""
+        """Replace the words of an object by those of a text; see `AsyncClient.upsert`."""
         await self._client.upsert(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
 
     async def push_many(
@@ -215,10 +215,10 @@ class AsyncBucket:
         )
 
     async def drop_vectors(self, column: str = "") -> int:
-        """Take the vectors of a column from every object; return how many columns went.
+        """Remove the vectors of a column from every object; return the number of columns removed.
 
         Args:
-            column: the name of the column; "": of all columns.
+            column: the name of the column; "": all columns.
         """
         return await self._client.drop_vectors(self.collection, self.bucket, column)
 
@@ -243,7 +243,7 @@ class AsyncBucket:
 
     @with_options("SIMILAR")
     async def similar(self, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
-        """Return the objects that are most like an object; see `Index.similar`."""
+        """Return the objects most similar to a given one; see `Index.similar`."""
         return await self._client.similar(self.collection, self.bucket, object, **options)
 
     async def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
@@ -266,11 +266,13 @@ class AsyncBucket:
         return self._client.iterate_objects(self.collection, self.bucket)
 
     async def exists(self, object: ObjectName) -> bool:
-        """Return whether there is this object."""
+        """Return whether the bucket has this object."""
         return await self._client.exists(self.collection, self.bucket, object)
 
     async def count(self, object: ObjectName | None = None, *, of: Counted | None = None) -> int:
-        """Return how many different words the bucket, or one of its objects, holds; of="objects": how many objects."""
+        """Return the number of different words in the bucket, or in one of its objects; of="objects": the number of
+        objects.
+        """
         return await self._client.count(self.collection, self.bucket, object, of=of)
 
     async def count_objects(self) -> int:
@@ -282,5 +284,5 @@ class AsyncBucket:
         return await self._client.flush(self.collection, self.bucket, object, filter=filter)
 
     async def stats(self) -> dict[str, Any]:
-        """Return figures about the bucket, as a dict that JSON can hold."""
+        """Return the figures of the bucket, as a dict for JSON; see `AsyncClient.stats`."""
         return await self._client.stats(self.collection, self.bucket)

@@ -10,7 +10,7 @@ from sonicpy.client.exchange import CallPlan, Value
 
 
 class AsyncCare:
-    """Builds graphs, copies, checks and measures an index on a server."""
+    """Methods that build graphs, back up, restore, check and measure an index on a server."""
 
     async def consolidate(self) -> None:
         """Make the server build the word graphs of all buckets whose words changed; return when they are built."""
@@ -25,7 +25,9 @@ class AsyncCare:
         await self._run(plans.backup(folder))
 
     async def restore(self, folder: Path | str) -> None:
-        """Make the server replace the collections that a backup holds; return when it is done. Args as in `backup`."""
+        """Make the server replace the collections that a backup holds; return when it is done. Arguments as in
+        `backup`.
+        """
         await self._run(plans.restore(folder))
 
     async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
@@ -34,7 +36,7 @@ class AsyncCare:
         return found
 
     async def verify(self) -> list[str]:
-        """Make the server check its tables against each other; return the faults that it finds."""
+        """Make the server check its tables against each other; return the faults that it finds, as sentences."""
         found: list[str] = await self._run(plans.verify())
         return found
 
@@ -49,5 +51,5 @@ class AsyncCare:
         return await self._run(plans.info())
 
     async def _run(self, plan: CallPlan[Value]) -> Value:
-        """Carry out the plan of a method; each kind of client has its own way."""
+        """Carry out the plan of a method."""
         raise NotImplementedError

@@ -70,7 +70,7 @@ class AsyncClient(AsyncCare):
 
     @property
     def server(self) -> str:
-        """Name and version of the server, from its greeting when the client was made."""
+        """The name and the version of the server, from its greeting when the client was made."""
         return self._server
 
     # -- ingest --------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class AsyncClient(AsyncCare):
             object: the name; or a whole number, whose digits are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
                 guesses; "none": no language.
-            vector: a vector of the object, of which the signs are kept; see `Index.push`.
+            vector: a vector of the object, of whose numbers the signs are kept; see `Index.push`.
             tags, values, field: as in `Index.push`.
         """
         await self._run(ingest_plans.push(collection, bucket, object, text, lang, vector, tags, values, field))
@@ -123,9 +123,10 @@ class AsyncClient(AsyncCare):
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Give an object just this text, in one change, and in several lines if it is long; see `Index.upsert`.
+        """Replace the words of an object by those of a text, in one change, and in several lines if the text is long;
+        see `Index.upsert`.
 
-        Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
+        The arguments are those of `push`. Sonic, and a server in compat mode, do not offer UPSERT.
         """
         await self._run(ingest_plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
@@ -154,14 +155,15 @@ class AsyncClient(AsyncCare):
                 text) or (collection, bucket, object, text, lang), and of rows that have names, which are read by name:
                 dicts, namedtuples, rows of a database, dataclasses; or a table of pyarrow, pandas or Polars; or an
                 iterable of tables.
-            collection, bucket: of all rows; None: each row has its own, in the columns of these names.
+            collection, bucket: the names for all rows; None: each row has its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`.
-            text: the column with the text, or several columns, whose texts are joined; or columns by names of texts.
+            text: the column with the text, or several columns, whose texts are joined; or a dict from the name of a
+                text to its column.
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
-            new: only False; Sonic Channel cannot say whether an object exists.
+            new: must be False, because PUSH does not report whether an object existed.
             upsert: each text replaces the words of its object; see `upsert`.
             progress: called from time to time with the number of rows that are done.
-            vector: the column with the vector, or those of several by the names of their columns of vectors.
+            vector: the column with the vector, or a dict from the name of a column of vectors to the column.
             tags, values: as in `Index.push_many`.
 
         Raises:
@@ -193,7 +195,9 @@ class AsyncClient(AsyncCare):
         *,
         filter: FilterLike = None,
     ) -> int:
-        """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
+        """Erase a collection, a bucket or an object, depending on the names given; return the number that the server
+        reports.
+        """
         return await self._run(ingest_plans.flush(collection, bucket, object, filter))
 
     async def flush_collection(self, collection: str) -> int:
@@ -209,10 +213,10 @@ class AsyncClient(AsyncCare):
         return await self._run(ingest_plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     async def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
-        """Take the vectors of a column from every object of a bucket; return how many columns went.
+        """Remove the vectors of a column from every object of a bucket; return the number of columns removed.
 
         Args:
-            column: the name of the column; "": of all columns.
+            column: the name of the column; "": all columns.
         """
         return await self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
@@ -224,14 +228,16 @@ class AsyncClient(AsyncCare):
         """Change the synonyms of a collection; return how many rules it has now.
 
         Args:
-            rules: `"ny, new york"` or `"tv => television"`; []: none any more. More than fit a line become several
-                changes, of which the first one replaces the rules that are there.
-            add: the rules are added to those that are there.
+            rules: `"ny, new york"` or `"tv => television"`; []: remove all. Rules that do not fit one line are sent as
+                several changes, of which the first one replaces the present rules.
+            add: add the rules to the present ones.
         """
         return await self._run(synonym_plans.set_synonyms(collection, rules, add=add))
 
     def bucket(self, collection: str, bucket: str) -> AsyncBucket:
-        """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
+        """Return an object with the same methods for one bucket, without the two names. Raises InvalidArgument for an
+        invalid name.
+        """
         return AsyncBucket(self, collection, bucket)
 
     def batch(self) -> "AsyncBatch":
@@ -272,7 +278,9 @@ class AsyncClient(AsyncCare):
     async def similar(
         self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]
     ) -> Hits:
-        """Return the objects that are most like an object, by its rarest words, without itself; best first."""
+        """Return the objects most similar to a given one, which share its rarest words, best first, without the object
+        itself.
+        """
         return await self._run(plans.similar(collection, bucket, object, options))
 
     async def suggest(
@@ -403,7 +411,7 @@ class AsyncClient(AsyncCare):
 
 
 async def name_of_server(connection: AsyncConnection) -> str:
-    """Return name and version of the server at the other end."""
+    """Return the name and the version of the server at the other end."""
     return str(connection.server)
 
 

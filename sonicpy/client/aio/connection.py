@@ -42,7 +42,7 @@ class AsyncConnection(asyncio.Protocol):
         """Return an open session.
 
         Args:
-            timeout_s: time limit for connecting, TLS and START together, and then for each answer.
+            timeout_s: the longest time in seconds for connecting, TLS and START together, and then for each answer.
 
         Raises:
             ConnectionLost, TimedOut, WrongPassword, NotSonic: the session could not be opened.
@@ -88,7 +88,7 @@ class AsyncConnection(asyncio.Protocol):
 
     @property
     def server(self) -> ServerInfo:
-        """The known facts about the server."""
+        """The properties of the server that are known so far."""
         return self._conversation.server
 
     @property
@@ -143,7 +143,7 @@ class AsyncConnection(asyncio.Protocol):
         """Return the answers to lines that `submit` sent.
 
         Args:
-            timeout_s: time limit for all of them; None: that of the connection.
+            timeout_s: the longest wait in seconds for all answers; None: that of the connection.
 
         Raises:
             ClientError: the connection broke, or no answer came; the connection is closed.
@@ -160,7 +160,7 @@ class AsyncConnection(asyncio.Protocol):
         self._end(ConnectionLost(f"the connection to {self._peer} was closed"))
 
     async def close(self) -> None:
-        """Close at once; return when it is closed."""
+        """Close at once; return when the connection is closed."""
         self.abort()
         if self._transport is not None:
             await asyncio.shield(self._closed)

@@ -1,4 +1,4 @@
-"""open_nearest: a session with the first server that opens one; a task connects to each server."""
+"""open_nearest: a session with the first server that opens one, with a task for each server."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ async def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> AsyncC
         timeout_s: as in `AsyncConnection.open`.
 
     Raises:
-        ClientError: no server opened one.
+        ClientError: no server opened a session.
     """
     if not servers.are_several:
         return await AsyncConnection.open(servers.addresses[0], mode, timeout_s)

@@ -57,7 +57,7 @@ class AsyncPool:
         """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
-            ClientError, CommandError: it failed, or the server refused it.
+            ClientError, CommandError: the exchange failed, or the server refused it.
         """
         policy = self._policy(not exchange.changes or self._settings.retry_changes)
         if exchange.changes:
@@ -76,11 +76,11 @@ class AsyncPool:
                 await asyncio.sleep(policy.pause_s(error))
 
     async def push(self, pushes: Pushes) -> None:
-        """Push rows over one connection; if it breaks, go on over the next.
+        """Push rows over one connection; if it breaks, continue over the next.
 
         Raises:
             ClientError: not all rows could be sent.
-            Exception: of the iterator of rows, raised when the rows before it are done.
+            Exception: the iterator of rows raised it; the rows before are done first.
         """
         policy = self._policy(repeats=True)
         await self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
@@ -90,7 +90,7 @@ class AsyncPool:
         """Return `await work(connection)` for a connection that other tasks may use meanwhile.
 
         Raises:
-            ClientError: it could not be opened.
+            ClientError: the connection could not be opened.
         """
         slot = self._pick(mode)
         slot.users += 1
@@ -139,7 +139,9 @@ class AsyncPool:
         return min(slots, key=lambda slot: slot.users)
 
     def _check_loop(self) -> None:
-        """Raise ClientError in another event loop than the first one: its sockets cannot wake a task of this loop."""
+        """Raise ClientError in another event loop than that of the first use, because its sockets cannot wake a task of
+        this loop.
+        """
         loop = asyncio.get_running_loop()
         if self._loop is None:
             self._loop = loop
@@ -179,7 +181,7 @@ class AsyncPool:
 
 
 def _look_at(opening: "asyncio.Task[AsyncConnection]") -> None:
-    """Mark an error as retrieved: all tasks that waited for the connection may have been cancelled."""
+    """Mark an error as retrieved, because all tasks that waited for the connection may have been cancelled."""
     if not opening.cancelled():
         opening.exception()
 

@@ -1,1 +1,1 @@
-"""The client that blocks: any number of threads may share one."""
+"""The blocking client; any number of threads may share it."""

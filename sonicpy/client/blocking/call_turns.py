@@ -2,7 +2,7 @@
 
 A signal handler may raise after any call that Python makes. So a semaphore can be acquired by a call whose result never
 arrives, and then nothing releases it. A `with` statement of a lock written in C has no such gap, neither before its
-block nor behind it. So each turn is a lock of its own: a thread holds it in a `with` statement, and a turn counts while
+block nor after it. So each turn is a lock of its own, which a thread holds in a `with` statement; a turn counts while
 its lock is held. Nothing is counted up and down; an interrupt leaves at most an unheld lock behind.
 
     turn = threading.Lock()
@@ -19,7 +19,9 @@ import time
 from threading import Lock
 
 LOOK_S = 0.05
-"""Interval at which a waiting thread checks its turn: an interrupt may keep another thread from waking it."""
+"""The interval in seconds at which a waiting thread checks its turn, because an interrupt may keep another thread from
+waking it.
+"""
 
 Wake = queue.SimpleQueue[None]
 
@@ -32,7 +34,9 @@ class CallTurns:
         self._turns: dict[Lock, Wake | None] = {}  # in the order of arrival, with what wakes a thread that waits
 
     def wait(self, turn: Lock, timeout_s: float) -> bool:
-        """Wait until the turn of the calling thread, which holds `turn`, has come; return False on a timeout."""
+        """Wait until the turn of the calling thread, which holds `turn`, has come; return False after `timeout_s`
+        seconds.
+        """
         self._turns[turn] = None
         if len(self._turns) <= self._most or self._has_come(turn):
             return True
@@ -49,7 +53,7 @@ class CallTurns:
         return True
 
     def leave(self, turn: Lock) -> None:
-        """Remove a turn, and wake the threads whose turn has come. Without this call they notice within LOOK_S."""
+        """Remove a turn, and wake the threads whose turn has come. Without this call they continue within LOOK_S."""
         self._turns.pop(turn, None)
         if len(self._turns) >= self._most:
             for wake in list(self._turns.values())[: self._most]:

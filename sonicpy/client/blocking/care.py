@@ -10,7 +10,7 @@ from sonicpy.client.exchange import CallPlan, Value
 
 
 class Care:
-    """Builds graphs, copies, checks and measures an index on a server."""
+    """Methods that build graphs, back up, restore, check and measure an index on a server."""
 
     def consolidate(self) -> None:
         """Make the server build the word graphs of all buckets whose words changed; return when they are built."""
@@ -25,7 +25,9 @@ class Care:
         self._run(plans.backup(folder))
 
     def restore(self, folder: Path | str) -> None:
-        """Make the server replace the collections that a backup holds; return when it is done. Args as in `backup`."""
+        """Make the server replace the collections that a backup holds; return when it is done. Arguments as in
+        `backup`.
+        """
         self._run(plans.restore(folder))
 
     def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
@@ -34,7 +36,7 @@ class Care:
         return found
 
     def verify(self) -> list[str]:
-        """Make the server check its tables against each other; return the faults that it finds."""
+        """Make the server check its tables against each other; return the faults that it finds, as sentences."""
         found: list[str] = self._run(plans.verify())
         return found
 
@@ -49,5 +51,5 @@ class Care:
         return self._run(plans.info())
 
     def _run(self, plan: CallPlan[Value]) -> Value:
-        """Carry out the plan of a method; each kind of client has its own way."""
+        """Carry out the plan of a method."""
         raise NotImplementedError

@@ -22,17 +22,18 @@ def connect(
     """Connect to a server that speaks Sonic Channel: sonicpy's or Sonic's own.
 
     It opens one connection at once, so a wrong address or password raises here. Of several servers, such as the nodes
-    of a cluster, it uses the one that answers first, and goes on with another one when that one is lost.
+    of a cluster, it uses the one that answers first, and continues with another one when that one is lost.
 
     Args:
         url: `sonic://:password@host:1491`, `sonics://...` for TLS (`?ca=FILE`: the certificate to trust),
             `sonic+unix:///path?password=...` for a Unix socket. Characters that URLs reserve are percent-encoded.
             Several servers: `sonic://:password@host1:1491,host2:1491`, or several URLs, in a list or with commas.
         password: replaces those in the URLs.
-        timeout_s: time limit for connecting, and for each answer.
-        retry_s: for how long reads and PUSH are retried when the connection breaks; 0: one retry, at once.
+        timeout_s: the longest time in seconds for connecting, and for each answer.
+        retry_s: the time in seconds for which reads and PUSH are retried when the connection breaks; 0: one retry, at
+            once.
         retry_changes: retry POP, FLUSH and restore too; the number returned may then be too low.
-        pool_size: connections at most, in each of the modes search, ingest and control.
+        pool_size: the most connections in each of the modes search, ingest and control.
         tls: the TLS context for a `sonics` server, instead of the one by the URL.
 
     Raises:

@@ -20,7 +20,7 @@ class BlockingConnection:
     """A session in one mode, open when the constructor returns.
 
     Args:
-        timeout_s: time limit for connecting, TLS and START together, and then for each answer.
+        timeout_s: the longest time in seconds for connecting, TLS and START together, and then for each answer.
 
     Raises:
         ConnectionLost, TimedOut, WrongPassword, NotSonic: the session could not be opened.
@@ -51,7 +51,7 @@ class BlockingConnection:
 
     @property
     def server(self) -> ServerInfo:
-        """The known facts about the server."""
+        """The properties of the server that are known so far."""
         return self._conversation.server
 
     @property
@@ -103,7 +103,7 @@ class BlockingConnection:
         """Receive until all answers have arrived.
 
         Args:
-            timeout_s: time limit from one answer to the next; None: that of the connection.
+            timeout_s: the longest time in seconds from one answer to the next; None: that of the connection.
 
         Raises:
             ClientError: the connection broke, or no answer came; the connection must be closed.
@@ -142,7 +142,7 @@ class BlockingConnection:
 
 
 def seconds_left(deadline: float) -> float:
-    """Return the seconds until `deadline`, a time.monotonic(). Raises TimeoutError if it has passed."""
+    """Return the time in seconds until `deadline`, by time.monotonic(). Raises TimeoutError if it has passed."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
@@ -154,7 +154,7 @@ def connect_socket(address: Address, deadline: float) -> socket.socket:
 
     Raises:
         TimeoutError: `deadline` has passed.
-        OSError: nothing listens there, or TLS failed.
+        OSError: no process listens there, or TLS failed.
     """
     if address.unix is not None:
         connection = socket.socket(socket.AF_UNIX)

@@ -1,4 +1,4 @@
-"""open_nearest: a session with the first server that opens one; a thread connects to each server."""
+"""open_nearest: a session with the first server that opens one, with a thread for each server."""
 
 import _thread
 import queue
@@ -19,7 +19,7 @@ def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> BlockingConn
         timeout_s: as in `BlockingConnection`.
 
     Raises:
-        ClientError: no server opened one.
+        ClientError: no server opened a session.
     """
     if not servers.are_several:
         return BlockingConnection(servers.addresses[0], mode, timeout_s)
@@ -34,7 +34,7 @@ def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> BlockingConn
 
 
 class _Race:
-    """Sessions that are being opened at the same time; the first one that is open wins."""
+    """Sessions that are being opened at the same time; the first open one is used."""
 
     def __init__(self, mode: Mode, timeout_s: float) -> None:
         self._mode = mode

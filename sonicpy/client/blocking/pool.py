@@ -84,7 +84,7 @@ class Pool:
         """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
-            ClientError, CommandError: it failed, or the server refused it.
+            ClientError, CommandError: the exchange failed, or the server refused it.
         """
         policy = self._policy(not exchange.changes or self._settings.retry_changes)
         return self.retrying(policy, exchange.mode, lambda connection: connection.carry_out(exchange))
@@ -98,11 +98,11 @@ class Pool:
                 time.sleep(policy.pause_s(error))
 
     def push(self, pushes: Pushes) -> None:
-        """Push rows over one connection; if it breaks, go on over the next.
+        """Push rows over one connection; if it breaks, continue over the next.
 
         Raises:
             ClientError: not all rows could be sent.
-            Exception: of the iterator of rows, raised when the rows before it are done.
+            Exception: the iterator of rows raised it; the rows before are done first.
         """
         policy = self._policy(repeats=True)
         self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
@@ -112,7 +112,7 @@ class Pool:
         """Return `work(connection)` for a connection that no other thread uses meanwhile.
 
         Raises:
-            ClientError: it could not be opened, or all connections stayed in use until the time limit.
+            ClientError: the connection could not be opened, or all connections stayed in use until the time limit.
         """
         room = self._rooms_here().by_mode[mode]
         turn = Lock()
@@ -128,7 +128,7 @@ class Pool:
                 room.turns.leave(turn)
 
     def close(self) -> None:
-        """Close all connections; one in use is closed when it comes back."""
+        """Close all connections; a connection in use is closed when its thread returns it."""
         self._is_closed = True
         rooms = self._rooms
         if rooms.process == os.getpid():

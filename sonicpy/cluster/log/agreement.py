@@ -11,8 +11,8 @@ class Agreement:
     """An agreement of the nodes of a cluster on the features that they write.
 
     Attributes:
-        version: of entries.
-        names: of `uses.KNOWN`, that their records may use.
+        version: the version of entries.
+        names: the features, from `uses.KNOWN`, that their records may use.
     """
 
     version: int = FIRST

@@ -7,9 +7,9 @@
 A batch without sections is a barrier: it changes nothing, and a replica that has passed it has applied all entries
 before it.
 
-A writer numbers its batches in each log. The incarnation grows each time it starts. A partition skips its section
-unless (incarnation, number) is above that of the writer's last batch there: so a batch that was sent twice has one
-effect, and one that arrives after a later batch of its writer has none.
+A writer numbers its batches in each log. The incarnation grows each time it starts. A replica skips the section of its
+partition unless (incarnation, number) is above that of the last batch of the writer: so a batch that was sent twice
+takes effect once, and a batch that arrives after a later one of its writer takes no effect.
 """
 
 import struct
@@ -34,9 +34,9 @@ class Batch:
 
     Attributes:
         writer: the name of the node.
-        incarnation, number: identify the batch; see the module.
+        incarnation, number: identify the batch; see the top of this file.
         sections: for each partition its records, as `pack_records` writes them.
-        uses: names, of `uses.KNOWN`, that the records use beyond kinds 1 to 5.
+        uses: the names, from `uses.KNOWN`, of the features that the records use beyond kinds 1 to 5.
     """
 
     writer: str
@@ -114,9 +114,9 @@ def following(
     progress equals that of taking the batches one by one.
 
     Args:
-        progress: of the partition.
-        entries: the next positions and batches in its log with a section for it, at least one.
-        epoch: of the log.
+        progress: the position of the partition in the log, with its chain hash and its writers.
+        entries: (position, batch) of the next entries in its log that have a section for the partition, at least one.
+        epoch: the epoch of the log.
 
     Raises:
         StoreDamaged: a section cannot be read.

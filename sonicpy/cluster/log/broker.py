@@ -1,5 +1,5 @@
-"""The brokers' keeper of the cluster's logs: a log holds the changes of one partition, or of several. `jetstream.py`
-is NATS; tests have one in memory. `vault.py` is for all else that the brokers keep.
+"""The interface to the cluster's logs, which the brokers keep: a log holds the changes of one partition, or of several.
+`jetstream.py` implements it by NATS, tests in memory. `vault.py` is for everything else that the brokers keep.
 
 Positions of a log begin with 1 and have no gaps.
 """
@@ -13,8 +13,9 @@ from sonicpy.errors import StoreError
 
 
 class NotReady(StoreError):
-    """The brokers do not answer, or not yet, as during the election of a leader: try again. No setting has to
-    change."""
+    """The brokers do not answer, or not yet, as during the election of a leader. A later attempt may succeed without a
+    change of settings.
+    """
 
 
 class Unacknowledged(NotReady):
@@ -47,7 +48,7 @@ class LogKeeper(Protocol):
         """Add an entry; return its position once it is replicated and on the disks of most brokers.
 
         Args:
-            key: identifies the entry: a broker may use it to leave out duplicates.
+            key: identifies the entry, so that a broker can leave out duplicates.
 
         Raises:
             Unacknowledged: the entry may or may not have been added.
@@ -57,7 +58,7 @@ class LogKeeper(Protocol):
     def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind `position` with their positions, new ones as they are added.
 
-        It ends after an error: then get the epoch, because the log may be another one, and read again.
+        Reading ends after an error: then get the epoch, because the log may be another one, and read again.
 
         Args:
             end: reading stops when it is set.

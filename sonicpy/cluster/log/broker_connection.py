@@ -1,7 +1,7 @@
 """The connection of a process to the brokers, by nats-py, and its change to another broker.
 
 nats-py leaves a broker that is gone or answers no pings. It stays with a broker that answers pings but is cut off from
-the others, and so takes no changes and has no news. `leave_silent_brokers` leaves such a broker.
+the others, and so takes no changes and sends no new entries. `leave_silent_brokers` leaves such a broker.
 """
 
 import asyncio
@@ -22,21 +22,22 @@ from sonicpy.errors import StoreError
 logger = logging.getLogger(__name__)
 
 RECONNECT_S = 0.1
-"""The pause before the same broker is tried again."""
+"""The pause in seconds before the same broker is tried again."""
 REFUSED_S = 2.0
-"""The pause once a broker has refused the user or the password: it logs each attempt."""
+"""The pause in seconds after a broker has refused the user or the password, because it logs each attempt."""
 REFUSAL = "authorization"
 """A part of the brokers' message for an unknown user or password."""
 REVOKED = "user authentication"
 """A part of the brokers' message for a user or password that is no longer valid."""
 CLOSE_S = 1.0
-"""Time limit for sending buffered messages to a broker before leaving it."""
+"""The longest time in seconds for sending buffered messages to a broker before leaving it."""
 LOOK_S = 1.0
 LEAVE_S = 9.0
-"""A broker is left when a log has been silent for this time: above the 4 to 8 seconds of an election, because leaving
-loses answers of other nodes that are under way, and below the time that clients wait for an OK."""
+"""The time in seconds for which a log may be silent before its broker is left: above the 4 to 8 seconds of an election,
+because leaving loses answers of other nodes that are under way, and below the time that clients wait for an OK.
+"""
 LEAVE_AGAIN_S, LEAVE_AGAIN_S_MAX = 4.0, 60.0
-"""The pause before the next broker is left: at first, and at most. It doubles each time."""
+"""The first and the longest pause in seconds before the next broker is left; the pause doubles each time."""
 
 
 class BrokersGone(StoreError):
@@ -47,8 +48,8 @@ class BrokerConnection(Client):
     """A connection to one of the brokers at the given addresses; addresses announced by brokers are not used.
 
     Attributes:
-        refusal: a sentence if brokers refuse the user or the password; None: they do not.
-        refused: their message about it.
+        refusal: a sentence that says why brokers refuse the user or the password; None: they do not.
+        refused: the message of the brokers about the refusal.
         last_failure: the error of the last attempt; an error of an untrusted certificate is kept.
     """
 
@@ -66,7 +67,7 @@ class BrokerConnection(Client):
         """Connect to one of the brokers.
 
         Args:
-            name: of this program, for the brokers' logs.
+            name: the name of this program, for the brokers' logs.
             patient: after a loss, try to connect without a time limit.
 
         Raises:
@@ -92,7 +93,7 @@ class BrokerConnection(Client):
 
     @property
     def lasting_s(self) -> float:
-        """Seconds since the connection to the present broker was made."""
+        """The time in seconds since the connection to the present broker was made."""
         return asyncio.get_running_loop().time() - self._connected_s if self.is_connected else 0.0
 
     @property
@@ -112,7 +113,7 @@ class BrokerConnection(Client):
             await super().close()
 
     async def leave(self, subscription: Subscription) -> None:
-        """End a subscription after processing the messages sent on it, which no other subscriber gets."""
+        """End a subscription after processing the messages sent on it, which no other subscriber would get."""
         try:
             if self.is_connected:
                 await asyncio.wait_for(subscription.drain(), CLOSE_S)  # type: ignore[no-untyped-call]
@@ -136,13 +137,13 @@ class BrokerConnection(Client):
             server.uri = server.uri._replace(netloc=f"{unquote_each(credentials)}{mark}{place}")
 
     async def _attempt_reconnect(self) -> None:
-        """Go on with another broker."""
+        """Continue with another broker."""
         with self._leaving():
             await super()._attempt_reconnect()
 
     @contextlib.contextmanager
     def _leaving(self) -> Iterator[None]:
-        """Limit the time of sending buffered messages to the broker that is left: nats-py would wait for ever."""
+        """Limit the time of sending buffered messages to the broker that is left; nats-py would wait for ever."""
         writer = getattr(self._transport, "_io_writer", None)  # WebSockets have none
         timer = None if writer is None else asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)
         try:
@@ -154,7 +155,7 @@ class BrokerConnection(Client):
     async def _process_err(self, err_msg: str) -> None:
         """Handle an error message of a broker: a refused password may be accepted later.
 
-        nats-py would end the connection for good, unless the broker closes it before the message is read.
+        Without this, nats-py would end the connection for good, unless the broker closes it before the message is read.
         """
         is_refusal = REFUSAL in err_msg.lower() or REVOKED in err_msg.lower()
         if is_refusal and self._is_open and self.options["allow_reconnect"]:
@@ -165,7 +166,7 @@ class BrokerConnection(Client):
         await super()._process_err(err_msg)
 
     async def _note(self, error: Exception) -> None:
-        """Record a refusal; every other error reaches the caller that waits for the answer."""
+        """Record a refusal; other errors reach the callers that wait for answers."""
         if not isinstance(self.last_failure, ssl.SSLCertVerificationError):
             self.last_failure = error
         if REFUSAL not in str(error).lower():
@@ -210,7 +211,7 @@ class BrokerConnection(Client):
 
 
 def unquote_each(credentials: str) -> str:
-    """Return a user and a password of an address without percent-encoding."""
+    """Return the user and the password of an address with percent-encoding decoded."""
     user, mark, password = credentials.partition(":")
     return f"{unquote(user).replace(':', '%3A')}{mark}{unquote(password)}"
 
@@ -219,7 +220,7 @@ async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable
     """Change to another broker whenever a log has been silent for LEAVE_S, until cancelled.
 
     Args:
-        silence_s: returns the seconds since a log has answered.
+        silence_s: returns the time in seconds since a log last answered.
     """
     clock = asyncio.get_running_loop().time
     wait_s, not_before_s = LEAVE_AGAIN_S, 0.0

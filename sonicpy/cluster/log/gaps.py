@@ -1,22 +1,24 @@
-"""The waits of batches of a log for their acknowledgement: mostly a millisecond, sometimes until a new leader."""
+"""The times that batches of a log wait for their acknowledgement: mostly a millisecond, sometimes until a new
+leader.
+"""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 GAP_S = 0.2
-"""A batch that waits longer counts as a gap."""
+"""The wait in seconds from which on a batch counts as a gap."""
 
 
 class Gaps:
     """The gaps of a partition at one node. One batch waits at a time.
 
     Args:
-        clock: returns seconds.
+        clock: returns the time in seconds.
 
     Attributes:
         count: number of gaps that have ended.
-        seconds: their total duration.
+        seconds: the total duration of these gaps.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,7 +29,7 @@ class Gaps:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for the acknowledgement of a batch inside a `with` block."""
+        """Measure the wait for the acknowledgement of a batch, which happens inside the `with` block."""
         self._since = began = self._clock()
         try:
             yield
@@ -40,5 +42,5 @@ class Gaps:
 
     @property
     def lasting_s(self) -> float:
-        """Seconds that the batch under way has waited; 0.0: no batch is under way."""
+        """The time in seconds that the batch under way has waited; 0.0: no batch is under way."""
         return 0.0 if self._since is None else self._clock() - self._since

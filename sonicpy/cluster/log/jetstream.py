@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 
 ENTRY_BYTES_MAX = 1 << 20
 CONNECT_S = 10.0
-"""Longest time for the first connection."""
+"""The longest time in seconds for the first connection."""
 ANSWER_S = 1.0
-"""Longest time for one answer of a broker."""
+"""The longest time in seconds for one answer of a broker."""
 HEARTBEAT_S = 2.0
 SILENCE_S = 5.0
 DUPLICATES_S = 120
@@ -45,15 +45,15 @@ CREDENTIALS = re.compile(r"((?:^|,)(?:\w+://)?)(?:(?!,\w+://).)*@", re.DOTALL)
 """Matches the user and the password of an address in a list, and the separator and scheme before them."""
 ALLOWED = "allowed are addresses of NATS servers such as nats://10.0.0.1:4222, separated by commas."
 CUT_OFF_S = 4.0
-"""A leader without contact to other brokers for this time may have been replaced without noticing."""
+"""The time in seconds without contact to other brokers after which a leader may have been replaced without noticing."""
 
 
 async def connect(addresses: str, name: str, *, patient: bool = True) -> BrokerConnection:
     """Return a connection to one of the brokers, which changes to another one when that one dies.
 
     Args:
-        addresses: of the brokers, as nats://HOST:PORT, separated by commas.
-        name: of this program, for the brokers' logs.
+        addresses: the addresses of the brokers, as nats://HOST:PORT, separated by commas.
+        name: the name of this program, for the brokers' logs.
         patient: after a loss, try to connect without a time limit.
 
     Raises:
@@ -107,7 +107,7 @@ class JetStream:
     """The logs of a cluster on NATS.
 
     Args:
-        connection: an open one.
+        connection: an open connection to the brokers.
     """
 
     def __init__(self, connection: Client) -> None:
@@ -196,8 +196,8 @@ async def request(connection: Client, what: str, settings: dict[str, Any]) -> di
     """Ask the brokers for a change of a stream; return their answer.
 
     Raises:
-        StoreError: they refuse or do not answer.
-        ConfigError: they refuse because of a setting.
+        StoreError: the brokers refuse or do not answer.
+        ConfigError: the brokers refuse because of a setting.
     """
     answer = await ask(connection, f"$JS.API.{what}", json.dumps(settings).encode(), timeout_s=10.0)
     if "error" in answer:
@@ -225,8 +225,8 @@ class Consumer:
     """One push consumer of a stream, from its creation until a message is missing.
 
     Args:
-        position: the consumer reads the entries behind it.
-        end: ends `entries` when it is set.
+        position: the position behind which the consumer begins to read.
+        end: the event that ends `entries` when it is set.
     """
 
     def __init__(self, connection: Client, log: int, position: int, end: asyncio.Event) -> None:

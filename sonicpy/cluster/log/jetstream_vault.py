@@ -28,18 +28,20 @@ CHUNK_S = 10.0
 SNAPSHOTS = "sonicpy_snapshots"
 SNAPSHOT_SUBJECT = "sonicpy.snapshot"
 LEADER_S = 10.0
-"""Brokers choose a leader in this time, or something is wrong with them."""
+"""The longest time in seconds in which brokers in order choose a leader."""
 PAUSE_S = 0.2
 ASK_S = 3.0
-"""Longest time for one answer. Brokers without a leader do not answer at all, not even later: they are asked again."""
+"""The longest time in seconds for one answer. Brokers without a leader do not answer at all, not even later, so they
+are asked again.
+"""
 
 
 class JetStreamVault:
     """The vault of a cluster on NATS.
 
     Args:
-        connection: open.
-        values: the bucket BUCKET.
+        connection: an open connection to the brokers.
+        values: the key-value bucket named BUCKET.
     """
 
     def __init__(self, connection: Client, values: KeyValue) -> None:
@@ -48,10 +50,10 @@ class JetStreamVault:
 
     @classmethod
     async def create(cls, connection: Client, copies: int) -> "JetStreamVault":
-        """Make the bucket, unless it exists; brokers that have just started may have no leader yet.
+        """Make the key-value bucket, unless it exists; brokers that have just started may have no leader yet.
 
         Args:
-            copies: how many brokers keep it.
+            copies: the number of brokers that keep it.
 
         Raises:
             ConfigError: the brokers refuse because of a setting.
@@ -77,7 +79,7 @@ class JetStreamVault:
             within_s: brokers that do not answer are asked again for this time, in seconds.
 
         Raises:
-            ConfigError: there is none, or the brokers have no JetStream.
+            ConfigError: there is no cluster, or the brokers have no JetStream.
             NotReady: the brokers do not answer.
         """
         now_s = time.monotonic()
@@ -113,7 +115,7 @@ class JetStreamVault:
             await self._values.put(key, value)
 
     async def update(self, key: str, value: bytes, revision: int) -> None:
-        """Write a value in the place of another one; see `Vault.update`."""
+        """Replace a value by another one; see `Vault.update`."""
         with _answering():
             if revision:
                 await self._values.update(key, value, last=revision)
@@ -158,7 +160,7 @@ async def create_snapshots(connection: Client, copies: int) -> None:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Raise, in place of errors of the brokers and the network, their meaning: see `meaning`."""
+    """Turn errors of the brokers and the network inside a `with` block into the exceptions of `meaning`."""
     try:
         yield
     except KeyWrongLastSequenceError as error:

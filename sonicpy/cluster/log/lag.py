@@ -1,8 +1,8 @@
 """The lag of a node's replicas behind their logs, and the silence of the brokers.
 
-A replica has its own position, but only the brokers have the end of a log. So the end is requested every few seconds,
-log by log. Each answer is a sample: the end of the log at a time. A replica lags until it has applied the end of its
-oldest sample.
+A replica has its own position, but only the brokers can report the end of a log. So the end is requested every few
+seconds, log by log. Each answer is a sample: the end of the log at a time. A replica lags until it has applied the end
+of its oldest sample.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from typing import Protocol
 from sonicpy.cluster.log.broker import Epoch, LogGone, LogKeeper, Unacknowledged
 
 LOOK_S = 3.0
-"""The pause between two requests for the state of a log."""
+"""The pause in seconds between two requests for the state of a log."""
 LOOKS_PER_SECOND_MAX = 20
 """The most requests per second: a node with very many logs requests the state of each less often."""
 LAG_MAX_S = 10.0
-"""A longer lag of a replica makes its node unready."""
+"""The lag of a replica in seconds above which its node is not ready."""
 SILENCE_MAX_S = 10.0
-"""A longer silence of the brokers makes the node unready."""
+"""The silence of the brokers in seconds above which the node is not ready."""
 LOOKS_KEPT = 2_000
 
 
@@ -35,9 +35,9 @@ class Lag:
     """The lag of a node's replicas, from requests for the states of their logs.
 
     Args:
-        replicas: by partition; it may change at any time.
-        log_of: the number of the log that holds a partition.
-        clock: returns seconds.
+        replicas: partition -> its replica; it may change at any time.
+        log_of: returns the number of the log that holds a partition.
+        clock: returns the time in seconds.
     """
 
     def __init__(
@@ -87,7 +87,9 @@ class Lag:
         self._silent_since_s.pop(log, None)
 
     def _logs(self) -> set[int]:
-        """Return the logs of the replicas; of a node without replicas, one log, to check that brokers answer."""
+        """Return the logs of the replicas. For a node without replicas, return one log, to check that brokers
+        answer.
+        """
         return {self._log_of(partition) for partition in self._replicas} or {0}
 
     def _note(self, partition: int, epoch: Epoch) -> None:
@@ -97,7 +99,7 @@ class Lag:
             looks.append((self._heard_s, epoch.last))
 
     def behind_s(self, partition: int) -> float:
-        """Return the lag of a replica in seconds; 0.0: it has applied its log as far as seen."""
+        """Return the lag of a replica in seconds; 0.0: it has applied its log up to the last known end."""
         looks = self._looks.get(partition)
         applied = self._replicas[partition].applied
         while looks and looks[0][1] <= applied:
@@ -105,7 +107,7 @@ class Lag:
         return self._clock() - looks[0][0] if looks else 0.0
 
     def behind(self, partition: int) -> int:
-        """Return the number of entries that a replica lacks of its log as far as seen."""
+        """Return the number of entries that a replica lacks, up to the last known end of its log."""
         return max(0, self._ends.get(partition, 0) - self._replicas[partition].applied)
 
     def entries(self, partition: int) -> int:
@@ -114,7 +116,7 @@ class Lag:
 
     @property
     def silence_s(self) -> float:
-        """Seconds since a broker has answered; some seconds are usual."""
+        """The time in seconds since a broker last answered; some seconds are usual."""
         return self._clock() - self._heard_s
 
     @property

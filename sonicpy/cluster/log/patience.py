@@ -1,4 +1,4 @@
-"""Waiting for brokers that are not ready yet, with a line in the log now and then, not for each attempt."""
+"""Waiting for brokers that are not ready yet, with a line in the log now and then instead of one for each attempt."""
 
 import asyncio
 import logging
@@ -16,9 +16,9 @@ Value = TypeVar("Value")
 logger = logging.getLogger(__name__)
 
 TELL_S = 30.0
-"""Interval of repeated log lines."""
+"""The interval of repeated log lines in seconds."""
 FIRST_S = 1.0
-"""Shorter waits are not logged."""
+"""The shortest wait in seconds that is logged."""
 AGAIN_S = 0.5
 
 
@@ -26,8 +26,8 @@ class Patience:
     """One wait.
 
     Args:
-        waiter: the subject of the sentences.
-        clock: returns seconds.
+        waiter: the subject of the sentences in the log.
+        clock: returns the time in seconds.
     """
 
     def __init__(self, waiter: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,7 +61,7 @@ async def at_last(waiter: str, attempt: Callable[[], Awaitable[Value]]) -> Value
         attempt: called again while it raises NotReady, or an error of nats-py with that meaning.
 
     Raises:
-        SonicError: of the attempt, such as ConfigError, which waiting does not change.
+        SonicError: the attempt raised it, and waiting does not help, as for a ConfigError.
     """
     patience = Patience(waiter)
     while True:

@@ -1,7 +1,7 @@
 """The meaning of a refusal of the brokers: it is temporary, or a setting is wrong, or neither.
 
-Brokers that start, elect a leader, lack a majority or are full refuse with many codes, or are silent. So every error
-that is in no table counts as temporary, unless it refuses the request itself (HTTP's 4xx).
+Brokers that start, elect a leader, lack a majority or are full refuse with many codes, or are silent. So an error that
+is in none of the tables below counts as temporary, unless it refuses the request itself (HTTP's 4xx).
 """
 
 import ssl
@@ -13,8 +13,9 @@ from sonicpy.cluster.log.broker import NotReady
 from sonicpy.errors import ConfigError, SonicError, StoreError
 
 SURE_S = 2.0
-"""A broker that has just become the leader may lack the newest state: something counts as missing only after answers
-over this time."""
+"""The time in seconds over which all answers have to agree before something counts as missing, because a broker that
+has just become the leader may lack the newest state.
+"""
 
 JETSTREAM_ALLOWED = "allowed are brokers with JetStream"
 
@@ -25,7 +26,7 @@ SETTINGS = {
     10074: "allowed are three brokers that form a cluster",
     10120: "allowed is a user whose account has limits of JetStream",
 }
-"""Code of an error of JetStream that only another setting ends -> the setting."""
+"""Code of an error of JetStream that ends only with another setting -> the setting."""
 
 PASSING = frozenset(
     {
@@ -58,8 +59,8 @@ def meaning(error: Exception) -> SonicError:
     """Return the exception to raise for an error of nats-py or of the network.
 
     Returns:
-        ConfigError: only another setting ends it. StoreError: the brokers refuse the request. NotReady: any other
-            error; try again.
+        ConfigError: the error ends only with another setting. StoreError: the brokers refuse the request. NotReady: any
+            other error; try again.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return ConfigError(
@@ -81,9 +82,9 @@ def meaning_of_code(code: int | None, status: int | None, said: str) -> SonicErr
     """Return the exception to raise for an error of JetStream; see `meaning`.
 
     Args:
-        code: of the error, such as 10008.
+        code: the code of the error, such as 10008.
         status: its HTTP status.
-        said: the description.
+        said: the description of the error.
     """
     told = f"{said}, code {code}" if code else said
     if code in SETTINGS:

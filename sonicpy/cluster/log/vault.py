@@ -1,6 +1,7 @@
-"""The brokers' keeper of all that is no log: values that the nodes agree on, and snapshots in chunks.
+"""The interface to everything that the brokers keep besides logs: values that the nodes agree on, and snapshots in
+chunks.
 
-`jetstream_vault.py` is NATS; tests have one in memory.
+`jetstream_vault.py` implements it by NATS, tests in memory.
 """
 
 from typing import NamedTuple, Protocol
@@ -9,11 +10,11 @@ from sonicpy.cluster.log.broker import NotReady
 
 
 class ValueChanged(NotReady):
-    """A value is not the one that the caller has read: the caller has to read the new one."""
+    """Another process has changed a value since the caller read it: read it again."""
 
 
 class NotedValue(NamedTuple):
-    """A value, and the number of the write that made it."""
+    """A value, and the number of the write that stored it."""
 
     value: bytes
     revision: int
@@ -31,13 +32,13 @@ class Vault(Protocol):
         ...
 
     async def update(self, key: str, value: bytes, revision: int) -> None:
-        """Write a value in the place of the one that was read.
+        """Replace the value that was read by another one.
 
         Args:
-            revision: of the value that was read; 0: there was none.
+            revision: the revision of the value that was read; 0: there was none.
 
         Raises:
-            ValueChanged: there is another one.
+            ValueChanged: the value has another revision.
             SonicError: the brokers refuse or do not answer.
         """
         ...
@@ -50,7 +51,7 @@ class Vault(Protocol):
         """Return a part of a snapshot.
 
         Raises:
-            StoreError: it is not there.
+            StoreError: the part is missing.
             Unacknowledged: no broker answers.
         """
         ...

@@ -1,7 +1,8 @@
 """Versions of the entries of a cluster's log: those that this sonicpy reads, and the one that a node writes.
 
-An entry begins with its version, one byte. Version 2 is a list, as format 6 of a store: behind the byte come the names
-of the features that its records use, then the rest of version 1. So a later feature is a name, and no version.
+An entry begins with its version, one byte. Version 2 has a list, as format 6 of a store has: the names of the features
+that its records use follow the byte, then the rest of version 1. So a later feature needs only a name, not a new
+version.
 
     version 2    2 u8 | number of names u8 | of each: size u8, name | a batch without its version
 
@@ -23,7 +24,9 @@ from sonicpy.store.rows.uses import KNOWN, check_known, listed, unknown
 
 @dataclass(frozen=True, slots=True)
 class EntryFormat:
-    """Functions that pack a batch as an entry and unpack it, each with the byte of the version."""
+    """The version of entries: functions that pack a batch as an entry and unpack it, both with the byte of the
+    version.
+    """
 
     pack: Callable[[Batch], bytes]
     unpack: Callable[[bytes], Batch]
@@ -41,7 +44,7 @@ def unpack_listed(entry: bytes) -> Batch:
 
     Raises:
         StoreDamaged: it cannot be read.
-        StoreError: it uses something that is not known here; the message names it.
+        StoreError: the entry uses a feature that this version lacks; the message names it.
     """
     names, at = [], 2
     try:
@@ -89,7 +92,7 @@ def unpack_entry(entry: bytes) -> Batch:
 
 
 def check_agreement(agreed: Agreement) -> None:
-    """Check that this sonicpy reads the version that the nodes of the cluster write. Raises ConfigError."""
+    """Raise ConfigError unless this sonicpy can read the entries that the nodes of the cluster write."""
     found = None
     if agreed.version not in FORMATS:
         found = f"write entries of version {agreed.version}; this sonicpy reads {readable()}"

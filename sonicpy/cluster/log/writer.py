@@ -1,10 +1,10 @@
 """Group commit: appends the changes of a node to one log.
 
-One batch is under way. Changes that arrive meanwhile form the next batch, whatever their partitions. A batch without an
-answer is appended again, with the same bytes, until it is acknowledged: a second batch never overtakes the first. After
-GIVE_UP_S the waiting callers get an error: the outcome is unknown. The batch is then not appended again, and the next
-one, not yet sent, is dropped: clients continue at other nodes, and an old change must not undo a newer one. Copies of
-the batch that are still on their way have no effect behind the next batch.
+One batch is under way. Changes in all partitions that arrive meanwhile form the next batch. A batch without an answer
+is appended again, with the same bytes, until it is acknowledged, so batches keep their order. After GIVE_UP_S the
+waiting callers get an error: the outcome is unknown. The batch is then not appended again, and the next one, not yet
+sent, is dropped: clients continue at other nodes, and an old change must not undo a newer one. Copies of the batch that
+are still on their way have no effect behind the next batch.
 
 An entry costs the brokers the same whether it holds one change or fifty. So after an acknowledgement the next batch
 waits a moment for the clients that were just answered, if several were at work: see `_gather`.
@@ -30,11 +30,11 @@ logger = logging.getLogger(__name__)
 BATCH_CHANGES_MAX = 500
 BATCH_BYTES_MAX = 256 << 10
 PAUSE_S = 0.05
-"""Pause between two attempts, if the broker refuses at once because the log has no leader."""
+"""The pause in seconds between two attempts, if the broker refuses at once because the log has no leader."""
 GATHER_SHARE = 1.0
-"""A batch waits for further changes at most for this share of the last batch's time."""
+"""The longest wait of a batch for further changes, as a share of the time that the last batch took."""
 GATHER_S = 0.005
-"""A batch waits for further changes at most for this time."""
+"""The longest wait of a batch for further changes in seconds."""
 
 
 class RightToWrite(Protocol):
@@ -50,7 +50,7 @@ class RightToWrite(Protocol):
         """Raise StoreError if the batch just acknowledged may have no effect, because another process has the name.
 
         Args:
-            effect: resolves once this node has read in the log that the batch has an effect.
+            effect: resolves once a replica of this node has applied the batch, which shows its effect.
         """
         ...
 
@@ -59,12 +59,12 @@ class OpenBatch:
     """Changes that are appended together.
 
     Attributes:
-        records: of the changes, by partition.
+        records: partition -> the records of its changes.
         changes: the number of changes.
-        size: of the records, in bytes.
-        done: resolves with the position once it is acknowledged.
-        effect: resolves once replicas of this node have applied it in all of its partitions.
-        number: of the batch; set when it is sent.
+        size: the size of the records in bytes.
+        done: resolves with the position of the batch once it is acknowledged.
+        effect: resolves once replicas of this node have applied the batch in all of its partitions.
+        number: the number of the batch; set when it is sent.
         uses: names of the features that its changes use.
     """
 
@@ -97,13 +97,13 @@ class OpenBatch:
         self._loop = loop
 
     def has_room(self, size: int) -> bool:
-        """Return whether a record of `size` bytes may be added; 0: a barrier."""
+        """Return whether the batch has room for a record of `size` bytes; `size` is 0 for a barrier."""
         if self.done.done():
             return False
         return not size or (self.changes < BATCH_CHANGES_MAX and self.size + size <= BATCH_BYTES_MAX)
 
     def add(self, partition: int, record: bytes) -> int:
-        """Add a change of a partition; return its place among those of the partition."""
+        """Add a change in a partition; return its place among the changes in that partition."""
         records = self.records.setdefault(partition, [])
         records.append(record)
         self.changes += 1
@@ -144,7 +144,7 @@ class OpenBatch:
 
 
 def _look_at(future: "asyncio.Future[int] | asyncio.Future[list[int]]") -> None:
-    """Mark an error as retrieved: all callers that waited for it may be gone."""
+    """Mark an error as retrieved, because all callers that waited for it may be gone."""
     if not future.cancelled():
         future.exception()
 
@@ -153,11 +153,11 @@ class LogWriter:
     """Appends the changes of this node to one log. Create it while the loop runs.
 
     Args:
-        log: its number.
+        log: the number of the log.
         writer: the name of this node.
-        incarnation: above that of every earlier start of the node.
+        incarnation: a number above those of all earlier starts of the node.
         acknowledged: called with the batch and its position, before the waiting callers continue.
-        claim: of the name; None: no other process uses the name.
+        claim: the claim of the name; None: no other process uses the name.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class LogWriter:
         self.batches = 0
         """The number of acknowledged batches."""
         self.agreed = Agreement()
-        """The agreement of the nodes, by which it writes."""
+        """The agreement of the nodes by which batches are written."""
         self.gaps = Gaps()
 
     def add(self, partition: int, record: bytes) -> OpenBatch:

@@ -1,7 +1,7 @@
-"""The name under which a process writes: one process at a time has it.
+"""The claim of a name under which a process writes: only one process at a time has the name.
 
-A batch has no effect behind a batch of a later incarnation of its writer. So an acknowledgement of the brokers is an OK
-only while no later incarnation has appended anything. Therefore
+A batch takes no effect after a batch of a later incarnation of its writer. So an acknowledgement of the brokers may be
+answered with OK only while no later incarnation has appended anything. Therefore
 
 - a process takes a name only if no process that has it answers;
 - it then announces itself for WAIT_S before it appends anything, unless the name is new: a process that receives a
@@ -37,14 +37,14 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 logger = logging.getLogger(__name__)
 
 ANSWER_S = 1.0
-"""Time limit for an answer of the process that has the name, or of the registry."""
+"""The longest wait in seconds for an answer of the process that has the name, or of the registry."""
 ANNOUNCE_S = 0.4
 REACHED_S = 1.0
 WAIT_S = 1.5
-"""A time limit above REACHED_S and the duration of an announcement."""
+"""The time in seconds of announcements before the first batch: above REACHED_S and the duration of an announcement."""
 AGAIN_S = 0.1
 ELECTION_S = 9.0
-"""A time limit above the 4 to 8 seconds of an election."""
+"""The longest time in seconds for which OKs continue without the registry: above the 4 to 8 seconds of an election."""
 
 
 class NameLost(StoreError):
@@ -55,7 +55,7 @@ class NameClaim:
     """A name that this process has taken; `take` makes one.
 
     Attributes:
-        incarnation: above that of every process that had the name before.
+        incarnation: a number above those of all processes that had the name before.
         loss: the reason why this process must not write any more, as a sentence; None: it may.
     """
 
@@ -84,7 +84,7 @@ class NameClaim:
             taken: the first half of the sentence for a name that another process has.
 
         Raises:
-            ConfigError: another process has it.
+            ConfigError: another process has the name.
             NotReady: no broker answers.
         """
         if holder := await _holder(connection, name):
@@ -100,18 +100,18 @@ class NameClaim:
         return claim
 
     async def may_begin(self) -> None:
-        """Wait until every process that had the name before has received an announcement of this one."""
+        """Wait until every process that had the name before has received an announcement of this process."""
         while (left_s := self._waits_until_s - now_s()) > 0:
             await asyncio.sleep(left_s)
 
     async def confirm(self, effect: "asyncio.Future[None] | None" = None) -> None:
-        """Return if the batch just acknowledged has its effect.
+        """Return once the batch just acknowledged is known to take effect.
 
         Args:
-            effect: resolves once this process has read in the log that the batch has its effect.
+            effect: resolves once a replica of this process has applied the batch.
 
         Raises:
-            NameLost: the batch may have no effect.
+            NameLost: another process has the name, so the batch may have no effect.
         """
         self._look(now_s())
         if not self._is_watched or now_s() - self._confirmed_s > REACHED_S:
@@ -141,7 +141,7 @@ class NameClaim:
             self._is_sure = False
 
     async def _has_effect(self, effect: "asyncio.Future[None] | None") -> bool:
-        """Wait until the registry has answered or `effect` has resolved; return whether it has."""
+        """Wait until the registry has answered or `effect` has resolved; return whether `effect` has."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_registry())
         asking = self._asking
@@ -153,7 +153,7 @@ class NameClaim:
         return False
 
     async def _ask_registry(self) -> None:
-        """Ask whether this incarnation is the newest, until most brokers answer."""
+        """Check in the registry that this incarnation is the newest; repeat until most brokers answer."""
         while not self._is_sure and self.loss is None:
             asked_s = now_s()
             try:
@@ -238,6 +238,6 @@ def _subject_of(name: str) -> str:
 
 
 def now_s() -> float:
-    """Return the time by a clock that also goes on while the machine sleeps, where there is one."""
+    """Return the time in seconds by a clock that also runs while the machine sleeps, where there is one."""
     boot_time = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)

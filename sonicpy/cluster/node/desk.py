@@ -1,4 +1,4 @@
-"""The questions about partitions that a node puts to others, and answers for itself and for others."""
+"""The questions about partitions: a node answers its own questions and those of others, or passes them on."""
 
 import asyncio
 import logging
@@ -45,9 +45,9 @@ logger = logging.getLogger(__name__)
 
 TRY_S = 1.5
 APPLY_S = 5.0
-"""Longest time until a replica has applied the acknowledged changes."""
+"""The longest wait in seconds until a replica has applied the acknowledged changes."""
 READ_APPLY_S = 1.0
-"""Longest such wait of one try of a read: then another node is asked, and this one again."""
+"""The longest such wait in one try of a read, in seconds: then another node is asked, and later this one again."""
 PAUSE_S = 0.05
 
 
@@ -55,15 +55,15 @@ class Desk:
     """Answers questions by a replica of this node or by another node. To be made while the loop runs.
 
     Args:
-        held: the replicas of this node, by partition; they may change at any time.
+        held: partition -> the replica of this node; it may change at any time.
         recorder: makes the records of changes.
-        connection: to the brokers, which pass questions on where no node is reached directly.
-        make_peers: returns the direct connections, given the two ways in which this node answers on them.
-        is_strong: every read sees all changes that any node has acknowledged before.
-        is_cut_off: returns whether nothing new may come from the brokers for now.
+        connection: the connection to the brokers, which pass questions on where no node can be reached directly.
+        make_peers: makes the direct connections from the two functions by which this node answers on them.
+        is_strong: whether every read sees all changes that any node has acknowledged before.
+        is_cut_off: returns whether this node may get nothing new from the brokers at present.
 
     Attributes:
-        rules: of buckets, by which this node cuts texts.
+        rules: the rules of buckets by which this node cuts texts.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Desk:
         self.peers = make_peers(self._answer_now, self._answer_packed)
 
     async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
-        """Answer a question about a partition here, or let another node answer it.
+        """Return the answer to a question about a partition, from here or from another node.
 
         Args:
-            once: give up if none answers at the first try: the caller has another question then.
+            once: give up if no node answers at the first try, because the caller can ask another question.
 
         Raises:
-            CommandError: it was refused.
+            CommandError: the question was refused.
             StoreError: no node answered; after a change the outcome is unknown.
         """
         began_s = time.monotonic()
@@ -120,7 +120,7 @@ class Desk:
                 await asyncio.sleep(PAUSE_S)
 
     async def answer(self, partition: int, question: Question) -> bytes:
-        """Answer by the replica of this node. Raises as `ask`, and NotHere."""
+        """Return the answer of the replica of this node. Raises as `ask`, and NotHere."""
         replica = self._held.get(partition)
         if replica is None or replica.fault is not None:
             raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
@@ -168,17 +168,19 @@ class Desk:
     # -- inside: this node answers -------------------------------------------------------------------------------------
 
     def _can_answer(self, partition: int) -> bool:
-        """Return whether a replica of this node answers, or will once it has got the missing entries."""
+        """Return whether a replica of this node can answer, now or once it has got the missing entries."""
         return partition in self._held and self._held[partition].fault is None
 
     def _limit_s(self, partition: int, question: Question) -> float:
-        """Return how long answers are tried for, in seconds: longer if missing entries may come, here or to the log."""
+        """Return the time in seconds for which answers are tried: longer if missing entries may arrive, here or in the
+        log.
+        """
         if question.kind in CHANGES or question.is_strong:
             return ANSWER_S
         return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
 
     async def _change(self, partition: int, question: Question) -> bytes:
-        """Return the number that a change answers, and its position."""
+        """Return the result of a change, and its position in the log, packed."""
         scope = question.fields[:2]
         if question.kind == "Pop":
             self._recorder.cut_by(self._held[partition].to_read().bucket_rules(*scope))
@@ -194,7 +196,9 @@ class Desk:
         return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
 
     def _note_change(self, partition: int, answer: bytes) -> bytes:
-        """Note up to where reads of this node have to see the log, wherever the change was made; return its number."""
+        """Note the position up to which reads of this node have to see the log after a change; return the result of the
+        change.
+        """
         number, position = answer.split()
         self._writers.note_written(partition, int(position))
         return number
@@ -253,7 +257,7 @@ class Desk:
         return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
 
     async def _ask_once(self, partition: int, packed: bytes) -> bytes:
-        """Return the answer of a holder to a change. Raises as `ask`, NotHere, and PeersAsleep."""
+        """Return the answer of a holder to a change, which is asked once. Raises as `ask`, NotHere, and PeersAsleep."""
         try:
             answer = await self.peers.ask_once(self._places.holders[partition], packed, ANSWER_S)
         except Vanished as error:
@@ -263,12 +267,14 @@ class Desk:
         return answer
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
-        """Return the answer of another holder on a direct connection; None: there is none. Raises as `ask`."""
+        """Return the answer of another holder over a direct connection; None: no holder is connected. Raises as
+        `ask`.
+        """
         answer = await self.peers.ask(self._places.holders[partition], pack_question(partition, question))
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
-        """Pass a question on, through the brokers, to a node that holds a partition."""
+        """Return the answer of a node that holds a partition, to which the brokers pass the question on."""
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:

@@ -1,4 +1,4 @@
-"""Reads one log for a node's replicas of its partitions, which apply it entry by entry."""
+"""Reads one log for a node's replicas of the partitions in it, which apply it entry by entry."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 APPLY_S = 0.002
-"""The seconds for which entries are applied before connections are served."""
+"""The time in seconds for which entries are applied before connections are served."""
 TRY_AGAIN_S = 1.0
 
 
@@ -23,10 +23,10 @@ class LogFollower:
     """Reads one log. Create it while the loop runs.
 
     Args:
-        log: its number.
+        log: the number of the log.
 
     Attributes:
-        replicas: of partitions that the log holds; `follow` and `leave` change them.
+        replicas: the replicas of partitions that the log holds; `follow` and `leave` change this list.
     """
 
     def __init__(self, log: int, broker: LogKeeper) -> None:
@@ -71,7 +71,7 @@ class LogFollower:
                 self.stop_for_good(error)
 
     def note_end(self, task: "asyncio.Task[None]") -> None:
-        """Handle the end of `run`: after an unexpected error, no replica must answer from old content."""
+        """Handle the end of `run`: after an unexpected error, stop all replicas, because their content may be old."""
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("an unexpected error in log %d", self.log, exc_info=error)
             self.stop_for_good(StoreError(f"an unexpected error: {type(error).__name__}"))
@@ -99,7 +99,9 @@ class LogFollower:
                 began = time.perf_counter()
 
     def _apply(self, position: int, entry: bytes) -> None:
-        """Apply an entry in each replica that lacks it. Raises StoreError; the other replicas then stay as they are."""
+        """Apply an entry in each replica that lacks it. Raises StoreError; the remaining replicas then do not apply
+        it.
+        """
         batch = unpack_entry(entry)
         for replica in self._reading:
             if replica.applied < position and not replica.is_broken:

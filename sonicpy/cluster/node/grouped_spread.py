@@ -1,4 +1,4 @@
-"""GROUP over a spread bucket: each part returns the best objects of its groups, and answers are merged."""
+"""GROUP over a spread bucket: each part returns the best objects of its groups, and this node merges them."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ class Planned(Protocol):
 
 
 class AsksParts(Protocol):
-    """Asks the parts of spread buckets; see `spread`."""
+    """Asks the parts of spread buckets; see `Spread`."""
 
     @property
     def config(self) -> "Config": ...
@@ -89,7 +89,7 @@ class BestOfGroup(NamedTuple):
     """The best object of a group.
 
     Attributes:
-        key: of the group; None: the object is a group of its own.
+        key: the group; None: the object is a group of its own.
         words: the numbers of the words of the plan that it holds.
     """
 
@@ -100,8 +100,9 @@ class BestOfGroup(NamedTuple):
 
 
 async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned) -> bytes:
-    """Return the reply to a QUERY with groups and a vector: first the groups of the objects that the vector puts in
-    order, then the other groups by words."""
+    """Return the reply to a QUERY with groups and a vector: first the groups of the objects that the vector reorders,
+    then the other groups by words.
+    """
     check_ranking(spread.config)
     plan, highest = to_plain(planned.plan), await spread.highest(command)
     first = Search(*command)._replace(limit=command.depth, offset=0, total=False)

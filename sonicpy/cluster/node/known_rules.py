@@ -1,7 +1,8 @@
-"""The rules of buckets, at a node that cuts the texts of a PUSH: replicas never cut.
+"""The rules of buckets at a node: it cuts the text of a PUSH into words, replicas never do.
 
-A bucket has the rules of its first text. A node without a replica of the bucket asks one that has it. Rules that are
-not the newest are asked for again after a while: FLUSHB, and the bucket may come again with the newest rules.
+A bucket has the rules of its first text. A node without a replica of the bucket asks a node that has one. It asks again
+after a while for rules that are not the newest, because a bucket that was flushed may have been created anew with the
+newest rules.
 """
 
 import json
@@ -38,9 +39,9 @@ class KnownRules:
     """The rules of the buckets for which a node cuts texts.
 
     Args:
-        held: the replicas of this node, by partition; they may change at any time.
+        held: partition -> the replica of this node; it may change at any time.
         recorder: cuts the texts of new buckets by the rules of the cluster.
-        ask: answers a question about a partition, here or at another node.
+        ask: returns the answer to a question about a partition, from here or from another node.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class KnownRules:
     def at_once(self, collection: str, bucket: str) -> int | None:
         """Return the rules of a bucket for a PUSH that is answered within the turn; None: `find` has to ask for them.
 
-        As long as a cluster writes the first rules, no bucket has others.
+        As long as the nodes have not agreed on newer rules, every bucket has the first ones.
 
         Raises:
             CommandError: a name is not valid.
@@ -93,7 +94,7 @@ class KnownRules:
         return self._keep(collection, bucket, rules, self._recorder.lexer.rules)
 
     def forget(self, collection: str) -> None:
-        """Ask anew for the rules of a collection's buckets: some were flushed."""
+        """Forget the rules of the buckets of a collection, because some were flushed."""
         for scope in [scope for scope in self._known if scope[0] == collection]:
             del self._known[scope]
 

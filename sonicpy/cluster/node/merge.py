@@ -17,7 +17,7 @@ def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool =
     """Return the first names of some pages, each once.
 
     Args:
-        by_length: shorter names come first, as in lists of collections.
+        by_length: shorter names come first, as in lists of collections; else byte order alone counts.
     """
     names = {name for page in pages for name in page}
     return sorted(names, key=lambda name: (len(name) if by_length else 0, name))[:limit]
@@ -43,7 +43,9 @@ def merge_figures(found: "Sequence[Figures]") -> "Figures":
 
 
 def _merge_tagging(merged: "Figures", found: "Sequence[Figures]") -> None:
-    """Set how many objects of all parts have each value and field, and the number of tags in the part that has most."""
+    """Set the number of objects with each value and field to the sum of all parts, and the number of tags to that of
+    the part with most tags.
+    """
     for key in ("values", "fields"):
         together = Counter[str]()
         for figures in found:

@@ -2,8 +2,8 @@
 
 `add` and `drain` write a layout in which partitions move: the new nodes of a partition open a replica, from a snapshot
 and the log, while its former nodes keep theirs. `rebalance` waits until all new replicas have caught up, and writes the
-layout without the former nodes, which then close their replicas. They delete them after KEEP_S: a node that gets a
-partition back before continues with the old replica.
+layout without the former nodes, which then close their replicas. These are deleted after KEEP_S; a node that gets a
+partition back earlier continues with the old replica.
 """
 
 import asyncio
@@ -30,21 +30,21 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 logger = logging.getLogger(__name__)
 
 LOOK_S = 5.0
-"""Interval at which a node reads the layout, in case it missed the message about a change."""
+"""The interval in seconds at which a node reads the layout, in case it missed the message about a change."""
 KEEP_S = 600.0
 LEAVE_S = 1.0
-"""Time for which a replica stays open after its node has stopped answering for it."""
+"""The time in seconds for which a replica stays open after its node has stopped answering for it."""
 LEFT = ".left"
-"""Suffix of the folder of a replica that the node does not hold any more."""
+"""The suffix of the folder of a replica that the node no longer holds."""
 
 
 class Mover:
-    """Opens and closes the replicas of a node by the layout, and by orders.
+    """Opens and closes the replicas of a node according to the layout, and to orders of the operator.
 
     Args:
-        name: of the node.
+        name: the name of the node.
         places: gets each new layout.
-        writers: give the position that a snapshot has to reach.
+        writers: the writers of this node, which give the position that a snapshot has to reach.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Mover:
         """Open the replicas of the node's layout, and then follow its changes.
 
         Raises:
-            StoreError: one cannot be opened.
+            StoreError: a replica cannot be opened.
         """
         for partition in self._places.layout.of_node(self._name):
             await self._hold(partition)
@@ -147,7 +147,7 @@ class Mover:
             logger.warning("the answer to an order was not sent: %s", error)
 
     async def _carry_out(self, order: Order) -> int:
-        """Return the position of the replica afterwards. Raises SonicError."""
+        """Carry out an order; return the position of the replica afterwards. Raises SonicError."""
         if order.partition not in self._replicas.held:
             raise StoreError("the node does not hold it")
         match order.kind:
@@ -171,14 +171,14 @@ class Mover:
         return await self._replicas.snapshot(order.partition)
 
     async def _save(self, partition: int) -> int:
-        """Take a snapshot of a replica as it is; return its position. Raises StoreError."""
+        """Take a snapshot of a replica as it is now; return its position. Raises StoreError."""
         if (fault := self._replicas.held[partition].fault) is not None:
             raise StoreError(str(fault))
         return await self._replicas.snapshot(partition)
 
 
 def leave(folder: Path) -> None:
-    """Set the folder of a replica aside that the node does not hold any more."""
+    """Set aside the folder of a replica that the node no longer holds."""
     left = folder.with_name(folder.name + LEFT)
     shutil.rmtree(left, ignore_errors=True)
     folder.rename(left)
@@ -186,7 +186,7 @@ def leave(folder: Path) -> None:
 
 
 def come_back(folder: Path) -> None:
-    """Restore a folder that was set aside."""
+    """Restore a folder that was set aside, if there is one."""
     left = folder.with_name(folder.name + LEFT)
     if left.exists() and not folder.exists():
         left.rename(folder)

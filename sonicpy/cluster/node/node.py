@@ -51,19 +51,21 @@ from sonicpy.store.rows.uses import ORDER
 logger = logging.getLogger(__name__)
 
 CUT_OFF_S = 1.5
-"""A log that gives no answer for this time counts as cut off. Above the second that an answer may take."""
+"""The time in seconds without an answer after which a log counts as cut off: above the second that an answer may
+take.
+"""
 
 
 class Node:
-    """One process of a cluster. To be made while the loop runs; `start` lets it work.
+    """One process of a cluster. Create it while the loop runs; `start` begins its work.
 
     Args:
         keepers: the brokers.
-        claim: of the name of the node.
+        claim: the claim of the name of the node.
         recorder: makes the records of changes.
         open_index: opens the folder of a replica.
-        statistics: those that the replicas count their consolidations in.
-        is_strong: every read sees all changes that any node has acknowledged before.
+        statistics: counts the consolidations of the replicas.
+        is_strong: whether every read sees all changes that any node has acknowledged before.
     """
 
     def __init__(
@@ -130,7 +132,7 @@ class Node:
             self._subscriptions.append(await self._connection.subscribe(subject, cb=take))
 
     def write_as(self, agreed: Agreement) -> None:
-        """Write entries, and cut the texts of new buckets, as the nodes have agreed from now on."""
+        """From now on, write entries, and cut the texts of new buckets, as the nodes have agreed."""
         self.writers.write_as(agreed)
         self.recorder.take_rules(rules_of(agreed), notes_order=ORDER in agreed.names)
 
@@ -151,7 +153,7 @@ class Node:
         return self.lag.trouble(to_search=to_search)
 
     async def watch(self) -> None:
-        """Wait until this node cannot work any more: clients then have to use another node.
+        """Wait until this node can work no longer, so that clients have to use another node.
 
         Raises:
             NameLost: another process has its name.
@@ -204,7 +206,9 @@ class Node:
             logger.warning("a question for the status was not answered: %s", error)
 
     async def _note_upgrade(self, message: Msg) -> None:
-        """Read the version of entries to write from the registry; on failure keep the old one until the next start."""
+        """Read the version of entries to write from the registry; after an error, keep the old one until the next
+        start.
+        """
         try:
             agreed = await self._keepers.registry.agreement()
             check_agreement(agreed)
@@ -215,7 +219,9 @@ class Node:
         logger.info("entries of version %d are written from now on", agreed.version)
 
     async def _note_loss(self, message: Msg) -> None:
-        """Forget the acknowledged position of a recovered partition: its log may lack entries that reads wait for."""
+        """Forget the acknowledged position of a recovered partition, because its log may lack entries that reads wait
+        for.
+        """
         partition = int(message.data)
         try:
             epoch = await self._keepers.log.epoch(self.places.layout.log_of(partition))

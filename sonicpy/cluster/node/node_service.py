@@ -1,8 +1,8 @@
 """Carries out the commands of connections at a node.
 
 A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of a
-partition of other nodes is relayed to one of them. All other commands are postponed to `execute`, which may wait and
-ask other nodes. The replies of a turn with PUSHes wait until their batches are acknowledged.
+partition that only other nodes hold is relayed to one of them. All other commands are postponed to `execute`, which may
+wait and ask other nodes. The replies of a turn with PUSHes wait until their batches are acknowledged.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ def push(node: "Node", command: Push | Upsert) -> bytes:
 
 
 def cut(node: "Node", command: Push | Upsert, rules: int) -> tuple[int, bytes]:
-    """Return the partition of a PUSH, or an UPSERT, and its record, whose text is cut by the rules of the bucket."""
+    """Return the partition of a PUSH, or an UPSERT, and its record; the rules of the bucket cut the text into words."""
     collection, bucket, oid = command[:3]
     node.recorder.cut_by(rules)
     CHANGING[type(command)](node.recorder, command)
@@ -87,7 +87,7 @@ def cut(node: "Node", command: Push | Upsert, rules: int) -> tuple[int, bytes]:
 
 
 def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes]":
-    """Return a call of a replica of this node, if it has all changes that this node has acknowledged."""
+    """Wrap a call so that a replica of this node answers, if it has all changes that this node has acknowledged."""
 
     def read(node: "Node", command: Any) -> bytes:
         places, writers = node.places, node.writers
@@ -113,7 +113,9 @@ def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes
 
 
 def check_together(node: "Node", command: Any) -> None:
-    """Raise InvalidArgument unless all buckets of a command are named, and lie in one partition: its holders answer."""
+    """Raise InvalidArgument unless all buckets of a command are named, and one partition holds them, so that its
+    holders can answer.
+    """
     partition = node.places.partition_of(command.collection, command.bucket)
     for name, is_beginning in map(name_of, command.buckets):
         if is_beginning or node.places.partition_of(command.collection, name) != partition:
@@ -145,18 +147,20 @@ CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO, Upsert, FlushV, SetSynonyms)
 
 
 def limit_of(command: Command) -> float:
-    """Return the time limit of a command at this node in seconds: less if another node may have had it before."""
+    """Return the time limit of a command at this node in seconds: shorter if another node may have tried it before."""
     return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
 
 
 class TurnSealer(Sealer):
-    """Lets the replies of each turn wait for the batches of the turn. Replicas commit and remove by the log."""
+    """Makes the replies of each turn wait for the batches of the turn. Replicas commit and remove as they apply the
+    log.
+    """
 
     def __init__(self, writers: Writers) -> None:
         self._writers = writers
 
     def seal(self, connection: object) -> "asyncio.Future[Any] | None":
-        """Return the future that the replies of a turn have to wait for; None: they need not wait."""
+        """Return a future for the replies of a turn to wait for; None: they need not wait."""
         return self._writers.end_turn()
 
 
@@ -279,7 +283,7 @@ class NodeService(BaseService):
         return await self._ask(command)
 
     async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
-        """Erase the objects that pass a filter, one by one, once all names are known; return their number."""
+        """Erase the objects that pass a filter, one by one, after all names have been read; return their number."""
         names: list[str] = []
         page = Query(collection, bucket, "", NAMED_MAX, 0, None, filter=filter, sort=NEWEST)
         while found := (await self._execute(page)).decode().splitlines()[1].split()[3:]:
@@ -290,7 +294,9 @@ class NodeService(BaseService):
         return len(names)
 
     async def _push(self, command: Push | Upsert) -> bytes:
-        """Carry out a PUSH, or an UPSERT, into a bucket whose rules, or columns of vectors, another node knows."""
+        """Carry out a PUSH, or an UPSERT, if only another node can report the rules of the bucket, or its columns of
+        vectors.
+        """
         if isinstance(command, Push) and command.vector is not None:
             await self._check_vector(command, command.vector)
         rules = await self.node.desk.rules.find(command.collection, command.bucket)
@@ -298,7 +304,7 @@ class NodeService(BaseService):
         return replies.OK
 
     async def _check_vector(self, command: Push, vector: str) -> None:
-        """Raise InvalidArgument if the bucket does not take vectors, as far as its replicas know by now."""
+        """Raise InvalidArgument if the bucket, in its present state, does not take the vectors."""
         collection, bucket, oid = command[:3]
         partition = self.node.places.partition_of(collection, bucket, oid)
         question = Question("vector_refusal", (collection, bucket, vector))

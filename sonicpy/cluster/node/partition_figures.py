@@ -17,7 +17,7 @@ OF_PARTITIONS: tuple[tuple[str, str, Callable[[int, Replica, Lag], float]], ...]
     ("lag_seconds", "For how long it has been behind.", lambda number, _, lag: lag.behind_s(number)),
     ("log_entries", "Entries that the brokers keep.", lambda number, _, lag: lag.entries(number)),
 )
-"""The gauges of a partition that a node holds: name, meaning, value."""
+"""The gauges of a partition that a node holds: (name, meaning, function that returns the value)."""
 OF_LOGS: tuple[tuple[str, FigureKind, str, Callable[[LogWriter], float | tuple[int, float]]], ...] = (
     ("batches", "counter", "Acknowledged batches of this node.", lambda writer: writer.batches),
     (
@@ -33,7 +33,7 @@ OF_LOGS: tuple[tuple[str, FigureKind, str, Callable[[LogWriter], float | tuple[i
         lambda writer: writer.gaps.lasting_s,
     ),
 )
-"""The figures of a log: name, kind, meaning, value."""
+"""The figures of a log: (name, kind, meaning, function that returns the value)."""
 
 
 def partition_figures(

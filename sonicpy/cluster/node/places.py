@@ -1,4 +1,4 @@
-"""Where buckets and partitions are in the cluster, by its layout."""
+"""The partitions of buckets, and the nodes that hold them, by the layout of the cluster."""
 
 from sonicpy.cluster.registry.partitions import partition_of
 from sonicpy.cluster.registry.registry import Layout
@@ -8,8 +8,8 @@ class Places:
     """The layout that a node works by.
 
     Attributes:
-        layout: the newest one that the node has read.
-        holders: the nodes that hold a partition, by partition.
+        layout: the newest layout that the node has read.
+        holders: partition -> the nodes that hold it.
         spread: the collections whose buckets are spread.
     """
 
@@ -17,13 +17,13 @@ class Places:
         self.take(layout)
 
     def take(self, layout: Layout) -> None:
-        """Work by a layout from now on."""
+        """Use another layout from now on."""
         self.layout = layout
         self.holders = [tuple(layout.holders(number)) for number in range(layout.partitions)]
         self.spread = frozenset(name for name, _ in layout.spread)
 
     def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
-        """Return the number of the partition that holds a bucket, or the part of a spread one that holds an object."""
+        """Return the partition that holds a bucket or, for a spread bucket, the part with an object."""
         if self.spread:
             return self.layout.partition_of(collection, bucket, object)
         return partition_of(collection, bucket, self.layout.partitions)

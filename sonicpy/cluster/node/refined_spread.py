@@ -1,4 +1,6 @@
-"""Filters, orders and facets over a spread bucket: each part answers for its objects, and answers are merged."""
+"""Filters, orders and facets over a spread bucket: each part answers for its objects, and this node merges the
+answers.
+"""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,7 +41,7 @@ class RefinedSpread:
         self._plan_of = plan_of
 
     async def query(self, command: Query) -> bytes:
-        """Return the reply to a QUERY with an order of its own, or with a filter and no text."""
+        """Return the reply to a QUERY with SORT, or with a filter and no text."""
         plan = None
         if command.has_words:
             plan = await self._plan_of(command)

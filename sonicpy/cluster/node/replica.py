@@ -1,7 +1,7 @@
 """A replica of a partition on this node: it applies the entries of its log for the partition, and answers.
 
 It answers once it has caught up with the log as of the node's start. It stops for good, with a reason, if the log is
-another one than its own, or an entry cannot be applied. `follower.py` reads the log for it.
+not the one that it has followed, or an entry cannot be applied. `follower.py` reads the log for it.
 """
 
 import asyncio
@@ -28,19 +28,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_AFTER_S = 3.0
-"""Longest time from a change to its commit. Commits can be rare: reads see uncommitted changes, and after the death of
-the process the log has them. Larger commits cost less per change."""
+"""The longest time in seconds from a change to its commit. Commits can be rare: reads see uncommitted changes, and
+after the death of the process the log still has them. Larger commits cost less per change.
+"""
 COMMIT_AFTER_READ_S = 0.2
 """COMMIT_AFTER_S while there are reads, because these cost more with uncommitted changes."""
 COMMIT_CHANGES = 1024
-"""The number of changes after which a commit is due: connections wait for the commit."""
+"""The number of changes after which a commit is due; few, because connections wait for the commit."""
 CATCHING_UP_CHANGES = 4096
 """COMMIT_CHANGES while the replica has not caught up, and so has no readers."""
 TOGETHER_BYTES = 8 << 10
-"""While the replica has not caught up, entries are applied together, up to this size of their sections, so that
-connections get their turns. Applied one by one, small entries cost more per change."""
+"""The most bytes of sections that are applied together while the replica catches up, so that connections get their
+turns. Applied one by one, small entries cost more per change.
+"""
 EXPECTED_S = 0.5
-"""After this time without an acknowledged entry, the log is read again."""
+"""The time in seconds without an acknowledged entry after which the log is read again."""
 
 SYNC_TICKS = 30
 """The number of ticks between two syncs: rarer than for an index alone, because a replica reads unsynced changes from
@@ -54,8 +56,8 @@ class Replica:
     """The replica of one partition. Create it while the loop runs.
 
     Args:
-        partition: its number.
-        index: its folder, opened.
+        partition: the number of the partition.
+        index: the opened index of the replica.
         answered: called for each batch that is applied.
         late: called with the partition when an entry that exists has not arrived for EXPECTED_S.
     """
@@ -77,7 +79,7 @@ class Replica:
         self.fault: str | None = "it has not caught up with the log"
         """The reason why the replica does not answer, as the rest of a sentence; None: it answers."""
         self.is_broken = False
-        """Whether it has stopped for good."""
+        """Whether the replica has stopped for good."""
         self.committer = Committer(index.engine, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
         self.committer.commit_changes = CATCHING_UP_CHANGES
         self.maintenance = Maintenance(index.maintainer, config, self.committer, statistics)
@@ -106,7 +108,8 @@ class Replica:
         self._note_caught_up()
 
     def take(self, position: int, batch: Batch) -> None:
-        """Apply the next entry of the log, if it concerns this partition; before catching up, several together.
+        """Apply the next entry of the log, if it has a section for this partition; while catching up, apply several
+        together.
 
         Raises:
             StoreFull: entries that were taken but not applied are lost; the log has to be read again from `applied` on.
@@ -152,7 +155,8 @@ class Replica:
         return self.index
 
     def note_progress(self) -> None:
-        """Store the position in the log with the next commit, although the newest entries may be of other partitions.
+        """Store the position in the log with the next commit, even if the newest entries have no section for this
+        partition.
 
         Raises:
             StoreError: the store cannot be written.
@@ -161,7 +165,7 @@ class Replica:
             self.index.note_position(self.applied, self._epoch.name)
 
     async def wait_for(self, position: int, timeout_s: float) -> None:
-        """Wait until the entry at `position` is applied.
+        """Wait until the entry at `position` is applied, for at most `timeout_s` seconds.
 
         Raises:
             StoreError: the entry is not applied in time, or the replica has stopped.

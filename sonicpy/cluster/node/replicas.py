@@ -1,4 +1,4 @@
-"""The replicas of a node: their folders, the logs that they follow, and the subjects on which they are asked."""
+"""The replicas of a node: their folders, the logs that they follow, and the subjects by which they get questions."""
 
 import asyncio
 import shutil
@@ -31,7 +31,7 @@ OpenIndex = Callable[[Path], "ReplicaIndex"]
 
 @dataclass(frozen=True, slots=True)
 class Keepers:
-    """The brokers, as replicas see them."""
+    """The parts of the brokers that replicas use."""
 
     connection: BrokerConnection
     log: LogKeeper
@@ -48,12 +48,12 @@ class HeldReplica:
 
 
 class Replicas:
-    """Opens and closes replicas. To be made while the loop runs.
+    """Opens and closes replicas. Create it while the loop runs.
 
     Args:
-        held: the replicas that answer, by partition; this object alone changes it.
+        held: partition -> its replica, for those that answer; only this object changes it.
         open_index: opens the folder of a replica.
-        config, statistics: for the work of each replica.
+        config, statistics: the settings and the counters of each replica's periodic work.
         take: gets the questions that the brokers pass on to replicas of this node.
     """
 
@@ -93,14 +93,14 @@ class Replicas:
         return self.folder / f"{partition:04}"
 
     async def hold(self, partition: int, adopt: Epoch | None = None) -> None:
-        """Open the replica of a partition, and let it follow the log and answer.
+        """Open the replica of a partition, which then follows the log and answers.
 
         Args:
-            adopt: the log that it goes on with from now on, from the first entry; None: the position that its store
-                names.
+            adopt: another log with which it continues, from the first entry on; None: it continues at the position that
+                its store names.
 
         Raises:
-            StoreError: it cannot be opened.
+            StoreError: the replica cannot be opened.
         """
         index = await self._opened(partition)
         if adopt is not None:
@@ -117,7 +117,7 @@ class Replicas:
         """Leave a partition to other nodes, and close its replica.
 
         Args:
-            wait_s: seconds for which the replica goes on, for clients that wait for an answer.
+            wait_s: the time in seconds for which the replica still works, for clients that wait for an answer.
         """
         work = self._at_work.pop(partition)
         await self._keepers.connection.leave(work.subscription)  # before, so that the replica answers what still comes
@@ -136,14 +136,13 @@ class Replicas:
         await self.hold(partition)
 
     async def adopt(self, partition: int) -> int:
-        """Continue a replica with the log as it is now: from its first entry, of which it skips those that its store
-        has.
+        """Continue a replica with the log as it is now: from the first entry, without those that its store has applied.
 
         Returns:
-            The position that it had in the log that is lost.
+            The position of the replica in the log that was lost.
 
         Raises:
-            SonicError: no broker answers, or it cannot be opened.
+            SonicError: no broker answers, or the replica cannot be opened.
         """
         epoch = await self._keepers.log.epoch(self._places.layout.log_of(partition))
         known = self.held[partition].applied

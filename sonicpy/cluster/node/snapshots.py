@@ -1,7 +1,7 @@
 """Snapshots of partitions at the brokers: a new replica begins with one, so old entries of the log can be deleted.
 
-A snapshot is the backup of a replica, cut into chunks. It is valid once it was read back. The log is cut off below the
-older of the two newest snapshots, but keeps all entries that a replica which answers still needs.
+A snapshot is the backup of a replica, cut into chunks. It is valid once it has been read back from the brokers. The log
+is cut off below the older of the two newest snapshots, but keeps all entries that a replica which answers still needs.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 512 << 10
 KEPT = 2
 CHUNK_S = 5.0
-"""Time limit until every broker has an acknowledged chunk."""
+"""The longest wait in seconds until every broker has an acknowledged chunk."""
 CHUNK_PAUSE_S = 0.05
 
 
@@ -67,7 +67,7 @@ async def save(replica: "Replica", registry: Registry) -> int:
 
 
 async def forget(partition: int, registry: Registry) -> None:
-    """Drop the snapshots of a partition, which are of a log that is gone. Raises SonicError."""
+    """Drop the snapshots of a partition, because their log is gone. Raises SonicError."""
     for old in await registry.snapshots(partition):
         await registry.vault.drop_chunks(f"{partition}.{old.position}")
     await registry.note_snapshots(partition, [])
@@ -102,8 +102,8 @@ async def _chunk(vault: Vault, name: str) -> bytes:
 async def is_needed(known: LogProgress, partition: int, epoch: Epoch, registry: Registry) -> bool:
     """Return whether a replica has to begin with a snapshot.
 
-    An empty replica does if there is a snapshot: even a log with its first entry may be incomplete, if it was made
-    again after the brokers had lost their data.
+    If there is a snapshot, an empty replica has to: even a log with its first entry may be incomplete, because it may
+    have been made again after the brokers had lost their data.
 
     Raises:
         NotReady: no broker answers.
@@ -173,7 +173,7 @@ async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any],
         answers: the nodes' reports about themselves; a node that stops answering is removed.
 
     Raises:
-        StoreError: no node did.
+        StoreError: no node has taken one.
     """
     reasons = []
     for node in layout.holders(partition):
@@ -193,7 +193,9 @@ async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any],
 async def _trim(
     number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Cut a log off below two snapshots of each of its partitions and below the positions of all live replicas."""
+    """Cut a log off below the two newest snapshots of each of its partitions, and below the positions of all live
+    replicas.
+    """
     done: list[dict[str, Any]] = []
     needed: list[int] = []
     for partition in layout.partitions_of(number):

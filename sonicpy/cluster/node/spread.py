@@ -68,12 +68,12 @@ if TYPE_CHECKING:
     from sonicpy.index.recorder import Recorder
 
 CACHED_S = 1.0
-"""The time after which the parts are asked again for the statistics of a query's words."""
+"""The time in seconds after which the parts are asked again for the statistics of a query's words."""
 CACHED_MAX = 1_000
 WORDS_AT_ONCE = 2_000
 """The most words of a part that are read at once to count the words of a bucket."""
 PART_SHIFT = 40
-"""A position of OBJECTS has the number of the part above these bits."""
+"""The number of bits below the number of the part in a position of OBJECTS."""
 
 
 class _Planned(NamedTuple):
@@ -81,7 +81,7 @@ class _Planned(NamedTuple):
 
     Attributes:
         began: the time at which the parts were asked, by the monotonic clock in seconds.
-        how: makes the names of the words by which objects answer.
+        how: names the words by which objects answer.
         corrected: see `corrected_text`.
     """
 
@@ -167,14 +167,14 @@ class Spread:
         return await self._refined.behind(command, name)
 
     async def highest(self, command: Query) -> int | None:
-        """Return the highest value of all parts, if ages are counted from it; else None."""
+        """Return the highest value in all parts, if BOOST counts ages back from it; else None."""
         if command.boost is None or parse_boost(command.boost).half_life is None:
             return None
         found = await self._ask(*command.scope, "spread_highest", *command.scope, command.boost)
         return max((value for each in found if (value := json.loads(each)) is not None), default=None)
 
     async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
-        """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
+        """Return the answers of all parts of a bucket. Raises StoreError if a part does not answer."""
         return await self._ask(collection, bucket, kind, *fields)
 
     # -- questions -----------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Spread:
         return await self._desk.ask(partition, question_of(command))
 
     async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
-        """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
+        """Return the answers of all parts of a bucket. Raises StoreError if a part does not answer."""
         return await self._ask_each([(part, kind, fields) for part in self._places.parts_of(collection, bucket)])
 
     async def _ask_each(
@@ -235,7 +235,7 @@ class Spread:
         )  # fmt: skip
 
     async def _scored(self, command: Query, planned: "_Planned") -> bytes:
-        """Return the reply to a QUERY with several of the options that scores have."""
+        """Return the reply to a QUERY with several of the options that change scores."""
         plan, how = planned.plan, planned.how()
         if command.vector is not None:
             check_ranking(self._recorder.config)
@@ -271,7 +271,7 @@ class Spread:
         return merge_meant([MeantRows(rows, sums, total) for rows, sums, total, _ in answers], plan, command)
 
     async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
-        """Return how many objects answer by whole words; None: it was not asked for."""
+        """Return the number of objects that answer by whole words; None: it was not asked for."""
         whole = only_whole(plan)
         if not command.whole or total is None or whole is None:
             return total if command.whole else None
@@ -317,7 +317,7 @@ class Spread:
         return planned
 
     async def _fields(self, key: Search) -> frozenset[str]:
-        """Return the names of the texts of a bucket, if the signs of a query may name them."""
+        """Return the names of the named texts of a bucket, if the syntax of a query can name them."""
         if key.syntax != "web" or ":" not in key.text:
             return frozenset()
         return frozenset(chain.from_iterable(map(json.loads, await self._ask(*key.scope, "spread_fields", *key.scope))))
@@ -327,7 +327,7 @@ class Spread:
         return None if planned is None else planned.plan
 
     async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
-        """Return the statistics of each part of a bucket on the words of a query."""
+        """Return the sketch of each part of a bucket for the words of a query."""
         kind = "spread_asked" if len(terms) > PLAIN_FIELDS else "spread_terms"
         found = await self._ask(*scope, kind, *scope, terms, pack_matching(matching))
         return [json.loads(sketch) for sketch in found]
@@ -361,7 +361,7 @@ class Spread:
         return replies.event("SUGGEST", [word.decode() for word in words])
 
     async def _passing(self, command: Suggest, term: bytes, filter: str) -> list[bytes]:
-        """Return the suggestions that objects hold which pass a filter."""
+        """Return the suggestions that occur in objects which pass a filter."""
         scope = (command.collection, command.bucket)
         sketches = await self._ask(*scope, "spread_word", *scope, term.decode())
         words = suggest_likely(SummedStatistics(list(map(json.loads, sketches))), term, SUGGESTIONS_EXAMINED)
@@ -393,8 +393,8 @@ class Spread:
         return [json.loads(each) for each in await self._ask(*scope, "spread_typed", *scope, pack_typed(typed))]
 
     async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
-        """Return the likely completions of a word; an empty list if a part takes its words from a graph, or its nodes
-        have a version without such answers.
+        """Return the likely completions of a word; an empty list if a part reads completions from a graph, or if its
+        nodes run a version that cannot answer this.
         """
         fields = (collection, bucket, term.decode())
         questions = [(part, "spread_completions", fields) for part in self._places.parts_of(collection, bucket)]
@@ -414,7 +414,7 @@ class Spread:
         return replies.event("LIST", sorted(words, key=str.encode)[offset : offset + limit])
 
     async def _count_words(self, collection: str, bucket: str) -> int:
-        """Return the number of different words in a bucket, by reading all of them, some at a time."""
+        """Return the number of different words in a bucket, found by reading all of them in steps."""
         check_names(collection, bucket)
         after: dict[int, str | None] = dict.fromkeys(self._places.parts_of(collection, bucket))
         seen: set[int] = set()
@@ -433,7 +433,7 @@ class Spread:
     # -- objects -------------------------------------------------------------------------------------------------------
 
     async def _objects(self, command: Objects) -> bytes:
-        """List objects part by part, within a part in the order of their first push."""
+        """Return the reply to OBJECTS: names part by part, within a part in the order of their first push."""
         collection, bucket, limit, prefix, after, position = command
         check_names(collection, bucket)
         parts = self._places.parts_of(collection, bucket)

@@ -1,4 +1,6 @@
-"""The logs as a node writes them: the batches of its changes, and the positions up to which its reads see each log."""
+"""The writers of a node to the logs: the batches of its changes, and the positions up to which its reads have to see
+each log.
+"""
 
 import asyncio
 from typing import TYPE_CHECKING, Any
@@ -13,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class Writers:
-    """The writers of all logs. To be made while the loop runs.
+    """The writers of all logs. Create it while the loop runs.
 
     Args:
-        name: of the node.
-        incarnation: above that of every earlier start of the node.
-        claim: of the name.
+        name: the name of the node.
+        incarnation: a number above those of all earlier starts of the node.
+        claim: the claim of the name.
 
     Attributes:
         each: the writer of each log.
-        turn: the batches that changes of the turn under way are in, by partition.
-        written: the position up to which this node has acknowledged changes, by partition.
+        turn: partition -> the batch with changes of the turn under way.
+        written: partition -> the position up to which this node has acknowledged changes.
     """
 
     def __init__(self, log: LogKeeper, layout: Layout, name: str, incarnation: int, claim: RightToWrite | None) -> None:
@@ -38,12 +40,12 @@ class Writers:
 
     @property
     def batches(self) -> int:
-        """How many batches of this node were acknowledged."""
+        """The number of acknowledged batches of this node."""
         return sum(writer.batches for writer in self.each)
 
     @property
     def silence_s(self) -> float:
-        """How long a batch has waited for its acknowledgement, in seconds."""
+        """The time in seconds that a batch has waited for its acknowledgement; the longest of all logs."""
         return max(writer.gaps.lasting_s for writer in self.each)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
@@ -55,7 +57,9 @@ class Writers:
         self.turn[partition] = self.add(partition, record)
 
     def end_turn(self) -> "asyncio.Future[Any] | None":
-        """Begin another turn; return the future of the acknowledgement of all changes of this one; None: no change."""
+        """End the turn under way; return the future of the acknowledgement of all its changes; None: it changed
+        nothing.
+        """
         turn, self.turn = self.turn, {}
         if not turn:
             return None
@@ -69,7 +73,7 @@ class Writers:
         return await asyncio.shield(self._writer_of(partition).barrier().done)
 
     def write_as(self, agreed: Agreement) -> None:
-        """Write entries as the nodes have agreed from now on; the batches under way stay as they are."""
+        """From now on, write entries as the nodes have agreed; batches under way do not change."""
         for writer in self.each:
             writer.agreed = agreed
 
@@ -78,7 +82,7 @@ class Writers:
         self.written[partition] = max(position, self.written[partition])
 
     def note_lost(self, partition: int, last: int) -> None:
-        """Note that the log of a partition ends at a position: reads wait for nothing behind it."""
+        """Note that the log of a partition ends at a position, behind which reads must not wait for anything."""
         self.written[partition] = min(self.written[partition], last)
 
     def answered(self, partition: int) -> "Answered":

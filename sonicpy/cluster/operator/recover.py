@@ -26,12 +26,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The part of a cluster to recover.
+    """A request of the operator: the part of a cluster to recover, and the source.
 
     Attributes:
-        source: the node whose replicas are right; "": none, the replicas of `node` are made from snapshot and log.
+        source: the node whose replicas are right; "": the replicas of `node` are made from snapshot and log.
         node: the node whose replicas are made anew; "": all nodes except the source.
-        partition: its number; None: all partitions whose replicas differ or have stopped.
+        partition: the number of a partition; None: all partitions whose replicas differ or have stopped.
         anyway: recover even if another node holds more than the source.
     """
 
@@ -85,7 +85,7 @@ async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
 
 
 def _note_faults(layout: Layout, logs: list[Epoch], replicas: dict[str, Any]) -> None:
-    """Mark the replicas that hold changes which the log lacks: they may not have noticed yet."""
+    """Mark the replicas that hold changes which the log lacks, because they may not have noticed yet."""
     for number, replica in replicas.items():
         if _is_lost_for(replica, logs[layout.log_of(int(number))]):
             replica["fault"] = replica["fault"] or "the log is another one"

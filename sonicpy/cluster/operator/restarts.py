@@ -1,4 +1,4 @@
-"""`sonicpy cluster dev` restarts ended processes, as a service manager does."""
+"""`sonicpy cluster dev` restarts processes that have ended, as a service manager does."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_S = 5.0
-"""The pause before a restart, as in the units for systemd."""
+"""The pause in seconds before a restart, as in the units for systemd."""
 
 
 class Processes(Protocol):
@@ -28,7 +28,7 @@ class Restarts:
 
     Args:
         say: called with each line for the terminal.
-        clock: returns seconds.
+        clock: returns the time in seconds.
     """
 
     def __init__(

@@ -28,11 +28,11 @@ def init(
     """Make a cluster, and return its layout; a second call with equal arguments changes nothing.
 
     Args:
-        brokers: addresses of NATS servers, separated by commas.
-        monitors: the monitoring address of each, as http://HOST:PORT.
+        brokers: the addresses of NATS servers, separated by commas.
+        monitors: the monitoring address of each broker, as http://HOST:PORT.
         partitions: the number of partitions.
         copies: the number of nodes that hold each partition.
-        nodes: their names.
+        nodes: the names of the nodes.
         logs: the number of logs; partitions share logs.
 
     Raises:
@@ -54,7 +54,7 @@ async def make(brokers: str, layout: Layout, agreed: Agreement | None = None) ->
     """Make the registry and the streams; return the present layout. Raises as `init`.
 
     Args:
-        agreed: as of `Registry.create`.
+        agreed: as in `Registry.create`.
     """
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
@@ -91,7 +91,7 @@ def drain(brokers: str, node: str, *, force: bool = False) -> Layout:
     """Assign a node's partitions to the other nodes; return the new layout, which `rebalance` finishes.
 
     Args:
-        force: even if fewer nodes are left than each partition has replicas.
+        force: do so even if fewer nodes are left than each partition has replicas.
 
     Raises:
         ConfigError: the node holds no partitions, or too few nodes would be left.
@@ -101,7 +101,7 @@ def drain(brokers: str, node: str, *, force: bool = False) -> Layout:
 
 
 def nodes_without(layout: Layout, node: str, *, force: bool) -> tuple[str, ...]:
-    """Return the nodes of a layout without one. Errors: as `drain`."""
+    """Return the nodes of a layout without one of them. Raises as `drain`."""
     if node not in layout.nodes or len(layout.nodes) == 1:
         raise ConfigError(
             f"the node is {node}; allowed is one of several that hold partitions: {', '.join(layout.nodes)}."
@@ -132,10 +132,10 @@ def check_broker(monitor: str) -> None:
     """Check that a broker syncs to its disk before it acknowledges.
 
     Args:
-        monitor: its monitoring address.
+        monitor: the monitoring address of the broker.
 
     Raises:
-        ConfigError: the broker does not, has no JetStream, or does not answer.
+        ConfigError: the broker does not sync first, has no JetStream, or does not answer.
     """
     if not monitor.startswith(("http://", "https://")):
         raise ConfigError(f"--monitor holds {monitor!r}; allowed are addresses such as http://10.0.0.1:8222.")

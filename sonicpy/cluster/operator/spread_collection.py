@@ -23,8 +23,8 @@ def spread(brokers: str, collection: str, parts: int) -> Layout:
     """Spread the buckets of a collection; return the new layout, once all nodes that answer use it.
 
     Args:
-        collection: one that holds no bucket.
-        parts: at most the number of partitions; 1: the buckets are not spread.
+        collection: a collection that holds no bucket.
+        parts: the number of parts, at most that of partitions; 1: the buckets are not spread.
 
     Raises:
         CommandError: the name is not valid.
@@ -74,7 +74,7 @@ async def _check_empty(connection: Client, layout: Layout, collection: str) -> N
 
 
 async def _wait_for_nodes(connection: Client, layout: Layout) -> None:
-    """Wait until all nodes use a layout: until then they would push objects to other partitions."""
+    """Wait until all nodes use a layout; before that, they would push objects to other partitions."""
     deadline = time.monotonic() + TAKE_OVER_S
     wanted = [list(pair) for pair in layout.spread]
     while True:

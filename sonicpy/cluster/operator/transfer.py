@@ -52,14 +52,14 @@ if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
 
 WRITER = "=import"
-"""The name of an import as a writer; no node has it."""
+"""The name of an import as a writer, which no node can have."""
 ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
 BATCHES_WAITING_MAX = 64
-"""The most batches that wait for their acknowledgement, in all partitions together."""
+"""The most batches that wait for their acknowledgement, over all partitions."""
 NOTES_FILE = "cluster.json"
 NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
 TERM_BYTES = 48
-"""Upper bound of a record's bytes for a word, besides the word itself."""
+"""The upper bound of the bytes of a word in a record, without the word itself."""
 
 
 def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int:
@@ -150,7 +150,7 @@ def opened(source: Path, config: Config) -> Iterator[Index]:
 
 
 class Appender:
-    """Appends records to the logs of a cluster, some batches at a time."""
+    """Appends records to the logs of a cluster, several batches at a time."""
 
     def __init__(self, connection: Client, layout: Layout, claim: NameClaim, agreed: Agreement) -> None:
         log = JetStream(connection)
@@ -233,7 +233,7 @@ async def _appending(
 
 
 def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
-    """Return the number of parts of each collection that was spread in the backup."""
+    """Return the number of parts for each collection that was spread in the backup."""
     return {**{name: min(parts, layout.partitions) for name, parts in spread.items()}, **dict(layout.spread)}
 
 
@@ -297,7 +297,7 @@ def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
 
 
 def _write_notes(folder: Path, notes: dict[str, object]) -> None:
-    """Write the description of a backup: a folder without it is incomplete."""
+    """Write the description of a backup, without which the folder counts as incomplete."""
     path = folder / NOTES_FILE
     fresh = path.with_suffix(".new")
     with new_text(fresh) as file:

@@ -1,4 +1,4 @@
-"""Changes at other nodes: an awake node is asked, and no second one while the first may still carry out the change.
+"""Changes at other nodes: one awake node gets the change, and no second one while the first may still carry it out.
 
 A second question could apply a change twice, so a node that is stopped or cut off would delay a change until its time
 limit. Therefore every node that holds the partition gets a probe first, and the first to answer gets the question.
@@ -14,9 +14,9 @@ from sonicpy.cluster.peers.hedging import NOT_HERE, Askable
 from sonicpy.errors import SonicError
 
 AWAKE_S = 1.0
-"""A node that does not answer a probe for this time is not asked."""
+"""The time in seconds within which a node has to answer a probe to get the question."""
 AGAIN_S = 0.5
-"""Interval of probes to a node that is asked: below the allowed silence of a connection."""
+"""The interval in seconds of probes to a node that has the question: below the allowed silence of a connection."""
 PROBE = b""
 """A question that every version of sonicpy refuses at once."""
 
@@ -25,7 +25,7 @@ Lost = Callable[[Askable], None]
 
 
 class Vanished(SonicError):
-    """The node that was asked is gone, or silent: the outcome is unknown."""
+    """The node that has the question is gone, or silent: the outcome is unknown."""
 
 
 class NodeReply:
@@ -80,7 +80,7 @@ async def ask_awake(nodes: Sequence[Askable], question: bytes, limit_s: float, l
     """Return the answer of an awake node, or the reason of the last one that could not answer; None: no node is awake.
 
     Args:
-        limit_s: longest time for an answer.
+        limit_s: the longest wait for an answer in seconds.
 
     Raises:
         Vanished: a node has received the question and does not answer.
@@ -95,7 +95,7 @@ async def ask_awake(nodes: Sequence[Askable], question: bytes, limit_s: float, l
 
 
 async def _ask(node: Askable, question: bytes, limit_s: float, lost: Lost) -> bytes:
-    """Ask a node. Raises Vanished."""
+    """Return the answer of a node to a question. Raises Vanished."""
     reply, clock = NodeReply(lost), asyncio.get_running_loop().time
     until_s = clock() + limit_s
     node.ask(question, reply)

@@ -3,7 +3,7 @@
 Each start of a node makes a new certificate and writes it to the registry, so no authority needs to sign it: other
 nodes trust this certificate alone. Its names and dates are not checked, because the registry is trusted.
 
-Import this only where it is needed: cryptography takes memory, which nodes without TLS save.
+Import this only where it is needed: the package cryptography takes memory, which nodes without TLS save.
 """
 
 import ssl
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 VALID_FROM, VALID_UNTIL = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
-"""Wide enough for machines whose clocks are wrong."""
+"""The dates of certificates: far enough apart for machines whose clocks are wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Frames(asyncio.Protocol, ABC):
 
     @abstractmethod
     def take(self, number: int, body: bytes) -> None:
-        """Take a frame."""
+        """Take a frame: the number of its question, and its bytes."""
 
     def send(self, number: int, body: bytes) -> None:
         """Send a frame, if the connection is open."""

@@ -1,11 +1,12 @@
-"""Reads at other nodes: one that holds the partition is asked; if it takes longer than usual, a second one, too.
+"""Reads at other nodes: a node that holds the partition gets the question; if it takes longer than usual, a second one,
+too.
 
 "Usual" is the 95th percentile of the answers so far, so about one read in twenty is asked twice. The first answer
 counts. If a node is gone, or cannot answer, the next one is asked at once. Changes do not use this file: a second
 question could apply them twice.
 
-A question is an object that the connections call back: a future and a task for each question would cost more than the
-rest of the work.
+A question is an object whose methods the connections call: a future and a task for each question would cost more than
+the rest of the work.
 """
 
 import asyncio
@@ -17,16 +18,16 @@ from sonicpy.cluster.log.limits import READ_S
 
 PERCENTILE = 0.95
 STEP = 0.05
-"""The share by which one answer moves the estimate."""
+"""The share by which one answer moves the estimate of a percentile."""
 FIRST_S = 0.02
 USUAL_S_MIN, USUAL_S_MAX = 0.001, 0.5
 LATE_S = 0.5
-"""Interval of checks for questions that have waited for longer than usual."""
+"""The interval in seconds of checks for questions that have waited for longer than usual."""
 NOT_HERE = b"-"
 """The first byte of the answer of a node that cannot answer."""
 
 TakeAnswer = Callable[[bytes | None], None]
-"""A function that takes the answer; None: all connections are lost."""
+"""A function that takes the answer as bytes; None: all connections are lost."""
 
 
 class AnswerTaker(Protocol):
@@ -58,11 +59,11 @@ class Percentile:
 
 
 class HedgedQuestion:
-    """A question to some nodes, which are asked in order.
+    """A question to some nodes, which get it in order.
 
     Attributes:
-        first_s: time of the question to the first node.
-        began_s: time of the question to the first of the nodes whose answers are awaited.
+        first_s: the time at which the first node got the question, in seconds.
+        began_s: the time at which the first of the nodes that may still answer got the question, in seconds.
         is_over: no answer is needed any more.
     """
 
@@ -87,7 +88,7 @@ class HedgedQuestion:
 
     @property
     def may_be_hedged(self) -> bool:
-        """Whether a single node is asked, and another one is left."""
+        """Whether one node has the question, and another one is left."""
         return not self.is_over and self._waits_for == 1 and self.has_more
 
     def ask_next(self) -> None:
@@ -116,7 +117,7 @@ class HedgedQuestion:
             self._end(self._refusal)
 
     def expire(self) -> None:
-        """Wait no longer."""
+        """Give up waiting for answers."""
         self._end(self._refusal)
 
     def _end(self, answer: bytes | None) -> None:
@@ -125,7 +126,7 @@ class HedgedQuestion:
 
 
 class Hedging:
-    """Asks one of some nodes, and a second one if the first takes long. Create it while the loop runs.
+    """Asks one of some nodes, and a second one if the first takes longer than usual. Create it while the loop runs.
 
     Args:
         lost: called with each connection that gave no answer.
@@ -149,14 +150,14 @@ class Hedging:
         """Ask nodes until one can answer; `answer` gets the first answer later.
 
         Args:
-            nodes: at least one, in the order of asking.
+            nodes: the nodes in the order of asking, at least one.
         """
         asked = HedgedQuestion(self, nodes, question, answer)
         self.begin(asked)
         asked.first_s = asked.began_s
 
     def begin(self, asked: HedgedQuestion) -> None:
-        """Ask the next node."""
+        """Send a question to the next node."""
         asked.began_s = self._loop.time()
         asked.ask_next()
         if not self._is_closed:
@@ -176,7 +177,7 @@ class Hedging:
                 timer.cancel()
 
     def _look(self) -> None:
-        """Ask a second node the questions that have waited for longer than usual."""
+        """Send the questions that have waited for longer than usual to a second node."""
         self._timer = None
         before_s = self._loop.time() - self.usual.seconds
         waiting, self._waiting = self._waiting, deque()

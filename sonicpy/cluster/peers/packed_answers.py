@@ -5,9 +5,9 @@ from sonicpy.errors import CommandError, InvalidArgument, SonicError, StoreError
 from sonicpy.version import VERSION
 
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
-"""The first bytes of other answers. Behind ANSWER is the answer; behind REFUSAL the code of an error and its detail;
-behind FAILED the reason why a change failed, or why its outcome is unknown; behind NOT_HERE the reason why another node
-has to be asked.
+"""The first bytes of the other kinds of answers. ANSWER is followed by the answer; REFUSAL by the code of an error and
+its detail; FAILED by the reason why a change failed, or why its outcome is unknown; NOT_HERE by the reason why another
+node has to be asked.
 """
 
 
@@ -16,14 +16,14 @@ class NotHere(SonicError):
 
 
 def pack_error(error: SonicError, *, is_change: bool) -> bytes:
-    """Return the answer to another node whose question failed."""
+    """Return the answer to another node whose question raised an error here."""
     if isinstance(error, CommandError):
         return REFUSAL + f"{error.code}\0{_detail(error)}".encode()
     return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()
 
 
 def _detail(error: CommandError) -> str:
-    """Return the text in brackets behind the code; of an InvalidArgument without such a text, its sentence."""
+    """Return the text in brackets behind the code; for an InvalidArgument without such a text, its sentence."""
     if error.detail is None and _is_sentence(error.code):
         return " ".join(str(error).split()) if isinstance(error, InvalidArgument) else ""
     return error.detail or ""

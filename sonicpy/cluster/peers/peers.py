@@ -29,12 +29,12 @@ from sonicpy.server.connections.accepting import stop_accepting
 logger = logging.getLogger(__name__)
 
 TURN_S = 0.0005
-"""The seconds for which questions of one connection are answered before other connections are served."""
+"""The time in seconds for which questions of one connection are answered before other connections are served."""
 CONNECT_S = 1.0
 AGAIN_S = 5.0
-"""After a failure, a node is not asked on a connection for this time."""
+"""The time in seconds after a failure for which a node is not asked on a connection."""
 SILENCE_S = 1.5
-"""The connection to a node that answers no question for this time is closed."""
+"""The time in seconds without an answer after which the connection to a node is closed."""
 
 SILENT = "the nodes that hold it are silent"
 
@@ -104,7 +104,7 @@ class Asker(Frames):
     """The end of a connection at the node that asks.
 
     Args:
-        changed: called when it opens or closes.
+        changed: called when the connection opens or closes.
     """
 
     def __init__(self, secret: bytes, changed: Callable[[], None]) -> None:
@@ -169,7 +169,7 @@ class Peers:
     """The connections of a node. Create it while the loop runs.
 
     Args:
-        name: of the node.
+        name: the name of the node.
         answer_now: returns the answer to a question, or None if it has to wait.
         answer_later: returns the answer after waiting.
 
@@ -232,7 +232,7 @@ class Peers:
         """Ask some nodes; `answer` later gets the first answer, or None.
 
         Args:
-            route: from `route`, not empty.
+            route: the result of `route`, not empty.
         """
         self.hedging.ask(route, question, answer)
 
@@ -249,7 +249,7 @@ class Peers:
         """Return the answer of a node to a question that must not be asked twice, or the reason why none can answer.
 
         Args:
-            limit_s: longest time for an answer.
+            limit_s: the longest wait for an answer in seconds.
 
         Returns:
             None: no node is connected, and none can be.

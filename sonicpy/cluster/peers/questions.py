@@ -1,6 +1,6 @@
 """Questions about one partition: commands and methods of Index by name, as JSON from node to node.
 
-Query, Pop, ...   a command: the answer is its reply, of a change its number and its position
+Query, Pop, ...   a command: the answer is its reply; for a change, its result and its position in the log
 count_buckets     a method, called at several partitions: the answer is its result as JSON
 
 Nodes of several versions work side by side while a cluster is upgraded. Fields of a command at its end that have their
@@ -68,11 +68,11 @@ COMMANDS: dict[str, Any] = {
     "Reasons": Explain,
 }
 NAMES = {kind: name for name, kind in COMMANDS.items()}
-"""The name of each kind of question."""
+"""Class of a command -> its name in questions."""
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
-"""The defaults of the fields of each command, the last one first."""
+"""Name of a command -> the defaults of its last fields, the last one first."""
 CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO", "FlushV", "SetSynonyms"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
@@ -92,7 +92,7 @@ COMMIT_BEFORE = frozenset({"stats"})
 
 
 class UnknownQuestion(SonicError):
-    """A question is unknown, because it comes from a node of another version; nothing was changed."""
+    """This version cannot read a question, because a node of another version has sent it; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ class Question:
 
     Attributes:
         kind: the name of a command or method.
-        fields: of the command, or the arguments of the method.
-        position: the answer has to include the log up to there.
-        is_strong: the answer has to include all changes that any node acknowledged before.
+        fields: the fields of the command, or the arguments of the method.
+        position: the position in the log up to which the answer has to include all changes.
+        is_strong: whether the answer has to include all changes that any node acknowledged before.
     """
 
     kind: str
@@ -112,7 +112,7 @@ class Question:
     is_strong: bool = False
 
     def with_position(self, position: int, is_strong: bool) -> "Question":
-        """Return the question with the position up to which a node has acknowledged changes."""
+        """Return the question with the position up to which its answer has to include all changes."""
         return replace(self, position=position, is_strong=is_strong)
 
 
@@ -146,7 +146,7 @@ def pack_command(partition: int, command: Any, position: int, is_strong: bool) -
 
 
 def without_defaults(fields: tuple[Any, ...], defaults: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return fields without trailing ones that have their default."""
+    """Return fields without the last ones, as far as these have their defaults."""
     count = len(fields)
     for default in defaults:
         if fields[count - 1] != default:
@@ -199,7 +199,7 @@ def make_record(recorder: "Recorder", question: Question) -> bytes:
 
 
 def reasons_of(question: Question) -> Question:
-    """Return the question EXPLAIN of version 1.0 in the form of this version."""
+    """Return the question EXPLAIN of version 1.0 in the form of the present version."""
     try:
         collection, bucket, text, limit, lang, *stem = question.fields
     except ValueError:
@@ -208,7 +208,7 @@ def reasons_of(question: Question) -> Question:
 
 
 OLD_FORMS: dict[str, Callable[[Question], Question]] = {"Explain": reasons_of}
-"""Questions that an older version asks in another form."""
+"""Name of a question -> function that converts it from the form of an older version."""
 
 
 def command_of(question: Question) -> Any:

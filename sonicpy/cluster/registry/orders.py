@@ -1,4 +1,4 @@
-"""Orders to one node, by its name, about a replica that has to be made anew.
+"""Orders to one node, given by its name, about a replica that has to be made anew.
 
 adopt       continue with the brokers' present log, with the content of the replica, and take a snapshot
 snapshot    append an entry, and take a snapshot behind it
@@ -19,7 +19,7 @@ LAYOUT = "sonicpy.layout"
 RECOVERED = "sonicpy.recovered"
 """The subject on which nodes get the number of a partition whose replicas continue with another log."""
 ORDER_S = 600.0
-"""Time limit of an order: a snapshot is written and read."""
+"""The longest time of an order in seconds, in which a snapshot is written and read."""
 DONE, FAILED = b"+", b"?"
 
 
@@ -27,7 +27,7 @@ class NotDone(StoreError):
     """A node has not carried out an order.
 
     Args:
-        why: as a part of a sentence.
+        why: the reason, as a part of a sentence.
     """
 
     def __init__(self, node: str, partition: int, why: str) -> None:
@@ -76,7 +76,7 @@ async def give_order(connection: Client, node: str, order: Order) -> str:
 
 
 async def tell_recovery(connection: Client, partition: int) -> None:
-    """Notify all nodes that changes acknowledged in a partition may be lost: reads must not wait for them."""
+    """Notify all nodes that changes acknowledged in a partition may be lost, so that reads do not wait for them."""
     await connection.publish(RECOVERED, str(partition).encode())
     await connection.flush()
 

@@ -1,6 +1,6 @@
 """The partition of a bucket, and the nodes of a partition.
 
-The functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
+These functions must never change: every node of a cluster, and every later version, has to compute the same numbers.
 """
 
 from functools import cache, lru_cache
@@ -15,7 +15,7 @@ def partition_of(collection: str, bucket: str, partitions: int) -> int:
     """Return the number of the partition that holds a bucket, from 0 on.
 
     Args:
-        partitions: their number in the cluster.
+        partitions: the number of partitions in the cluster.
     """
     return _hash(f"{collection}\0{bucket}") % partitions
 
@@ -34,10 +34,11 @@ def part_of(object: str, parts: int) -> int:
 
 
 def partition_of_part(collection: str, bucket: str, part: int, partitions: int) -> int:
-    """Return the number of the partition that holds a part: parts lie in successive partitions, so no two share one.
+    """Return the partition that holds a part of a spread bucket: parts lie in successive partitions, so no two share
+    one.
 
     Args:
-        partitions: their number in the cluster, at least that of the bucket's parts.
+        partitions: the number of partitions in the cluster, at least that of the bucket's parts.
     """
     return (partition_of(collection, bucket, partitions) + part) % partitions
 
@@ -47,7 +48,7 @@ def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tup
     """Return the nodes that hold each partition, by rendezvous hashing within bounds.
 
     Each partition ranks the nodes by a hash, so adding or removing a node moves few partitions. A node with its full
-    share is skipped, so none has more than the mean, rounded up.
+    share is skipped, so no node has more than the mean, rounded up.
 
     Args:
         partitions: the number of partitions.
@@ -69,7 +70,7 @@ def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tup
 
 
 def _leave_enough(chosen: list[str], room: dict[str, int], left: int) -> None:
-    """Exchange chosen nodes for nodes with the most room, until the remaining partitions find enough nodes.
+    """Replace chosen nodes by nodes with the most room, until the remaining partitions find enough nodes.
 
     A partition takes a node once, so room for more than `left` partitions cannot be used.
     """

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 VALUE = "keys"
 LOOK_S = 0.4
-"""A node reads the keys again after this time, so that a change takes hold within a second."""
+"""The interval in seconds at which a node reads the keys again, so that a change takes effect within a second."""
 Change = Callable[[dict[str, Any]], bool]
 BYTES_MAX = 900_000
 """The most bytes of the value: the brokers take at most 1 MiB per message."""
@@ -35,7 +35,7 @@ class RegisteredKeys:
         self._keys: Mapping[str, Key] = {}
 
     def get(self, name: str) -> Key | None:
-        """Return the key of a name; None: there is none."""
+        """Return the key with a name; None: there is none."""
         return self._keys.get(name)
 
     async def follow(self) -> None:
@@ -83,7 +83,7 @@ class ClusterKeys:
         return iter([_unpacked(json.dumps({name: held[name]}).encode())[name] for name in sorted(held)])
 
     def put(self, key: Key) -> bool:
-        """Add a key; return False if there is one of this name already. Raises SonicError."""
+        """Add a key; return False if there is one with this name already. Raises SonicError."""
         added = False
 
         def add(held: dict[str, Any]) -> bool:
@@ -116,10 +116,10 @@ async def change_keys(vault: Vault, change: Change) -> dict[str, Any]:
     """Change the keys of a cluster; return all of them, by name and packed.
 
     Args:
-        change: changes a dict of keys by name, and returns whether it did.
+        change: changes a dict of keys by name, and returns whether it has changed anything.
 
     Raises:
-        InvalidArgument: they are too many for one value.
+        InvalidArgument: there would be too many keys for one value.
         StoreError: another command changed them at the same time, or the brokers refuse.
     """
     noted = await vault.get(VALUE)
@@ -139,7 +139,7 @@ async def change_keys(vault: Vault, change: Change) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def following(vault: Vault) -> AsyncIterator[RegisteredKeys]:
-    """Follow the keys of a cluster inside a `with` block; yield them."""
+    """Follow the keys of a cluster inside a `with` block; yield these keys."""
     keys = RegisteredKeys(vault)
     with contextlib.suppress(NotReady):
         await keys.look()

@@ -1,4 +1,4 @@
-"""The shared knowledge of all nodes of the cluster: values in the vault that the brokers keep.
+"""The values that all nodes of a cluster share, in the vault that the brokers keep.
 
 cluster       the result of `sonicpy cluster init`: Layout, as JSON
 analyser      the analysis settings of the first node that started
@@ -44,7 +44,7 @@ class OtherFormat(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The division of a cluster into partitions; fixed when it is made, except the nodes.
+    """The division of a cluster into partitions; only its nodes can change later.
 
     Attributes:
         partitions: the number of partitions.
@@ -54,7 +54,7 @@ class Layout:
         format: the version of this value and of batches.
         former: the nodes of the previous layout while partitions move: they keep holding their partitions until
             `sonicpy cluster rebalance` has found every partition at its new nodes. Empty: nothing moves.
-        spread: collections whose buckets are spread over several partitions, each with its number of parts.
+        spread: collection -> number of parts, for collections whose buckets are spread over several partitions.
     """
 
     partitions: int
@@ -84,7 +84,7 @@ class Layout:
         return [*now, *(node for node in before if node not in now)]
 
     def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
-        """Return the partition that holds a bucket, or of a spread bucket the part with an object."""
+        """Return the partition that holds a bucket or, for a spread bucket, the part with an object."""
         for name, parts in self.spread:
             if name == collection:
                 return partition_of_part(collection, bucket, part_of(object, parts), self.partitions)
@@ -96,7 +96,7 @@ class Layout:
         return [partition_of_part(collection, bucket, part, self.partitions) for part in range(parts)]
 
     def settled(self) -> "Layout":
-        """Return the layout after all moves."""
+        """Return the layout after all partitions have moved."""
         return dataclasses.replace(self, former=())
 
 
@@ -106,8 +106,8 @@ class Manifest:
 
     Attributes:
         position, epoch, chain: from the `LogProgress` of the replica.
-        chunks: number of chunks.
-        size: in bytes.
+        chunks: the number of chunks.
+        size: the size in bytes.
     """
 
     position: int
@@ -123,7 +123,7 @@ class PeerAddress:
 
     Attributes:
         secret: the first frame of a connection.
-        certificate: of the listener, as PEM; empty: connections are not encrypted.
+        certificate: the certificate of the listener, as PEM; empty: connections are not encrypted.
     """
 
     host: str
@@ -149,8 +149,8 @@ class Registry:
         """Make the vault with the layout of a new cluster, unless it exists with this layout or was made with it.
 
         Args:
-            copies: the number of brokers that keep it.
-            agreed: of the nodes of a new cluster; None: the oldest agreement.
+            copies: the number of brokers that keep the vault.
+            agreed: the agreement of the nodes of a new cluster; None: the oldest agreement.
 
         Raises:
             OtherLayout: there is another cluster.
@@ -191,7 +191,7 @@ class Registry:
         """Change the nodes that hold partitions; return the new layout, in which partitions move.
 
         Args:
-            change: returns the new names. It may raise ConfigError.
+            change: returns the new names, given the present layout. It may raise ConfigError.
 
         Raises:
             StoreError: the layout was changed meanwhile, or no broker answers.
@@ -206,7 +206,7 @@ class Registry:
         """Change the layout; return the new one.
 
         Args:
-            change: returns the new layout. It may raise ConfigError.
+            change: returns the new layout, given the present one. It may raise ConfigError.
 
         Raises:
             StoreError: the layout was changed meanwhile, or no broker answers.
@@ -240,8 +240,8 @@ class Registry:
     async def incarnation(self, node: str) -> tuple[int, bool]:
         """Return a number above that of every earlier start of a node, and whether this is its first start.
 
-        It is the time in milliseconds, which grows even if the brokers have lost all their data; or one more than the
-        last number, if the time is not above it.
+        The number is the time in milliseconds, which grows even if the brokers have lost all their data; or the last
+        number plus one, if the time is not above that.
 
         Raises:
             ConfigError: the node is started twice at the same time.
@@ -315,7 +315,7 @@ class Registry:
         """Write a value unless there is one; return the present value.
 
         Raises:
-            NotReady: the brokers did not accept it within LEADER_S.
+            NotReady: the brokers did not accept the value within LEADER_S.
         """
         deadline = time.monotonic() + LEADER_S
         while True:
@@ -334,7 +334,7 @@ class Registry:
         return None if noted is None else noted.value.decode()
 
     async def _replace(self, key: str, value: bytes, noted: NotedValue | None) -> None:
-        """Write a value in the place of one that was read. Raises ValueChanged if there is another one by now."""
+        """Replace a value that was read by another one. Raises ValueChanged if it has changed since."""
         await self.vault.update(key, value, 0 if noted is None else noted.revision)
 
 
@@ -347,7 +347,7 @@ async def cluster_at(
     Args:
         brokers: addresses of NATS servers, separated by commas.
         program: the name for the brokers' logs.
-        patient: as of `connect`.
+        patient: as in `connect`.
 
     Raises:
         ConfigError: an address is wrong, or the brokers hold no cluster.
@@ -361,7 +361,7 @@ async def cluster_at(
 
 
 def other_layout(now: Layout, given: Layout) -> str:
-    """Return the sentence of the refusal to make a cluster with another layout than the present one."""
+    """Return the sentence that refuses to make a cluster with another layout than the present one."""
     if dataclasses.replace(now, nodes=given.nodes, former=(), spread=()) == given:
         return (
             f"these brokers hold a cluster on {', '.join(now.nodes)}: sonicpy cluster add and drain change which nodes "

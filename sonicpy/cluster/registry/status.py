@@ -15,9 +15,9 @@ from sonicpy.cluster.registry.registry import Layout, cluster_at
 
 SUBJECT = "sonicpy.status"
 ANSWERS_S = 1.0
-"""The time limit for answers of nodes."""
+"""The longest wait for answers of nodes in seconds."""
 NAMED_MAX = 16
-"""The maximum number of partitions that a sentence names."""
+"""The most partitions that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Status:
     """The state of a cluster.
 
     Attributes:
-        figures: for JSON.
+        figures: all figures, for JSON.
     """
 
     figures: dict[str, Any]
@@ -81,12 +81,14 @@ async def _status(brokers: str) -> Status:
 
 
 async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
-    """Return the reports of nodes about themselves, by name; without silent nodes."""
+    """Return the reports of nodes about themselves, by the name of the node; silent nodes are missing."""
     return await ask_named(connection, {*layout.nodes, *layout.former})
 
 
 async def ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
-    """Return the reports of nodes about themselves, by name, as soon as all named nodes have answered."""
+    """Return the reports of nodes about themselves, by the name of the node, as soon as all named nodes have
+    answered.
+    """
     answers: dict[str, Any] = {}
     complete = asyncio.Event()
 
@@ -118,7 +120,7 @@ def too_few_nodes(layout: Layout) -> Iterator[str]:
 
 
 def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each problem; a single one for each silent node."""
+    """Yield a sentence for each problem; only one for each silent node."""
     for name, held in silent_nodes(layout, answers).items():
         more = f" and {len(held) - NAMED_MAX} more" if len(held) > NAMED_MAX else ""
         yield f"{name} does not answer; its partitions: {', '.join(map(str, held[:NAMED_MAX]))}{more}"
@@ -140,7 +142,7 @@ def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
 
 
 def why_not(answers: dict[str, Any], node: str, partition: int) -> str | None:
-    """Return the reason why a node cannot be asked about a partition, by the nodes' reports; None: it can."""
+    """Return the reason why a node cannot be asked about a partition, according to the reports; None: it can."""
     if node not in answers:
         return "the node does not answer"
     replica = answers[node]["replicas"].get(str(partition))
@@ -151,7 +153,7 @@ def why_not(answers: dict[str, Any], node: str, partition: int) -> str | None:
 
 
 def silent_nodes(layout: Layout, answers: dict[str, Any]) -> dict[str, list[int]]:
-    """Return the partitions of each silent node that holds some."""
+    """Return the partitions of each silent node that holds any, by the name of the node."""
     silent: dict[str, list[int]] = {}
     for number in range(layout.partitions):
         for name in layout.holders(number):

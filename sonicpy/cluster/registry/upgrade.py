@@ -1,4 +1,4 @@
-"""`sonicpy cluster upgrade`: makes the nodes write the newest version of entries, and the names, that all nodes can
+"""`sonicpy cluster upgrade`: makes the nodes write the newest version of entries, and all features, that every node can
 read.
 
 A node that misses the message writes the old version until its next start, which is safe: every node reads both.
@@ -33,7 +33,7 @@ class Upgrade:
 
 
 def upgrade(brokers: str) -> Upgrade:
-    """Make the nodes write the newest version of entries, and use every name, that all of them read.
+    """Make the nodes write the newest version of entries, and use every feature, that all of them can read.
 
     Raises:
         ConfigError: the brokers hold no cluster.
@@ -55,7 +55,7 @@ async def _upgrade(brokers: str) -> Upgrade:
 
 
 def decide(before: Agreement, layout: Layout, answers: dict[str, Any]) -> Upgrade:
-    """Return the version that nodes with these reports can write. Raises StoreError if a node gave none."""
+    """Return the version that all nodes with these reports can read. Raises StoreError if a node gave no report."""
     silent = [name for name in layout.nodes if name not in answers]
     if silent:
         raise StoreError(

@@ -1,7 +1,7 @@
-"""Orders to nodes that may hang or end meanwhile: the caller checks again and again that the node is awake.
+"""Orders to nodes that may hang or end meanwhile: the sender checks again and again that the node is awake.
 
-A snapshot of a large replica takes minutes, so a time limit cannot distinguish a working node from a hanging one. Only
-for orders that do not block the loop of the node for long.
+A snapshot of a large replica takes minutes, so a time limit cannot distinguish a working node from a hanging one. Use
+this only for orders that do not block the loop of the node for long.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from sonicpy.cluster.registry.orders import NotDone, Order, give_order
 from sonicpy.cluster.registry.status import ask_named
 
 SILENCE_S = 10.0
-"""The caller gives up after this time without a message of the node."""
+"""The time in seconds without a message of the node after which the sender gives up."""
 LOOK_S = 1.0
 
 

@@ -13,12 +13,12 @@ GAP = -1
 
 
 def order_of(terms: Terms) -> Fields:
-    """Return the field with the order of the terms of a text, which comes first; (): they have none."""
+    """Return the field with the order of the terms of a text, as the only piece; (): their order is not kept."""
     return () if terms.order is None else ((ORDER.id, pack_piece(terms.order)),)
 
 
 def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Terms]) -> Fields:
-    """Return the field with the order of the terms of named texts: each text is a piece that no phrase leaves.
+    """Return the field with the order of the terms of named texts: each text is a piece, and no phrase crosses pieces.
 
     Args:
         terms: of all texts together.

@@ -1,4 +1,6 @@
-"""The vectors of texts on their way to the store: given, or made by the embedder of an index, and checked there."""
+"""The vectors of texts on their way to the store: given by a program or made by the embedder of an index, then
+checked.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -52,10 +54,10 @@ def vectors_of_export(fields: Mapping[str, Any]) -> str | None:
 
 
 class ColumnCheck:
-    """The columns of buckets, with those that a first vector makes.
+    """Checks vectors against the columns of their buckets, including the columns that a first vector makes.
 
     Args:
-        view: of the buckets.
+        view: shows the buckets.
     """
 
     def __init__(self, view: View) -> None:

@@ -37,7 +37,7 @@ class GivenTexts(NamedTuple):
 
     @property
     def rest(self) -> bytes:
-        """The named texts as a digest covers them; UnicodeEncodeError: a text is not Unicode."""
+        """The bytes of the named texts that a digest covers. Raises UnicodeEncodeError if a text is not Unicode."""
         return digest_rest(self.named)
 
 
@@ -59,7 +59,7 @@ def joined_texts(texts: Mapping[str, str]) -> str:
 
 
 def digest_rest(named: Mapping[str, str]) -> bytes:
-    """Return named texts as a digest covers them, whatever their order. Raises UnicodeEncodeError."""
+    """Return the bytes of named texts that a digest covers, in any order. Raises UnicodeEncodeError."""
     parts = [part.encode() for name, text in sorted(named.items()) if name for part in (name, text)]
     return b"".join(pack_varints((len(part),)) + part for part in parts)
 

@@ -27,11 +27,12 @@ from sonicpy.store.fields.all_fields import DIGESTS
 
 CHUNK_ROWS = 4_096
 """The most rows in a chunk. With smaller commits the rows of common words are rewritten too often; with larger ones,
-other writing threads wait longer."""
+other writing threads wait longer.
+"""
 SPREAD_BUCKETS, SPREAD_CHUNKS = 256, 3
-"""A chunk with rows of more buckets than the first number has up to the second one times CHUNK_ROWS."""
+"""A chunk may have SPREAD_CHUNKS * CHUNK_ROWS rows if they belong to more than SPREAD_BUCKETS buckets."""
 CHUNK_CHARACTERS = 1 << 20
-"""The number of characters of texts after which a chunk ends, because it is in memory."""
+"""The number of characters of texts after which a chunk ends, because a chunk is held in memory."""
 
 
 @dataclass(slots=True)
@@ -59,11 +60,11 @@ class Chunk:
 
 
 LexerOf = Callable[[str, str], Lexer]
-"""Returns the lexer of the rules of a bucket, as far as they are known."""
+"""Returns the lexer of the rules of a bucket; the newest lexer if its rules are not known yet."""
 
 
 HasDigest = Callable[[str, str, str, bytes], bool]
-"""Returns whether an object, by its names, holds the text of a digest."""
+"""Returns whether an object, given by collection, bucket and OID, holds the text of a digest."""
 
 
 RefusalOf = Callable[[], Callable[[AnyPush], str | None]]
@@ -99,7 +100,8 @@ def push_rows(
         new: refuse rows whose object exists already.
         has_digest: texts replace the words of their objects, unless it returns True; None: texts add up.
         progress: called after each chunk with the number of rows that are done.
-        refuses: returns, once a chunk, the function that says why a bucket does not take a PUSH; None: it takes all.
+        refuses: called once a chunk, returns the function that returns why a bucket does not take a PUSH; None: buckets
+            take all.
         embed: makes the vectors of texts without one; None: they have none.
 
     Raises:
@@ -237,7 +239,7 @@ def _embed(rows: list[Row | Refused], embed: Embed) -> None:
 
 
 def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
-    """Refuse the rows that their buckets do not take."""
+    """Refuse the rows that the columns of their buckets do not allow."""
     if all(type(push) is PushTerms for push in chunk.pushes):
         return
     refusal, kept = refuses(), []

@@ -19,7 +19,7 @@ NO_TERMS: Mapping[str, int] = MappingProxyType({})
 
 
 def check_rules(rules: int, *, compat: bool) -> None:
-    """Raise CommandError if no such rules are known, or not in this mode."""
+    """Raise CommandError if rules are not known, or not allowed in this mode."""
     known = (FIRST,) if compat else sorted(KNOWN)
     if rules not in known:
         named = " and ".join(map(str, known))
@@ -27,7 +27,7 @@ def check_rules(rules: int, *, compat: bool) -> None:
 
 
 LANGUAGES_FORM = re.compile(r"(?:[a-z]{2,3} [1-9]\d{0,8}(?:,(?!$)|$))*")
-"""How an export says how many texts are in which language: `eng 120,deu 3`."""
+"""The number of texts by language, as an export has it: `eng 120,deu 3`."""
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int], languages: str = "") -> Terms:

@@ -1,7 +1,7 @@
 """Maintainer: the steps that keep an index fast and safe: word graphs, packing, restoring, checks.
 
 `Index` calls it where a user asks for such a step. The server drives the same steps one by one between the turns of its
-connections. Commits, sweeping and sizes are those of the engine and of its store.
+connections. The engine and its store commit, sweep and measure sizes.
 """
 
 import time
@@ -95,7 +95,9 @@ class Maintainer:
         store.watch_changes(ChangeBoard(descriptor))
 
     def wide_files(self) -> str | None:
-        """Return which files of the folder more users may use than new ones, as a sentence; None: there are none."""
+        """Return a sentence that names the files of the folder with wider modes than new files get; None: there are
+        none.
+        """
         return wide_files(self.engine.store.folder, self.engine.access)
 
     # -- word graphs -----------------------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ class Maintainer:
         return state.pending_seq - state.graph_seq >= times * max(BACKLOG_WORDS, state.graph_words // 10)
 
     def scope(self, bucket: int) -> Scope | None:
-        """Return the collection and bucket of a bucket's number, or None if it was flushed."""
+        """Return the collection and bucket with a number, or None if the bucket was flushed."""
         with self.engine.read() as view:
             return view.scope(bucket)
 
@@ -221,7 +223,8 @@ class Maintainer:
 
     def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
         """Delete some pending words of published graphs; return the graphs with more of them, and the keys to continue
-        from."""
+        from.
+        """
 
         def prune(view: WriteView) -> list[tuple[Built, bytes]]:
             found = [(built, prune_pending(view, built, b"")) for built in graphs]
@@ -232,7 +235,8 @@ class Maintainer:
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
         """Delete some of the pending words that a published graph holds; return the key to continue from, None:
-        done."""
+        done.
+        """
         with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))
 

@@ -59,7 +59,7 @@ def verify_store_in_child(folder: Path) -> list[str]:
 
 
 def folder_faults(folder: Path) -> Iterator[str]:
-    """Yield the faults of `verify_folder` one by one. Raises like `verify_folder`."""
+    """Yield the faults that `verify_folder` returns one by one. Raises like `verify_folder`."""
     has_backup = is_there(folder / BACKUP_FILE)
     if has_backup:
         yield from verify_backup(folder)
@@ -148,7 +148,7 @@ def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int |
 def _graph_faults_in(
     transaction: Transaction, scope: Scope, pool: GraphPool, version_now: Callable[[int], int | None]
 ) -> Iterator[str]:
-    """Yield the faults of the graph of a bucket, if that exists."""
+    """Yield the faults of the graph of a bucket, if it has a graph."""
     view = View(transaction)
     state = view.bucket(*scope)
     if state is not None:
@@ -185,7 +185,7 @@ def _unread(folder: Path, page_faults: list[str]) -> Iterator[str]:
 
 
 def _page_faults_beside_a_writer(environment: Environment, data: Path) -> list[str]:
-    """Return the faults of the pages of the last commit, if a second check finds some, too.
+    """Return the faults of the pages of the last commit, if a second check finds faults, too.
 
     During the first check, the writing process may have been writing a meta page.
     """

@@ -2,8 +2,8 @@
 
 Objects come in the order of their creation, each with its words. In compat mode, lists are in the order of association:
 if a text was added to an object after newer objects were pushed, the object follows these in the postings of some
-words. Such late words wait in a queue for each word until a newer object needs the place behind them; then the object
-comes a second time, with every word in whose queue it is the first.
+words. For each late word, such objects wait in a queue until a newer object that holds the word is due; then the first
+object of the queue comes a second time, with every word in whose queue it is the first.
 """
 
 from array import array
@@ -30,7 +30,9 @@ from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
 ON_OBJECTS = OF_OBJECTS | {LANGUAGES, RULES, VECTOR_COLUMNS}
-"""Kinds of facts that are on the lines of objects, where older versions read some, or that follow from these lines."""
+"""Kinds of facts that an export does not list as facts of a bucket: older versions read some of them on the lines of
+objects, the others follow from these lines.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,10 @@ class ExportedObject:
         terms: words that are suggested, listed and counted.
         hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. The term
             with the parts of a word in camelCase has the frequency 0.
-        rules: by which the texts of the bucket are cut; see `sonicpy.rules`.
+        rules: the version of the rules that cut the texts of the bucket into words; see `sonicpy.rules`.
         languages: the number of texts of the bucket in each language, as "eng 120,deu 3"; only the first object of a
             bucket has it.
-        fields: the other values of the object, by the name of the field.
+        fields: the other contents of the object (tags, values and so on) by the name of the field.
     """
 
     collection: str
@@ -58,9 +60,12 @@ class ExportedObject:
 
 
 def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an export: the names in use, if the store uses more than format 5 has; then of each bucket its
-    objects, and behind the first one, which gives an imported bucket its rules, its facts, if it has any. The synonyms
-    of a collection come before its first bucket. An export of no bucket is empty, but for synonyms."""
+    """Yield the lines of an export as dicts for JSON.
+
+    The first line names the features in use, if the store uses more than format 5 has. Each bucket begins with its
+    first object, which gives an imported bucket its rules; its facts follow, then the other objects. The synonyms of a
+    collection come before its first bucket. An export of nothing is empty.
+    """
     scopes = scopes_of(view, collection, bucket)
     synonyms = synonyms_of(view, collection) if bucket is None else {}
     if (scopes or synonyms) and (names := view.uses()):
@@ -92,8 +97,9 @@ def synonym_line(collection: str, rules: list[str]) -> dict[str, Any]:
 
 
 def line_of(exported: ExportedObject) -> dict[str, Any]:
-    """Return the line of an object. Older versions, which read no further fields, find no terms where there are
-    some, and refuse the line."""
+    """Return the line of an object. Fields are named so that older versions, which cannot read them, find no terms in
+    the line and refuse it.
+    """
     line: dict[str, Any] = {"collection": exported.collection, "bucket": exported.bucket, "object": exported.object}
     held: dict[str, Any] = {"terms": exported.terms}
     if exported.hidden:
@@ -141,7 +147,7 @@ def _holdings(view: View, reader: BucketReader, scope: Scope) -> Iterator[Export
 
 
 class LateWords:
-    """Words that objects gained after newer objects had them."""
+    """The late words of a bucket: words that objects gained after newer objects had them."""
 
     def __init__(self) -> None:
         self._after: dict[int, array[int]] = {}

@@ -1,4 +1,4 @@
-"""How many objects of a bucket have each named text: counted when asked for, no row keeps it."""
+"""The number of objects of a bucket that have each named text: counted on demand, because no row holds it."""
 
 import time
 from collections import Counter
@@ -19,7 +19,8 @@ TERMS_AT_ONCE = 1_000
 
 
 def objects_by_field(view: View, state: BucketState) -> dict[str, int]:
-    """Return how many objects of a bucket have each named text, by name, without names that no object has any more.
+    """Return the number of objects of a bucket that have each named text, by its name; names without objects are left
+    out.
 
     Raises:
         StoreDamaged: a row cannot be read.
@@ -41,7 +42,7 @@ def objects_by_field(view: View, state: BucketState) -> dict[str, int]:
 
 
 def _owners(view: View, state: BucketState, names: list[bytes]) -> bytearray:
-    """Return for each term id of the named texts of a bucket the bit of its text; 0: no object holds the term."""
+    """Return, by term id, the bit of the named text that the term belongs to; 0: no object holds the term."""
     bits = {name: 1 << at for at, name in enumerate(names)}
     most = unpack_tag_counts(view.fact(state.bucket, OF_TEXTS.counts)).next_id
     owners = bytearray(most)

@@ -63,7 +63,7 @@ def index_figures(engine: "Engine") -> Figures:
 
 
 def whole_figures(view: View) -> Figures:
-    """Return the figures of all collections: their sums, and each collection."""
+    """Return the figures of all collections: the sums, and those of each collection."""
     by_collection: dict[str, list[BucketState]] = defaultdict(list)
     for number, (scope, state) in enumerate(view.all_states()):
         if not is_staged(scope):
@@ -82,7 +82,7 @@ def whole_figures(view: View) -> Figures:
 
 
 def collection_figures(view: View, collection: str) -> Figures:
-    """Return the figures of a collection: their sums, and each bucket."""
+    """Return the figures of a collection: the sums, and those of each bucket."""
     states = view.buckets(collection)
     named: dict[str, Figures] = {}
     for state in _first(states):
@@ -123,7 +123,9 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def _tagging(view: View, state: BucketState) -> Figures:
-    """Return the number of tags of a bucket, and how many objects have each value and named text; {}: none."""
+    """Return the number of tags of a bucket, and the number of objects with each value and named text; {}: there are
+    none.
+    """
     figures: Figures = {}
     if tags := unpack_tag_counts(view.fact(state.bucket, TAG_COUNTS)).live:
         figures["tags"] = tags
@@ -136,7 +138,7 @@ def _tagging(view: View, state: BucketState) -> Figures:
 
 
 def _beside_words(view: View, states: list[BucketState]) -> int:
-    """Return how many tags, and terms of named texts, some buckets have together."""
+    """Return the number of tags, and of terms of named texts, in some buckets together."""
     used = view.uses()
     return sum(
         unpack_tag_counts(view.fact(state.bucket, beside.counts)).live
@@ -174,7 +176,9 @@ def _sums(states: list[BucketState]) -> Figures:
 
 
 def _of_older_rules(view: View, states: list[BucketState]) -> int:
-    """Return how many buckets have texts that are cut by older rules; those of compat mode have no newer ones."""
+    """Return how many buckets have texts that older rules cut into words; 0 in compat mode, which has one version of
+    rules.
+    """
     if view.by_association:
         return 0
     return sum(view.rules(state.bucket) < NEWEST for state in states)

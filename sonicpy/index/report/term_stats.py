@@ -20,7 +20,7 @@ class TermStats(NamedTuple):
         hidden_objects: the number of objects in which it is only a part of a run without blanks. A word that is hidden
             in all objects is only searched, not suggested, listed or counted.
         postings: the number of its postings, one for each object.
-        times: its occurrences in all objects, at most 255 counted for each.
+        times: the number of its occurrences in all objects, of which at most 255 per object count.
     """
 
     word: str

@@ -1,4 +1,5 @@
-"""Questions without an answer: the commonest queries that found nothing, and the commonest words that nothing holds.
+"""Questions without an answer: the commonest queries that found nothing, and the commonest of their words that no
+object holds.
 
 They are counted in memory since the start, as words, without the client. Addresses of mail and of pages are left out.
 """
@@ -12,8 +13,9 @@ from typing import Any
 _ADDRESS = re.compile(r"@|://|\bwww\.", re.IGNORECASE)
 
 COUNTED_MAX = 1_000
-"""The most queries, and the most words, that are counted; for a new one beyond that, the oldest of the rarest is
-forgotten."""
+"""The most queries, and the most words, that are counted; for a new one beyond that, the oldest of the rarest ones is
+forgotten.
+"""
 LETTERS_MAX = 200
 """The most letters of a query that are kept."""
 
@@ -49,7 +51,7 @@ class Questions:
                 _count(self._words, (collection, bucket, word), 1)
 
     def take(self) -> Tallies:
-        """Return the counts so far, and begin again."""
+        """Return the counts so far, and set them to 0."""
         with self._lock:
             found = self._queries, self._words, self.total
             self._queries, self._words, self.total = {}, {}, 0
@@ -72,7 +74,7 @@ class Questions:
 
 
 def without_addresses(text: str) -> str:
-    """Return a text without the pieces between blanks that hold the address of a mailbox or of a page."""
+    """Return a text without the words that are addresses of a mailbox or of a page."""
     return " ".join(piece for piece in text.split() if not _ADDRESS.search(piece))
 
 

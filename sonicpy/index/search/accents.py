@@ -26,7 +26,7 @@ _ARABIC_POINTS = _letters(
     (0x610, 0x61A), (0x640, 0x640), (0x64B, 0x652), (0x656, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4),
     (0x6E7, 0x6E8), (0x6EA, 0x6ED),
 )  # fmt: skip
-"""Points and signs that folding removes; among them U+0640, which lengthens a word."""
+"""Points and signs of Arabic that folding removes, among them U+0640, which only lengthens a word."""
 _SOFT_HYPHEN = "\u00ad"
 ZWNJ = "\u200c"
 """The character that separates the parts of Persian words."""
@@ -43,13 +43,14 @@ _PLAIN = {
     "ہ": "ه", "ھ": "ه", "ۀ": "ه", "ۂ": "ه",
 }  # fmt: skip
 """Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
-languages."""
+languages.
+"""
 
 PAIRS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "đ": "dj"}
 """letter -> the two letters that are typed for it on keyboards without it."""
 
 _LOOSE = {"ى": "ي", "ں": "ن", "ئ": "ي", "ؤ": "و", "ة": "ه", "ۃ": "ه"}
-"""Letters of Arabic that are often, but not always, written for others."""
+"""Arabic letters that are often, but not always, written for others -> these others."""
 
 _HAS_PAIR = re.compile("|".join(dict.fromkeys(PAIRS.values())))
 
@@ -64,7 +65,8 @@ _UNMARKED = _SEEN | str.maketrans(dict.fromkeys(_ACCENTS + _HEBREW_POINTS + _ARA
 
 def is_spelled(word: str) -> bool:
     """Return whether a word consists of letters, marks, apostrophes and signs of abbreviation, and begins with a
-    letter."""
+    letter.
+    """
     letters = word.replace("'", "")
     return (
         letters.isalpha()
@@ -140,7 +142,7 @@ def loosening() -> Folding:
 
 
 def loosened(word: str) -> str:
-    """Return an Arabic word without points, and with one of each two letters that are often confused."""
+    """Return an Arabic word without points, with each often confused letter replaced by the one it is confused with."""
     return fold(word, "").translate(_LOOSENED)
 
 

@@ -12,14 +12,14 @@ from sonicpy.search import Search
 from sonicpy.text_names import weights_of
 
 COMBINATIONS_MAX = 64
-"""The most clauses that alternatives make: each takes one term of every alternative."""
+"""The most combinations that alternatives make: each takes one term of every alternative."""
 
 
 def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lexer, search: Search) -> Terms:
     """Return the terms of a search with its demands; the terms themselves if there are none.
 
     Args:
-        terms: of the text; of `web.wanted()`, if it has signs.
+        terms: the terms of the text; of `web.wanted()`, if the text has signs.
         web: the text with its signs; None: signs do not count.
         code: the language of the text; None: unknown.
     """
@@ -45,7 +45,7 @@ class _Reader:
         self._more: list[tuple[bytes, int]] = []
 
     def terms(self) -> Terms:
-        """Return the terms of the text, and those that only items have."""
+        """Return the terms of the text, followed by those that only occur in items."""
         first, more = self._first, self._more
         return Terms(
             [*first.words, *(word for word, _ in more)],
@@ -89,7 +89,7 @@ class _Reader:
         )
 
     def _phrases(self, web: WebQuery) -> Iterator[tuple[bool, tuple[str, ...]]]:
-        """Yield the words of the phrases that are no alternatives."""
+        """Yield the words of each phrase, and whether it is needed, without the phrases among alternatives."""
         for either in web.items:
             item = either[0]
             if len(either) == 1 and item.kind == PHRASE and item.sign != REFUSED:
@@ -108,7 +108,7 @@ class _Reader:
                 yield from self._of(item)
 
     def _of_kind(self, items: Iterable[WebItem], kind: str) -> tuple[int, ...]:
-        """Return the terms that represent many words: the last one of each item."""
+        """Return the terms that represent many words: the last term of each item of a kind."""
         found = [self._of(item) for item in items if item.kind == kind]
         return tuple(dict.fromkeys(numbers[-1] for numbers in found if numbers))
 
@@ -153,7 +153,7 @@ def _all_refused(web: WebQuery) -> Iterator[WebItem]:
 
 
 def letters_of(part: str, lexer: Lexer) -> bytes:
-    """Return the letters of a part of words in the form that words have."""
+    """Return the letters of a part of words in the normal form of words."""
     terms = lexer.lex_plain(part)
     return terms.words[0] if len(terms) == 1 else part.casefold().encode()
 
@@ -163,7 +163,7 @@ def _are_plain(items: list[WebItem]) -> bool:
 
 
 def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
-    """Return the word that an item of one word has, and its flags; None: it has several."""
+    """Return the word that represents the text of an item, and its flags; None: the text has several words."""
     found = list(zip(terms.words, terms.flags, strict=True))
     typed = text.casefold().encode()
     same = [one for one in found if one[0] == typed]
@@ -171,7 +171,7 @@ def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
 
 
 def _within(either: list[Either]) -> Iterator[Either]:
-    """Yield alternatives cut to at most COMBINATIONS_MAX clauses: of longer ones, the first terms count."""
+    """Yield alternatives with at most COMBINATIONS_MAX combinations of terms: longer ones keep their first terms."""
     for has_to, alternatives in either:
         combinations = 1
         kept: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""Words that begin as a typed word does, but for typing errors."""
+"""Words that begin as a typed word does, except for typing errors."""
 
 from collections.abc import Container
 
@@ -7,7 +7,7 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.statistics import CORRECTIONS_COMPARED, LETTER_WORTH, Statistics
 
 Beginning = tuple[bytes, TermInfo, int]
-"""A word, its row, and how many errors its beginning has."""
+"""A word, its row, and the number of typing errors in its beginning."""
 
 
 def edits_of_beginning(length: int) -> int:
@@ -16,7 +16,7 @@ def edits_of_beginning(length: int) -> int:
 
 
 def likeliest_beginnings(statistics: Statistics, typed: bytes, edits: int, taken: Container[bytes]) -> list[Beginning]:
-    """Return the words whose beginnings have errors, by rising number; the likeliest first of each number.
+    """Return the words that begin like a typed one with errors: those with the fewest errors first, then the likeliest.
 
     Args:
         edits: the most errors that a beginning may have.

@@ -8,7 +8,7 @@ from sonicpy.lexer import variants
 
 
 def begins_so(word: bytes, beginning: bytes) -> bool:
-    """Return whether a word begins as another one does, without accents, or in another spelling."""
+    """Return whether a word begins with another one, ignoring accents and spellings."""
     if folded(word).startswith(folded(beginning)):
         return True
     other = other_spelling(beginning)
@@ -16,8 +16,9 @@ def begins_so(word: bytes, beginning: bytes) -> bool:
 
 
 def other_spelling(word: bytes) -> tuple[list[bytes], Folding] | None:
-    """Return other spellings of the beginning of a word, and the letters that are the same in them; None: there are
-    none."""
+    """Return the other spellings of the beginning of a word, and the letters that count as equal in them; None: there
+    are none.
+    """
     text = word.decode()
     script = script_of(text)
     if script in variants.SCRIPTS:

@@ -22,9 +22,9 @@ from sonicpy.index.search.parts import Found, Part, bind, find
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 MORE = 4
-"""The factor by which the next number of objects to ask for is larger."""
+"""The factor by which the number of objects to ask for grows with each try."""
 FEW = 64
-"""The fewest objects to ask for at once, by score alone or from a range of values; more if more are wanted."""
+"""The fewest objects to ask for in one try, by score alone or in a range of values; more if more are wanted."""
 SLACK = 1.0 - 1e-9
 """A factor that lowers a score by more than any rounding error."""
 
@@ -33,10 +33,10 @@ class Factors(NamedTuple):
     """The factors of objects.
 
     Attributes:
-        of: returns the factor of each of some objects, by IID.
-        most: no factor is larger.
+        of: returns the factors of objects, given by their IIDs.
+        most: the upper bound of all factors.
         factor: returns the factor of a value, which rises with it; None: the object has no value.
-        windows: of the values; none: no object has one.
+        windows: the values, by window of IIDs; empty: no object has a value.
     """
 
     of: Callable[[list[int]], list[float]]
@@ -56,10 +56,11 @@ def boosted(
     total: bool,
     highest: int | None = None,
 ) -> Part:
-    """Return the best `wanted` objects by score times factor, these as scores, and the number of all if `total`.
+    """Return the best `wanted` objects by score times factor, with these products as scores, and the number of all
+    objects that answer if `total`.
 
     Args:
-        highest: as of `factors_of`.
+        highest: as in `factors_of`.
     """
     factors = factors_of(reader, boost, highest)
     query = bind(plan, reader, window, mask=mask)
@@ -78,7 +79,7 @@ class _Best:
     """The best objects by score times factor.
 
     Args:
-        wanted: their number.
+        wanted: the number of objects to keep.
     """
 
     def __init__(self, factors: Factors, wanted: int) -> None:
@@ -91,7 +92,7 @@ class _Best:
         """Take in the best `count` objects of a query by score alone, and return them.
 
         Args:
-            most: no factor of its objects is larger; None: all are returned, however low their scores are.
+            most: the upper bound of the factors of its objects, by which low scores are left out; None: leave out none.
         """
         floor = None
         if most is not None and 0 < self.wanted <= len(self.found):
@@ -110,7 +111,7 @@ class _Best:
 
         Args:
             part: its best `count` objects by score.
-            most: no factor of its objects is larger.
+            most: the upper bound of the factors of its objects.
         """
         return len(part.found) < count or not self.found or _is_settled(self.found, part.found[-1], most)
 
@@ -154,7 +155,7 @@ def _middle(factors: Factors, low: int, high: int) -> int:
 
 
 def highest_of(readers: Iterable[BucketReader], boost: Boost) -> int | None:
-    """Return the highest value of some buckets; None: no object has one."""
+    """Return the highest value in some buckets under the name that a boost gives; None: no object has one."""
     found = (reader.columns for reader in readers)
     named = ((columns, columns.names[boost.name]) for columns in found if columns and boost.name in columns.names)
     windows = (window for columns, column in named for window in columns.windows(column))
@@ -162,7 +163,7 @@ def highest_of(readers: Iterable[BucketReader], boost: Boost) -> int | None:
 
 
 def factors_of(reader: BucketReader, boost: Boost, highest: int | None = None) -> Factors:
-    """Return the factors of the objects of a bucket: 1 without a value.
+    """Return the factors of the objects of a bucket; the factor of an object without a value is 1.
 
     Args:
         highest: the value from which ages are counted; None: the highest one of the bucket.

@@ -1,4 +1,5 @@
-"""The languages of a bucket's texts: a word of a query counts as a form only in these, or in that of the query.
+"""The languages of a bucket's texts: a word of a query has its other forms only in these languages, or in that of the
+query.
 
 Texts that were pushed have been counted by language; a bucket of few texts, or of old rules, is judged by its words.
 """
@@ -10,7 +11,9 @@ from sonicpy.store.rows.language_counts import LANGUAGES, languages_in
 from sonicpy.store.views.bucket_reader import BucketReader
 
 WORDS_MAX = 1_024
-"""A bucket of more words is not judged by them: sixteen texts or more that were counted hold as many."""
+"""The most words of a bucket that is judged by its words; a larger one has the sixteen counted texts that decide
+instead.
+"""
 CACHED = 1_000
 """The most buckets whose languages are remembered."""
 CACHED_TOGETHER = 64
@@ -18,10 +21,10 @@ CACHED_TOGETHER = 64
 
 
 class Judged(NamedTuple):
-    """The languages of a bucket by its words.
+    """The languages of a bucket, judged by its words.
 
     Attributes:
-        moment: of the bucket.
+        moment: the state of the bucket when it was judged.
         listed: the words that were looked at.
         languages: the most likely one first.
     """
@@ -36,7 +39,7 @@ class BucketLanguages:
 
     Args:
         languages_of: returns the likely languages of some words; see `Lexer.languages_of`.
-        listed: returns the words among some words that it looks at.
+        listed: returns those of some words that `languages_of` considers.
         recoveries: returns how often the store has undone changes.
     """
 
@@ -59,7 +62,9 @@ class BucketLanguages:
         return found or self._by_words(reader)
 
     def of_several(self, readers: Sequence[BucketReader]) -> tuple[str, ...]:
-        """Return the languages of the words of several buckets, of whose texts too few were counted."""
+        """Return the likely languages of several buckets by their words, because too few of their texts were
+        counted.
+        """
         key = tuple((reader.state.bucket, reader.state.pending_seq, reader.state.live_words) for reader in readers)
         moment = (*key, self._recoveries())
         cached = self._of_several.get(moment)
@@ -98,7 +103,7 @@ class BucketLanguages:
         return found
 
     def _listed_since(self, reader: BucketReader, before: Judged) -> frozenset[str] | None:
-        """Return the words to look at, those of another moment with the changes since; None: read all words."""
+        """Return the words to consider: those of an earlier moment with the changes since; None: read all words."""
         if before.moment[2] != self._recoveries():
             return None
         changed = reader.pending_between(before.moment[0], reader.state.pending_seq)

@@ -5,7 +5,9 @@ from sonicpy.store.views.view import View
 
 
 def count_buckets(view: View, collection: str, live: bool) -> int:
-    """Return the number of buckets of a collection that hold words; if not `live`, of those that were consolidated."""
+    """Return the number of buckets of a collection that hold words; if not `live`, words as of the last
+    consolidation.
+    """
     return view.count_buckets(collection, "live_words" if live else "lexicon_version")
 
 

@@ -1,11 +1,11 @@
-"""The terms of a text that every object which holds the text has to hold."""
+"""The terms by which a text decides whether an object holds it."""
 
 from sonicpy._native.terms import PART, STOP, Terms
 
 
 def deciding(terms: Terms) -> list[tuple[bytes, int]]:
-    """Return the terms of a text that an object has to hold, and their flags. In another text, a run without blanks may
-    be cut otherwise, but its pairs of letters are there.
+    """Return the terms of a text that an object must hold to contain the text, with their flags. Of a run without
+    blanks, these are the pairs of letters: within another text, the run may be cut into other words.
     """
     found = list(zip(terms.words, terms.flags, strict=True))
     pairs = [word for word, flags in found if flags & PART]

@@ -1,7 +1,7 @@
 """Demands: the conditions that the options of a query and its syntax put on its terms.
 
-The terms of a query with demands are AskedTerms; those of other queries are plain Terms. Terms have numbers here, as in
-a plan. All values are plain, for JSON: nodes of a cluster send them to each other.
+The terms of a query with demands are AskedTerms; those of other queries are plain Terms. A term is given by its number,
+as in a plan. All values are plain data, because nodes of a cluster send them to each other as JSON.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from sonicpy._native.terms import Terms
 
 Either = tuple[bool, tuple[tuple[int, ...], ...]]
-"""Whether an object has to hold one of the alternatives, and the terms of each alternative, which an object holds if it
-holds all of its terms."""
+"""(is_required, alternatives): whether an object has to hold one of the alternatives; and each alternative as the
+numbers of its terms, all of which an object has to hold.
+"""
 
 
 class RefusedWord(NamedTuple):
@@ -34,14 +35,15 @@ class Demands(NamedTuple):
         match: see the option MATCH.
         edits: the most edits of a correction; None: by the length of the word, where few objects hold it.
         required: terms that an object has to hold.
-        begun: terms that represent all words that begin so.
-        inner: terms that represent all words that hold their letters.
+        begun: terms that represent all words that begin with them.
+        inner: terms that represent all words that contain their letters.
         either: alternatives; see `Either`.
         free: terms of alternatives that the text also names alone.
         refused: words that no object may hold.
         fields: the names of texts with their weights; None: none was given.
-        inside: terms, and refused words behind them, that look in one named text alone, each with its name.
-        phrases: words that follow each other, each with whether a bucket that keeps no order is refused.
+        inside: (number, name) of the terms that are searched in one named text alone; numbers behind those of the terms
+            are refused words.
+        phrases: words that follow each other; and, for each phrase, whether a bucket that keeps no order is refused.
     """
 
     match: str = "auto"
@@ -57,7 +59,7 @@ class Demands(NamedTuple):
     phrases: tuple[tuple[bool, tuple[str, ...]], ...] = ()
 
     def signed(self) -> set[int]:
-        """Return the terms that an object has to hold because of their signs, alone or as alternatives."""
+        """Return the terms that an object has to hold because of signs in the text, alone or as alternatives."""
         among = (number for has_to, each in self.either if has_to for numbers in each for number in numbers)
         return {*self.required, *among}
 
@@ -70,7 +72,7 @@ class AskedTerms(Terms):
 
     Args:
         terms: the terms.
-        demands: on them.
+        demands: the demands on these terms.
     """
 
     def __init__(self, terms: Terms, demands: Demands) -> None:
@@ -84,12 +86,12 @@ def demands_of(terms: Terms) -> Demands | None:
 
 
 def asks_nothing(terms: Terms) -> bool:
-    """Return whether no object can answer: there are no terms, and nothing is refused."""
+    """Return whether no object can answer: the query has no terms and refuses no words."""
     return not len(terms) and not (isinstance(terms, AskedTerms) and terms.demands.refused)
 
 
 def unpack_demands(packed: Sequence[Any]) -> Demands:
-    """Return the demands that JSON has as a list."""
+    """Return demands from the list that JSON makes of them."""
     match, edits, required, begun, inner, either, free, refused, *more = packed
     return Demands(
         match,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
 PARTS_SHOWN = 10
-"""Limits that keep an explanation's line below about 100 KB for queries of any length."""
+"""The most parts of a score that are shown. The limits keep the line of an explanation below about 100 KB."""
 
 STOP_WORD = "a stop word of the language"
 SINGLE_LETTER = "a single letter of a run without blanks"
@@ -69,8 +69,8 @@ class Analysed(NamedTuple):
         terms: the terms to look for.
         dropped: the stop words that the settings drop.
         stops: the terms that are on a list of stop words.
-        matching: the matching of families; None: no word has one.
-        rules: by which the text was cut, and the texts of the bucket are.
+        matching: leads words to their families; None: no word has a family.
+        rules: the version of the rules that cut the text, and the texts of the bucket, into words.
         fields: the names of texts that signs may name.
     """
 
@@ -168,7 +168,8 @@ def analysis(config: "Config", rules: int = FIRST) -> Analysis:
 
 def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
     """Return the rows of the words of a plan; several words that replace a term together have one row, under their
-    text."""
+    text.
+    """
     words = plan.words()
     has_named = any(map(is_named, words))
     rows = lexicon.reader.with_texts.words(words) if has_named else lexicon.rows(words)
@@ -195,7 +196,7 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
 
 
 def _refused(clause: Clause, rows: dict[bytes, TermInfo], config: "Config") -> Term:
-    """Return a word that no object of the answer holds, with the words in its place."""
+    """Return a word that no object of the answer may hold, with the words that it represents."""
     typed = clause.slots[0].words[0]
     row = rows.get(typed)
     others = [other for slot in clause.slots for other in _alternates(typed, slot, rows, is_scored=False)]
@@ -204,8 +205,9 @@ def _refused(clause: Clause, rows: dict[bytes, TermInfo], config: "Config") -> T
 
 
 def _clauses(plan: Plan, terms: Terms) -> dict[int, Clause]:
-    """Return the clause of each term: a word that may be written apart has several, and a run without blanks one more
-    that adds to its score. Alternatives have one together."""
+    """Return one clause for each term, by the number of the term. The several clauses of a word that may be written
+    apart, or of a run without blanks, are joined; the slots of alternatives become clauses.
+    """
     found: dict[int, Clause] = {}
     asked = {word: number for number, word in enumerate(terms.words)}
     alternatives: dict[int, Clause] = {}
@@ -232,7 +234,7 @@ def _clauses(plan: Plan, terms: Terms) -> dict[int, Clause]:
 
 
 def _distinct(alternates: Iterator[Alternate]) -> list[Alternate]:
-    """Return alternates without the words that are among them before."""
+    """Return alternates without repeated words."""
     found: dict[str, Alternate] = {}
     for each in alternates:
         found.setdefault(each.word, each)
@@ -270,7 +272,7 @@ def _term(
 
 
 def _is_other(slot: Slot, typed: bytes, terms: Terms) -> bool:
-    """Return whether a slot is that of another word of the query, an alternative."""
+    """Return whether a slot is for another word of the query, an alternative."""
     return slot.how == "exact" and slot.words[0] != typed and slot.words[0] in terms.words
 
 
@@ -351,7 +353,7 @@ def _hits_by_filter(lexicon: AnyLexicon, search: Search) -> tuple[tuple[Explaine
 
 
 def _meant_hits(analysed: Analysed, plan: Plan, meant: Meant) -> tuple[ExplainedHit, ...]:
-    """Return the hits with the part of the vector in their scores."""
+    """Return the hits with the part that the vector has in their scores."""
     best: Any = meant.found[: analysed.search.limit]
     hits = _hits_of(analysed, plan, meant.part, "bm25", meant.part.names(best), best)
     if isinstance(meant.part, SeveralParts):
@@ -411,7 +413,9 @@ def _hit(
 
 
 def _shown_typed(found: HowFound, one: Word) -> str:
-    """Return the word of the query that a word of the plan represents; of a whole text, all of it."""
+    """Return the word of the query that a word of the plan represents; if that word is a whole named text, the whole
+    query.
+    """
     own = plain_word(one.word)
     return _shown(own[1:].replace(b"\1", b" ") if is_whole(own) else found.typed(one))
 

@@ -47,8 +47,8 @@ def count_all_facets(
     """Return the counts of facets over the objects of all buckets.
 
     Args:
-        wanted: of each bucket, the objects that answer; none: no object does.
-        apart, limit: as of `count_facets`.
+        wanted: for each bucket, the objects that answer; empty: no object answers.
+        apart, limit: as in `count_facets`.
     """
     if not wanted:
         return no_facets(facets)
@@ -67,17 +67,17 @@ def no_facets(facets: Sequence[Facet]) -> Facets:
 
 
 def merge_facets(parts: Sequence[Mapping[str, AnyValue]], limit: int) -> Facets:
-    """Return the facets of all parts of a bucket together.
+    """Return the sum of the facets of all parts of a bucket.
 
     Args:
-        parts: of each its facets with all of their tags, as `Facets.to_dict` returned them.
+        parts: the facets of each part, with all their tags, as `Facets.to_dict` returned them.
         limit: the most tags of a facet.
     """
     return merged([Facets.from_dict(part) for part in parts], limit)
 
 
 def without(condition: Condition | None, facet: Facet) -> Condition | None:
-    """Return a filter without those of its clauses that are about the tags or values of a facet alone."""
+    """Return a filter without the clauses that are only about the tags or values of a facet."""
     if condition is None:
         return None
     rest = tuple(clause for clause in clauses(condition) if not all(_is_of(each, facet) for each in literals(clause)))
@@ -96,7 +96,7 @@ def _is_of(literal: Condition, facet: Facet) -> bool:
 
 
 def _count_tags(reader: BucketReader, prefix: str, among: Bits) -> dict[str, int]:
-    """Return the number of objects that hold each tag with a beginning; tags that none of them holds are left out."""
+    """Return the number of objects that hold each tag with a prefix; tags without objects are left out."""
     tags = reader.tags
     if tags is None:
         return {}

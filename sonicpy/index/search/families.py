@@ -1,9 +1,9 @@
 """Families: the words of a bucket that match a typed word, because they have its stem or differ only in accents.
 
-Nothing is stored for it. Walks over the word graph and the pending words find the words that are the typed one but for
-accents, and the candidates: those that begin as its stems do, with or without marks on their letters, also behind an
-elided word (l'homme). Those that share a stem with it are its family, too. This misses forms that differ from their
-stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
+Families are not stored. Walks over the word graph and the pending words find the words that differ from the typed one
+only in accents, and candidates: words that begin as its stems do, with or without marks on their letters, also behind
+an elided word (l'homme). Candidates that share a stem with the typed word belong to its family. This misses forms that
+differ from their stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,20 +51,23 @@ from sonicpy.lexer.irregular import irregular_forms
 from sonicpy.lexer.stemmers import Stemmers
 
 WORD_CHARACTERS_MAX = 40
-"""Longer words have no family."""
+"""The most letters of a word that has a family."""
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
 ENGLISH = "english"
 KINS_CACHED = 64
-"""A word of a query leads to its family and to words that it is a part of, by the same Kin."""
+"""The most Kins that are cached: one Kin leads a word of a query to its family and to the words that it is a part
+of.
+"""
 
 
 class Family(NamedTuple):
     """The other words that a typed word finds.
 
     Attributes:
-        words: they surely do.
-        doubtful: they do if they are in the language of the stemmer that made them, or if marks do not matter.
+        words: those that it finds in any case.
+        doubtful: those that it finds only if they are in the language of the stemmer that led to them, or if marks do
+            not matter.
     """
 
     words: tuple[bytes, ...]
@@ -72,8 +75,9 @@ class Family(NamedTuple):
 
 
 def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
-    """Return the words of some sources that a word surely finds, and those that it may find, perhaps itself.
-    No object may hold some of the words."""
+    """Return the words of some sources that a word surely finds, and those that it may find. These may include the word
+    itself, and words that no object holds any more.
+    """
     text = word.decode()
     if len(text) > WORD_CHARACTERS_MAX or not is_spelled(text):
         return set(), set()
@@ -93,13 +97,14 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
 
 
 def _drawn(sources: list[WordSource], kin: Kin | None) -> set[bytes]:
-    """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
+    """Return the words that differ only in accents, and those that a stemmer reduces to the same stem."""
     return set() if kin is None else drawn(sources, kin)
 
 
 def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set[bytes]]:
-    """Return the words that differ only in accents or that the first stemmer and another one draw to the same stem, and
-    those that any does."""
+    """Return the words that differ only in accents, or that the first stemmer and another one reduce to the same stem;
+    and the words that any stemmer reduces to the same stem.
+    """
     if kin is None:
         return set(), set()
     forms = [forms_of(sources, kin, stem) for stem in kin.stems]
@@ -108,8 +113,9 @@ def _agreed(sources: list[WordSource], kin: Kin | None) -> tuple[set[bytes], set
 
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
-    """Return the words that are perhaps the same in another spelling: with two letters for one that has a mark, with
-    letters that are often confused, or with another particle before them."""
+    """Return the words that may be another spelling: with two letters for one that has a mark, with letters that are
+    often confused, or with another particle before them.
+    """
     if text.isascii() and len(text) >= BEHIND_MIN and "'" not in text and respelled(text) is None:
         return set()  # as most words
     script = script_of(text)
@@ -131,7 +137,9 @@ def _spelled_among(found: Iterable[bytes]) -> set[bytes]:
 
 
 def _loose_spellings(word: str, particles: tuple[str, ...]) -> Iterator[str]:
-    """Yield a word, and it without the sign of an abbreviation, or with it, behind each particle, and without one."""
+    """Yield the loose spellings of a word: with and without the sign of an abbreviation, each without a particle and
+    behind each particle.
+    """
     yield word
     if len(word) < BEHIND_MIN:
         return
@@ -146,7 +154,7 @@ def _loose_spellings(word: str, particles: tuple[str, ...]) -> Iterator[str]:
 
 
 def _elided(text: str) -> Iterator[str]:
-    """Yield a Latin word without an elided one before it, whatever the language, or a short word behind elided ones."""
+    """Yield a Latin word without an elided word before it, in any language, or a short word behind elided words."""
     if "'" in text or not text.isascii():
         behind = _makers.core(text, ELIDED_ANYWHERE)
         if behind != unmarked(text):
@@ -158,12 +166,12 @@ def _elided(text: str) -> Iterator[str]:
 def joined_with(
     sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Matching | None
 ) -> set[bytes]:
-    """Return the joined words of which a part is `word` or one of its family; some may be in no object.
+    """Return the compounds of which a part is `word` or one of its family; some may be in no object.
 
     Args:
-        sources: of aliases: see _native/parts.pyx.
-        wholes: words, of which `sources` have no aliases for parts that words begin with.
-        matching: how the typed word leads to its family; None: it has none.
+        sources: the sources of aliases, see _native/parts.pyx.
+        wholes: the sources of words; parts at the beginning of words have no aliases in `sources`.
+        matching: leads the typed word to its family; None: it has no family.
     """
     among, text = list(sources), word.decode()
     kin = None
@@ -176,30 +184,30 @@ def joined_with(
 
 
 def _has_article(word: str, noun: str) -> bool:
-    """Return whether a word is a noun behind an Arabic article: it is another form of the noun."""
+    """Return whether a word is a noun behind an Arabic article, and so another form of this noun."""
     return word.endswith(noun) and word[: -len(noun)] in ARTICLES
 
 
 @lru_cache(1)
 def variant_folding() -> Folding:
-    """Return the letters that are the same in other spellings, for walks over words."""
+    """Return the letters that count as equal in other spellings, for walks over words."""
     return Folding(variants.foldings())
 
 
 class _Rules:
-    """The rules of a language beyond a comparison of bytes; see `_Rules` in _native/kin.pyi."""
+    """The rules of a language that need more than a comparison of bytes; see `_Rules` in _native/kin.pyi."""
 
     is_spelled = staticmethod(is_spelled)
     fold = staticmethod(fold)
 
     @staticmethod
     def patterns(kin: Kin, beginnings: Iterable[str]) -> list[bytes]:
-        """Return some beginnings, and those behind all strings that may come before a word."""
+        """Return beginnings of words: some, and each of them behind every string that may come before a word."""
         return patterns(beginnings, kin.before)
 
     @staticmethod
     def of_stem(found: list[bytes], kin: Kin, stem: Stem) -> set[bytes]:
-        """Return the words of some candidates that an algorithm draws to a stem."""
+        """Return the candidates that an algorithm reduces to a stem."""
         joined = b"\n".join(found).decode()
         cores = [text.partition("\0")[0] for text in joined.split("\n")]
         if not kin.before and joined.isascii():
@@ -212,7 +220,7 @@ class _Rules:
 
 
 class _Languages:
-    """See `_Languages` in _native/stems.pyi."""
+    """The languages of stemmers; see `_Languages` in _native/stems.pyi."""
 
     fold = staticmethod(fold)
     unmarked = staticmethod(unmarked)
@@ -239,12 +247,12 @@ _kin_of = _makers.of
 
 @lru_cache(KINS_CACHED)
 def _sure_kin(text: str, matching: Matching) -> Kin | None:
-    """Return how a word leads to the words that it surely finds; None: it leads to none."""
+    """Return the Kin that leads a word to the words that it surely finds; None: there are none."""
     return _kin_of(text, matching.stemming(text).sure, matching.own_letters(text))
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
-    """Return at most FAMILY_MAX words of a family: words closest in length to the typed one, in byte order."""
+    """Return at most FAMILY_MAX words of a family: those closest in length to the typed word, in byte order."""
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
     return tuple(sorted(words))

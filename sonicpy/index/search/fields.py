@@ -1,7 +1,7 @@
 """Fields in plans: a search in named texts alone, or named texts that add to the scores of a search in all words.
 
-A term of a named text is a word like others in a plan, behind the name of its text (`store.rows.named_words`): so a
-plan still names no row of any bucket, and parts of a spread bucket carry it out.
+In a plan, a term of a named text is a word like others, with the name of its text in front (`store.rows.named_words`):
+so a plan still names no row of any bucket, and parts of a spread bucket carry it out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,12 +15,13 @@ from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split
 from sonicpy.text_names import DEFAULT_WEIGHT
 
 WHOLE_SHARE = 6.0
-"""The weight of a text that is the whole query, as a multiple of the weights of its words: such a text comes before
-those with more words, also if the rest of its object is long."""
+"""The weight of a named text that equals the whole query, as a multiple of the weights of its words: such a text comes
+before longer ones, even if the rest of its object is long.
+"""
 
 
 def with_fields(plan: Plan, terms: Terms) -> Plan:
-    """Return the plan of a query as the fields that it names change it."""
+    """Return the plan of a query, changed by the fields that the query names."""
     demands = demands_of(terms)
     if demands is None or not (demands.fields or demands.inside):
         return plan
@@ -42,7 +43,8 @@ def with_fields(plan: Plan, terms: Terms) -> Plan:
 
 def plain_plan(plan: Plan) -> Plan:
     """Return a plan without the clauses that named texts add, and without the names of texts in the words of the other
-    clauses."""
+    clauses.
+    """
     if not any(map(is_named, plan.words())):
         return plan
     clauses = [
@@ -66,7 +68,7 @@ def plain_word(word: bytes) -> bytes:
 
 
 def shown_word(word: bytes) -> bytes:
-    """Return a word of a plan for users: `title:java`, and `title:"java tools"` for a whole text."""
+    """Return a word of a plan as it is shown to users: `title:java`, or `title:"java tools"` for a whole text."""
     if not is_named(word):
         return word
     name, own = split_name(word)
@@ -74,7 +76,7 @@ def shown_word(word: bytes) -> bytes:
 
 
 def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
-    """Return a clause that looks in named texts alone."""
+    """Return a clause that is searched in named texts alone."""
     slots = [_slot(slot, partial(_named, names=names)) for slot in clause.slots]
     return Clause(
         clause.term, clause.role, clause.weight, slots, is_expandable=clause.is_expandable, holders=clause.holders
@@ -82,7 +84,7 @@ def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
 
 
 def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
-    """Return a plan in which some terms look in one named text alone; their clauses come last."""
+    """Return a plan in which some terms are searched in one named text alone; their clauses come last."""
     words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
     asked, plain, named = set(terms.words), [], []
     for clause in plan.clauses:
@@ -111,7 +113,7 @@ def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clau
 
 
 def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0) -> Iterator[Clause]:
-    """Yield the clause of texts that are the whole query."""
+    """Yield the clause for texts that equal the whole query."""
     whole = whole_word(whole_words(terms))
     bringing = [clause for clause in plan.clauses if clause.role & BRINGS and not clause.role & FORBIDDEN]
     weight = WHOLE_SHARE * times * sum(clause.weight for clause in bringing)
@@ -120,7 +122,7 @@ def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0)
 
 
 def _named(words: Iterable[bytes], names: Sequence[bytes]) -> list[bytes]:
-    """Return words as terms of named texts; those that are such terms stay."""
+    """Return words as terms of named texts; words that are such terms already do not change."""
     words = list(words)
     if any(map(is_named, words)):
         return words
@@ -132,7 +134,7 @@ def _plain(words: Iterable[bytes]) -> list[bytes]:
 
 
 def _slot(slot: Slot, changed: Callable[[Sequence[bytes]], list[bytes]], times: float = 1.0) -> Slot:
-    """Return a slot with other words; of words that are held together, each group is changed for itself."""
+    """Return a slot with other words; if words are to be held together, each group is changed by itself."""
     rest = iter(slot.words)
     groups = [changed(list(islice(rest, size))) for size in slot.together or (len(slot.words),)]
     sizes = tuple(map(len, groups)) if slot.together else ()

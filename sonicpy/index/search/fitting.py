@@ -1,8 +1,8 @@
 """SUGGEST of several words: words that complete the last one and come together with those before it.
 
-A completion counts by the objects that hold it together with the words before; each of these represents its family,
-too. If no object holds a completion together with all of these, the first of them is left out, and so on. Words that no
-object holds are left out at once.
+A completion is ranked by the number of objects that hold it together with the words before, each of which represents
+its family, too. If no object holds a completion together with all of them, the first word is left out, and so on. Words
+that no object holds are left out from the beginning.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -18,17 +18,17 @@ from sonicpy.index.search.suggest import completed, suggest_likely
 COMPLETIONS_COUNTED = 256
 """The most completions that are counted together with the words before; the frequent ones come first."""
 OTHERS_COUNTED = 20
-"""The most corrections, and words with a part that the word completes to, that are counted."""
+"""The most corrections that are counted, and the most compounds of which the last word completes a part."""
 BEFORE_MAX = 4
-"""The most words before the typed one that count: the last ones."""
+"""The most words before the typed one that are considered: the last ones."""
 
 
 class Typed(NamedTuple):
     """A text for SUGGEST.
 
     Attributes:
-        before: the words before the last one, in the order as typed, each with how it leads to its family; None: it has
-            none.
+        before: the words before the last one, as typed, each with the Matching that leads to its family; None: it has
+            no family.
         word: the last word.
         length: of the last word as typed, in bytes.
         joined: the letters in front of the last word behind the last blank, as typed, such as "wi-" of "wi-f".
@@ -52,16 +52,17 @@ class Typed(NamedTuple):
 
 Fitting = Generator[tuple[list[list[bytes]], list[bytes]], list[int], list[bytes]]
 """Yields groups of words, and words; is sent how many objects hold each of these words together with one word of each
-group; returns suggestions."""
+group; returns suggestions.
+"""
 
 CountTogether = Callable[[list[list[bytes]], list[bytes]], list[int]]
 """Returns how many objects of a bucket hold each of some words together with one word of each group."""
 
 
 def suggest_fitting(statistics: Statistics, typed: Typed, limit: int, *, filtered: bool = False) -> Fitting:
-    """Find at most `limit` words that complete or correct the last word, those first that most objects hold together
-    with the words before, then the most frequent ones. A word that no object holds together with these is not among
-    them, unless all words are such.
+    """Find at most `limit` words that complete or correct the last word: first those that most objects hold together
+    with the words before, then the most frequent ones. A word that no object holds together with them is left out,
+    unless this is true of all words.
 
     Args:
         filtered: only objects that pass a filter are counted, and a word that none of them holds is never found.
@@ -83,7 +84,7 @@ def suggest_fitting(statistics: Statistics, typed: Typed, limit: int, *, filtere
 
 
 def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list[bytes]:
-    """Return the suggestions of `suggest_fitting`, by the objects of some buckets.
+    """Return the suggestions of `suggest_fitting`, counted in the objects of some buckets.
 
     Args:
         window: only this many objects of each word are read, the newest ones; 0: all.
@@ -92,10 +93,10 @@ def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list
 
 
 def counted_by(steps: Fitting, counters: Sequence[CountTogether]) -> list[bytes]:
-    """Return the suggestions of `suggest_fitting`.
+    """Return the suggestions of `suggest_fitting`, counted by functions.
 
     Args:
-        counters: of each bucket.
+        counters: one for each bucket or part.
     """
     counts: list[int] | None = None
     while True:
@@ -120,7 +121,7 @@ def count_in(lexicon: Lexicon, groups: list[list[bytes]], words: list[bytes], wi
 
 
 def _groups(statistics: Statistics, typed: Typed) -> list[list[bytes]]:
-    """Return the last words before that some object holds, each with its family."""
+    """Return the last of the words before that some object holds, each with its family."""
     groups = [
         [word, *statistics.family(word, matching).words] if matching else [word] for word, matching in typed.before
     ]
@@ -128,7 +129,7 @@ def _groups(statistics: Statistics, typed: Typed) -> list[list[bytes]]:
 
 
 def _fitting(words: list[bytes], groups: list[list[bytes]]) -> Fitting:
-    """Find the words that some object holds together with the groups, those of most objects first."""
+    """Find the words that some object holds together with the groups; those that most objects hold come first."""
     if not words:
         return []
     counts = dict(zip(words, (yield groups, words), strict=True))

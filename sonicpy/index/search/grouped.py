@@ -1,8 +1,8 @@
 """GROUP: the best object of each group, in the order of the answer.
 
-The best objects are asked for, and of each group the first one is kept. Until enough groups are there, twice as many
-are asked for, of other groups than those that were found: so a large group costs no more than a small one. An object of
-several groups answers for each of them; one of no group is a group of its own.
+The best objects are searched, and the first one of each group is kept. Until there are enough groups, the search is
+repeated for twice as many objects, without the groups that were found: so a large group costs no more than a small one.
+An object of several groups answers for each of them; one of no group is a group of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from sonicpy.index.search.likeness import Meant
 
 FEWEST = 16
-"""The fewest objects that are asked for at first."""
+"""The fewest objects that the first search asks for."""
 
 At = tuple[int, int]
 """An object: the place of its bucket, and its IID there."""
 KeptObject = tuple[Any, At, GroupKey | None]
-"""The best object of a group: the row that was found, the object, and the group; None: it is one of its own."""
+"""The best object of a group: its row in the answer, the object, and the group; None: it is a group of its own."""
 PassingMasks = Sequence[Mask | None]
 """The objects of each bucket that may be found; None: all."""
 
@@ -58,10 +58,10 @@ class Finder(NamedTuple):
     """Finds the best objects of an answer.
 
     Attributes:
-        find: returns at most a number of the best objects among some: a row and the place of each.
+        find: returns the best objects of some masks, at most a number: the row and the place of each.
         passing: the objects of each bucket that pass a filter.
-        groups: of each bucket.
-        windows: of each bucket, their number.
+        groups: the groups of each bucket.
+        windows: the number of windows of IIDs of each bucket.
     """
 
     find: Callable[[int, PassingMasks], list[tuple[Any, At]]]
@@ -79,7 +79,7 @@ def best_of_groups(
     """Return the best object of each group, until `wanted` of them count, or all.
 
     Args:
-        counts: whether a row and its group are among those that are wanted.
+        counts: returns whether a row and its group count.
         first: rows that come before those of `finder`, which finds them, too.
     """
     kept: list[KeptObject] = []
@@ -150,10 +150,10 @@ class BestOfGroups(NamedTuple):
 
     Attributes:
         part: has these objects, and the number of groups as its total.
-        keys: the keys of their groups, as answers show them.
+        keys: the groups of these objects, as answers show them.
         counted: all groups; None: they were not asked for.
-        of_whole: the groups that answer by whole words; None: they were not asked for.
-        most: the largest possible factor of a score.
+        of_whole: all groups with an object that answers by whole words; None: they were not asked for.
+        most: the upper bound of the factors of scores.
         meant: these objects by words and meaning; None: the search has no vector.
     """
 
@@ -167,12 +167,12 @@ class BestOfGroups(NamedTuple):
 
     @property
     def whole(self) -> int | None:
-        """The number of groups that answer by whole words; None: it was not asked for."""
+        """The number of groups with an object that answers by whole words; None: it was not asked for."""
         return None if self.of_whole is None else self.of_whole.total
 
 
 def check_grouped(search: Search, config: "Config") -> None:
-    """Raise InvalidArgument if a search by score has no groups."""
+    """Raise InvalidArgument if groups cannot be combined with the ranking or an option of a search by score."""
     check_by_score(search, config)
 
 
@@ -236,7 +236,7 @@ def best_by_plan(
 
 
 def _placed(lexicon: AnyLexicon, found: Sequence[Any]) -> list[tuple[Any, At]]:
-    """Return objects that were found, each with its place."""
+    """Return each of the found objects with its place."""
     if isinstance(lexicon, UnitedLexicon):
         return [(row, row[0]) for row in found]
     return [(row, (0, row[0])) for row in found]
@@ -300,7 +300,8 @@ def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search
 
 def grouped_by_filter(lexicon: AnyLexicon, search: Search) -> Hits:
     """Return the objects of groups that answer a search without a text, the newest first, and the number of all
-    groups."""
+    groups.
+    """
     wanted = [Wanted(part.reader, None, 0) for part in parts_of(lexicon)]
     return _hits_in_order(lexicon, wanted, search._replace(total=True))
 
@@ -316,7 +317,7 @@ def best_in_order(
     """Return the best object of each group in the order of a search, until `count` of them are behind a place.
 
     Args:
-        behind, last: as of `is_behind`.
+        behind, last: as in `is_behind`.
     """
     sort, condition = parse_sort(search.sort or NEWEST), condition_of(search.filter)
     answers = [one.under(condition) for one in wanted]
@@ -342,8 +343,8 @@ def is_behind(
 
     Args:
         behind: the place in each bucket; None: all are.
-        key: its group.
-        last: at the place itself, groups behind this one are; None: none.
+        key: the group of the object.
+        last: the object at the place itself counts as behind for groups after this one; None: for none.
     """
     value, number, iid = row
     place = behind[number]
@@ -354,12 +355,13 @@ def is_behind(
 
 
 def is_later(key: GroupKey | None, last: GroupKey | None) -> bool:
-    """Return whether a group of an object comes behind another one of it; no group comes behind None."""
+    """Return whether a group of an object comes after another one of the same object; no group comes after None."""
     return last is not None and key is not None and str(key) > str(last)
 
 
 def after_of(search: Search) -> tuple[str | None, str | None]:
-    """Return the tag and the object behind which a page begins; None: groups are not of tags, it begins nowhere.
+    """Return the tag and the object behind which a page begins, or None for each: for the tag if groups are not of
+    tags, for the object if the page is the first.
 
     Raises:
         InvalidArgument: the object has no tag beside it.

@@ -14,7 +14,7 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.named_words import is_whole
 
 WORDS_SHOWN = 100
-"""The most words of an object that are named: those that add most to the score of the object."""
+"""The most words of an object that are named: those that add most to its score."""
 
 
 class HowFound:
@@ -32,7 +32,7 @@ class HowFound:
         self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
 
     def of(self, numbers: Iterable[int]) -> tuple[HeldWord, ...]:
-        """Return the words of an object by the order of the query.
+        """Return the words of an object in the order of the query.
 
         Args:
             numbers: of the words of the plan that the object holds.
@@ -47,7 +47,7 @@ class HowFound:
         return HeldWord(_how(plain, typed), typed.decode(), plain.word.decode())
 
     def typed(self, one: Word) -> bytes:
-        """Return the word of the query that a word of the plan represents: a clause of alternatives has several."""
+        """Return the word of the query that a word of the plan represents; a clause of alternatives has several."""
         clause, word = self._clauses[id(one.slot)], plain_word(one.word)
         first, own = plain_word(clause.slots[0].words[0]), plain_word(one.slot.words[0])
         if first not in self._asked and clause.term < len(self._typed):
@@ -60,7 +60,7 @@ class HowFound:
 
 
 def _how(one: Word, typed: bytes) -> str:
-    """Return how a word represents a word of the query; see `HeldWord`."""
+    """Return the relation of a word to the typed one; see `HeldWord`."""
     if one.word == typed:
         return "word"
     if one.slot.how != "completion":
@@ -74,8 +74,9 @@ def _common_letters(one: bytes, other: bytes) -> int:
 
 
 def corrected_text(text: str, plan: Plan, statistics: Statistics) -> str | None:
-    """Return the text of a query with the likeliest correction of every word that no object holds, nor a form of it;
-    None: there are no such words, or no corrections."""
+    """Return the text of a query in which every word without objects, even for its forms, has its likeliest correction;
+    None: there are no such words, or no corrections.
+    """
     plan = plain_plan(plan)
     likeliest = {clause.slots[0].words[0]: word for clause in plan.clauses if (word := _correction(clause)) is not None}
     if not likeliest:
@@ -95,9 +96,7 @@ def _replaced(text: str, word: str, by: str) -> str:
 
 
 def _correction(clause: Clause) -> bytes | None:
-    """Return the correction that is the best other word of a clause; None: that word is a completion or a form, or
-    there is none.
-    """
+    """Return the best word of a clause if it is a correction, neither a completion nor a form; else None."""
     if clause.role & FORBIDDEN:
         return None
     others = [slot for slot in clause.slots if slot.how != "exact"]

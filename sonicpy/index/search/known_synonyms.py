@@ -1,6 +1,6 @@
 """The synonyms of a collection, as queries look them up: the substitutes of some of their terms.
 
-One step alone is taken: the substitute of a substitute does not count. So cycles of rules are harmless.
+A substitute is not replaced again by its own substitutes, so cycles of rules are harmless.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.view import View
 
 MATCHES_MAX = 64
-"""The most substitutes in one query; the first ones are kept, in the order of the query's terms and of the rules."""
+"""The most substitutes in one query; the first ones count, in the order of the query's terms and of the rules."""
 KNOWN_MAX = 100
 """The most collections whose synonyms are kept ready."""
 
@@ -54,7 +54,7 @@ class SynonymLookup:
 
 
 def _numbers(phrase: Phrase, places: dict[str, tuple[int, int]], terms: Terms) -> tuple[int, ...]:
-    """Return the numbers of the terms that are the words of a phrase, which follow each other; (): they do not.
+    """Return the numbers of the terms that match the words of a phrase one after the other; (): there are none.
 
     Args:
         places: of each term its place in the query, and its number.
@@ -69,7 +69,7 @@ def _numbers(phrase: Phrase, places: dict[str, tuple[int, int]], terms: Terms) -
 
 
 class KnownSynonyms:
-    """The synonyms of collections, made ready once for each change of them."""
+    """The synonyms of collections, prepared once after each change."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, SynonymLookup]] = {}

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """The most buckets whose pending words are cached for walks, and the most words in all of them: about 20 MB."""
 HOLDING_EXAMINED = 4_000
-"""The most words that hold some letters, of a graph or of the pending words, whose frequencies are compared."""
+"""The most words of a graph, or of the pending words, whose frequencies are compared to find the likeliest with some
+letters.
+"""
 Mark = tuple[PendingWords | None, int]
-"""The pending words of a bucket, and how many were known at a moment; None: there were none."""
+"""The pending words of a bucket and their number at a moment; None: there were none."""
 
 
 def _unknown(words: Iterable[str]) -> tuple[str, ...]:
@@ -48,7 +50,8 @@ class Lexicons:
 
     Args:
         live: words are found as soon as they are pushed; else after a consolidation.
-        recoveries: returns the number of recoveries of the store: behind one, an equal `pending_seq` is of other words.
+        recoveries: returns the number of recoveries of the store; after a recovery, the same `pending_seq` belongs to
+            other words.
         languages_of, listed: see `Lexer`.
     """
 
@@ -68,13 +71,13 @@ class Lexicons:
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family, Mark]] = {}
-        """The families by bucket, typed word and matching: the moment, the other words, and the pending words then."""
+        """(bucket, typed word, matching) -> (moment, other words, pending words at that moment)."""
         self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
-        """The words that have the typed one as a part, by bucket, typed word and its matching."""
+        """(bucket, typed word, matching) -> the compounds with the typed word as a part, at a moment."""
         self.begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
-        """The words that begin as a typed one does, by bucket and typed word, if they are few."""
+        """(bucket, typed word) -> the words that begin with the typed one, if they are few, at a moment."""
         self.joined_words = 0
-        """An upper bound of the number of words in `joined`."""
+        """An upper bound of the number of words in all values of `joined`."""
         self.places = WordPlaces()
         self.synonyms = KnownSynonyms()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
@@ -111,7 +114,7 @@ class Lexicons:
         return words
 
     def stand_in(self, reader: CachedReader) -> SortedWords:
-        """Return the words of a bucket from the store, perhaps with some that are gone: the graph cannot be read."""
+        """Return the words of a bucket from the store, in place of a graph that cannot be read; some may be gone."""
         state = reader.state
         moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
@@ -122,7 +125,7 @@ class Lexicons:
 
 
 def is_too_long(reader: CachedReader, word: bytes) -> bool:
-    """Return whether no word of a bucket that is shown begins so."""
+    """Return whether a beginning has more letters than any word that the bucket shows."""
     if len(word) <= SONIC_BYTES_MAX:
         return False
     return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
@@ -147,7 +150,7 @@ class Rules:
 
 
 class Lexicon(BucketWords, Statistics):
-    """The words of one bucket inside one transaction, and its statistics."""
+    """The words of one bucket inside one transaction, with the statistics that planners need."""
 
     reader: CachedReader
 
@@ -191,7 +194,7 @@ class Lexicon(BucketWords, Statistics):
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
     def likely_of_graph(self, word: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return the likely completions where words are found after a consolidation; see `Statistics.likely`."""
+        """Return likely completions as of the last consolidation; see `Statistics.likely`."""
         return most_likely(word, self.completed(word, examined), limit)
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
@@ -204,7 +207,7 @@ class Lexicon(BucketWords, Statistics):
         return found
 
     def resolved(self, matching: Matching) -> Matching:
-        """Return how the words of a query lead to families in this bucket."""
+        """Return the Matching of a query with the languages of this bucket."""
         if matching.languages:
             return matching
         found = self._resolved.get(matching)
@@ -213,12 +216,12 @@ class Lexicon(BucketWords, Statistics):
         return found
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that some letters begin with; see `Statistics`."""
+        """Return the words that begin with some letters; see `Statistics`."""
         found = leading_words(self.sources(self.graph, is_live=self.live), letters, folding(""))
         return [(word, row, found[word]) for word, row in self.held(sorted(found))] if found else []
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that hold some letters; see `Statistics`."""
+        """Return the words that contain some letters; see `Statistics`."""
         graph, state = self.graph, self.reader.state
         found: list[bytes] = []
         if graph is not None:

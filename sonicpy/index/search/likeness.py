@@ -2,8 +2,8 @@
 
 The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
 the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
-the others, so it moves them neither up nor down. Objects behind the first `depth` keep their places. Groups are those
-of this order.
+the others, which moves them neither up nor down. Objects behind the first `depth` keep their places. With GROUP, the
+best object of a group is the best one in this order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,12 +46,12 @@ class Likeness(NamedTuple):
 
 
 class Reordered(NamedTuple):
-    """The objects of words in the order of words and meaning.
+    """The best objects by words in the order of words and meaning.
 
     Attributes:
-        places: the place of each of them by words.
-        scores: of each, in the new order; None: the ranking has no scores.
-        likeness: of the first ones, in the new order.
+        places: their places in the order by words.
+        scores: their scores, in the new order; None: the ranking has no scores.
+        likeness: the likeness of the first ones, in the new order.
     """
 
     places: list[int]
@@ -60,8 +60,8 @@ class Reordered(NamedTuple):
 
 
 def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
-    """Return the likeness of objects of a bucket to the vector of a query; or the reason why it is refused, because the
-    bucket has vectors of another length, or not in this column.
+    """Return the likeness of objects of a bucket to the vector of a query; or the reason why the vector is refused: the
+    bucket has vectors of another length, or none in this column.
     """
     name, query = read_numbers(vector)
     column = column_named(live_columns(reader.fact(VECTOR_COLUMNS)), name)
@@ -83,7 +83,7 @@ def refused_vector(why: str) -> InvalidArgument:
 
 
 def check_vectors(refusals: Iterable[str | None]) -> None:
-    """Raise InvalidArgument for the first reason for which a part refuses the vector; None: a part takes it."""
+    """Raise InvalidArgument for the first refusal of a vector by a part, unless a part takes the vector (None)."""
     for why in refusals:
         if why is not None:
             raise refused_vector(why)
@@ -94,7 +94,7 @@ def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
 
     Args:
         scores: of all objects, best first, by words.
-        sums: of the first ones.
+        sums: the likeness of the first ones.
     """
     assert search.vector is not None
     _, query = read_numbers(search.vector)
@@ -120,10 +120,10 @@ class Meant(NamedTuple):
     """The answer of a bucket, or of several, by words and meaning.
 
     Attributes:
-        part: by words.
+        part: the best objects by words.
         masks: the objects of each bucket that pass the filter; None: there is none.
-        found: its objects in the new order.
-        order: how they came there.
+        found: the objects of `part` in the new order.
+        order: the places, scores and likeness of these.
     """
 
     plan: Plan
@@ -147,7 +147,7 @@ class Meant(NamedTuple):
         """Return the best objects of groups by words and meaning.
 
         Args:
-            part: with these objects.
+            part: the best objects of the groups.
             most: the upper bound of factors of a score.
         """
         rows: Any = part.found
@@ -177,7 +177,7 @@ def in_new_order(lexicon: Lexicon | UnitedLexicon, best: "Best", search: Search)
 
 
 def _sums_in(lexicon: Lexicon | UnitedLexicon, search: Search, places: Sequence[Any]) -> Sums:
-    """Return the likeness of objects of a bucket, by IID, or of several, by their places."""
+    """Return the likeness of some objects, given by IID in one bucket, by place in several."""
 
     def sums(reader: BucketReader, iids: Sequence[int]) -> Sums:
         found = sums_of(reader, str(search.vector), iids)

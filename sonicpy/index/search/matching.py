@@ -23,8 +23,9 @@ COMMON = {
     "ARABIC": ("arabic", "persian", "urdu"),
     "HEBREW": ("hebrew",),
 }
-"""The stemmers, by script, of a word where neither the language of the query nor that of the bucket is known. The first
-is that of the language that most texts in the script are in."""
+"""script -> the stemmers for its words where the language of neither the query nor the bucket is known. The first is
+for the language of most texts in the script.
+"""
 
 OWN_LETTERS = {
     **dict.fromkeys(("swe", "fin", "est"), "åäö"),
@@ -37,31 +38,32 @@ OWN_LETTERS = {
 """Letters with marks that a language counts as its own: they are not the same as the letters without."""
 
 MARKS_OF_FORMS = {"german": frozenset("äöü")}
-"""Letters, by algorithm, with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem.
-"""
+"""algorithm -> letters with marks that occur in inflected forms (Haus, Häuser) and that the algorithm removes."""
 
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
-"""Languages in which a word that is typed with marks is meant with them."""
+"""Languages in which marks of a typed word are meant: the word does not find words without them."""
 
 ELIDED = {
     "french": ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
     "italian": ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
     "catalan": ("d'", "l'", "m'", "n'", "s'", "t'"),
 }
-"""Words, by algorithm, that lose their vowel before another one and are written with it."""
+"""algorithm -> words that lose their vowel before another word and are written together with it."""
 ELIDED_ANYWHERE = ("all'", "d'", "dell'", "l'", "qu'")
-"""Elided words where several algorithms stem a word: those of names and titles, because each takes a look-up."""
+"""Elided words of names and titles: only these are tried where several algorithms stem a word, because each costs a
+look-up.
+"""
 ELIDES = frozenset("aehiouy")
-"""First letters of words before which another word is elided."""
+"""First letters of the words before which a word is elided."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
-"""Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
+"""Scripts whose words have a family even without a stemmer: words that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
 """The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
 JOINED_BEFORE = {
     "ARABIC": ("ب", "ف", "ك", "ل", "و", "وب", "ول"),
     "HEBREW": tuple("ב ה ו כ ל מ ש בה וב וה וכ ול ומ וש כש מה שב שה של".split()),
 }
-"""The particles, by script, that are joined to the word behind them, but are also the first letters of other words."""
+"""script -> the particles that are joined to the following word, but are also the first letters of other words."""
 PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
     "dutch": (("ge", ""),),
     "indonesian": (
@@ -70,24 +72,25 @@ PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "persian": (("\u0645\u06cc", ""), ("\u0646\u0645\u06cc", ""), ("\u0646", ""), ("\u0628", "")),
 }  # fmt: skip
-"""The prefixes that each algorithm takes off words, and the first letters of stems that get lost behind it
-(Indonesian pukul, memukul)."""
+"""algorithm -> (prefix that it removes, first letter of the stem that the prefix replaces), as in Indonesian pukul,
+memukul.
+"""
 VOICED = {"f": "v", "s": "z"}
-"""Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
+"""Last letters of Dutch stems that change before an ending: brief, brieven."""
 BEHIND_MIN = 3
-"""The fewest letters behind an elided word or an article: l'on is a word of its own."""
+"""The fewest letters behind an elided word or an article; l'on counts as a word of its own."""
 
 STEMMINGS_CACHED = 1_024
-"""The most languages of queries and buckets, with the script of a word, whose stemmers are remembered."""
+"""The most combinations of languages and script whose stemmers are remembered."""
 
 
 class WordStemmers(NamedTuple):
     """The stemmers of a typed word.
 
     Attributes:
-        sure: each draws forms to it that it surely finds.
-        doubtful: those of other languages: their forms count less.
-        may_agree: a form that the first of the doubtful ones and another one make is not doubtful.
+        sure: stemmers whose forms the word finds in any case.
+        doubtful: stemmers of other languages, whose forms count only in texts of these languages.
+        may_agree: whether a form on which the first doubtful stemmer and another one agree is not doubtful.
     """
 
     sure: tuple[str, ...]
@@ -96,13 +99,13 @@ class WordStemmers(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """How the words of one query lead to families.
+    """The languages by which the words of one query find their families.
 
     Attributes:
         code: the language of the query; None: unknown.
         is_ascii: the query is ASCII, which makes a guessed language other than English doubtful.
         is_given: the client named the language; else it was guessed.
-        languages: those of the bucket's texts, the most frequent one first; none: they are not known.
+        languages: the languages of the bucket's texts, the most frequent one first; empty: not known.
     """
 
     code: str | None
@@ -113,8 +116,8 @@ class Matching(NamedTuple):
     def stemming(self, word: str) -> WordStemmers:
         """Return the stemmers of a word of the query.
 
-        They are those of the query's language. Where it is not known, or has no stemmer for such words, they are those
-        of the bucket's languages, and where these are not known, those that are common for the script.
+        The stemmers are those of the query's language. Where it is not known, or has no stemmer for such words, the
+        bucket's languages decide; where these are not known, the stemmers in COMMON for the script.
         """
         return _stemming(self.code, self.is_given, self.languages, script_of(word))
 
@@ -145,15 +148,15 @@ def _stemming(asked: str | None, is_given: bool, languages: tuple[str, ...], scr
 
 
 def is_written_in(code: str, script: str) -> bool:
-    """Return whether a language is written in a script; of a language without a table, whether it is Latin.
+    """Return whether a language is written in a script; a language that is in no table counts as Latin.
 
     Args:
-        script: as Unicode's names of letters begin.
+        script: the first word of Unicode's names of its letters, such as LATIN.
     """
     language = by_code.get(code)
     return script == "LATIN" if language is None else script in map(str.upper, language.scripts)
 
 
 def script_of(word: str) -> str:
-    """Return the name of the script of a word's first letter, as Unicode's names of letters begin."""
+    """Return the script of a word's first letter: the first word of Unicode's name of the letter, such as LATIN."""
     return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]

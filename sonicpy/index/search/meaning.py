@@ -1,4 +1,4 @@
-"""Meaning: the vector of a query orders the first objects that words found; it finds none itself."""
+"""Meaning: the vector of a query reorders the first objects that words found; it adds no objects."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,7 +41,7 @@ def meant_hits(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Sear
 
 
 class MeantRows(NamedTuple):
-    """The findings of a part on another node, and how alike the first ones are to the vector of the query."""
+    """The findings of a part on another node, with the likeness of the first objects to the vector of the query."""
 
     rows: Sequence[NamedObject]
     sums: Sums

@@ -1,5 +1,6 @@
-"""The newest objects that meet a filter, without a mask of the whole bucket where the row of a tag, or the newest
-windows of values, decide."""
+"""The newest objects that meet a filter, found without a mask of the whole bucket where the row of one tag, or the
+newest windows of values, suffice.
+"""
 
 from collections.abc import Sequence
 from typing import cast
@@ -26,8 +27,9 @@ def newest_passing(reader: BucketReader, condition: Condition, wanted: int) -> l
 
 
 def _driven(reader: BucketReader, conditions: Sequence[Condition], wanted: int) -> list[int] | None:
-    """Return the objects of `newest_passing` that meet all of some conditions, by the row of the rarest tag that they
-    ask for; None: they ask for none, or its row does not decide."""
+    """Return the newest objects that meet all of some conditions, read from the row of the rarest tag among these;
+    None: no condition asks for a tag, or the row does not suffice.
+    """
     places = [at for at, each in enumerate(conditions) if type(each) is HasTag and len(each.tags) == 1]
     if not places:
         return None

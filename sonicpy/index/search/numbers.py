@@ -9,8 +9,9 @@ SIGNS = (b",", b".", b"'", "\u2019".encode())
 
 
 def groups_of(word: bytes) -> list[bytes]:
-    """Return the groups of digits of a whole number from 1000 on; none if the word is no such number, or is grouped
-    otherwise."""
+    """Return the groups of digits of a whole number from 1000 on; an empty list for any other word, or for other
+    groups.
+    """
     if GROUPED.fullmatch(word):
         word = b"".join(re.findall(rb"\d+", word))
     elif not WHOLE.fullmatch(word):
@@ -20,6 +21,6 @@ def groups_of(word: bytes) -> list[bytes]:
 
 
 def same_numbers(word: bytes) -> list[bytes]:
-    """Return the other ways to write a number: its digits in groups, and without."""
+    """Return the other spellings of a number: with each sign between its groups of digits, and with none."""
     groups = groups_of(word)
     return [other for other in (sign.join(groups) for sign in (b"", *SIGNS)) if other != word] if groups else []

@@ -11,13 +11,15 @@ from sonicpy.index.search.matching import Matching
 IS_ASCII, IS_GIVEN = 1, 2
 """Flags of a `Matching` in JSON."""
 PLAIN_FIELDS = 4
-"""The number of fields of packed terms without demands."""
+"""The number of fields in the JSON of terms without demands."""
 LAST = 1 << 7
 """The flag, in JSON alone, of the last word of a text."""
 
 
 def pack_terms(terms: Terms) -> list[Any]:
-    """Return terms for JSON; the last word has a flag more, which older versions pass over. Demands come behind."""
+    """Return terms for JSON. The last word has one more flag, which older versions ignore; demands are the last
+    field.
+    """
     flags = list(terms.flags)
     if terms.last >= 0:
         flags[terms.last] |= LAST
@@ -35,9 +37,9 @@ def unpack_terms(packed: Sequence[Any]) -> Terms:
 
 
 def pack_matching(matching: Matching | None) -> list[Any] | None:
-    """Return how words lead to families, for JSON.
+    """Return a Matching for JSON.
 
-    Version 1.0 takes the number behind the language for whether the query is ASCII, and no languages of the bucket.
+    Version 1.0 reads the number behind the language as a bool, whether the query is ASCII, and no languages.
     """
     if matching is None:
         return None
@@ -46,7 +48,7 @@ def pack_matching(matching: Matching | None) -> list[Any] | None:
 
 
 def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
-    """Return how words lead to families, from JSON."""
+    """Return a Matching from JSON."""
     if packed is None:
         return None
     code, flags, *languages = packed

@@ -21,17 +21,19 @@ from sonicpy.store.views.bucket_reader import BucketReader
 __all__ = ["bind", "find", "merge"]
 
 WHOLLY = 3
-"""The whole number of the score of an object that holds every word as typed; 2: some of the words; 1: completions; 0:
-corrections."""
+"""The whole part of the score of an object that holds every word as typed; 2 means some words as typed, 1 completions,
+0 corrections.
+"""
 HIGHEST_SHARE = 0.999999
-"""The highest fraction of a score, which six digits do not round up to the next whole number."""
+"""The highest fractional part of a score: rounded to six digits, it does not reach the next whole number."""
 
 Found = tuple[int, int, float]
-"""An object's IID, how it was found (0: it holds every word, 1: words as typed, 2: completions, 3: corrections),
-and its score."""
+"""(IID, kind, score) of an object; kinds are 0: it holds every word, 1: words as typed, 2: completions, 3:
+corrections.
+"""
 
 NamedObject = tuple[str, int, float, float]
-"""An object for JSON: its name, how it was found, its score, its age in its part, from 0 (the oldest) to 1."""
+"""An object for JSON: its name, its kind (see `Found`), its score, its age in its part, from 0 (the oldest) to 1."""
 
 
 class Word(NamedTuple):
@@ -59,15 +61,15 @@ MadeOf = tuple[list[tuple[Word, int, float]], int, float]
 
 
 class AnyPart(Protocol):
-    """The findings of one part of all objects."""
+    """The findings in one of all parts."""
 
     @property
     def total(self) -> int | None:
-        """The number of its objects that answer; None: not counted."""
+        """The number of objects of the part that answer; None: not counted."""
         ...
 
     def rows(self) -> Sequence[NamedObject]:
-        """Return its best objects, best first."""
+        """Return the best objects of the part, best first."""
         ...
 
 
@@ -78,7 +80,7 @@ class Part(BestObjects):
     reader: BucketReader
 
     def rows(self) -> list[NamedObject]:
-        """Return its best objects, best first."""
+        """Return the best objects of the bucket, best first."""
         count = self.reader.state.next_iid
         names = self.reader.oids([iid for iid, _, _ in self.found])
         return [(name, kind, score, iid / count) for name, (iid, kind, score) in zip(names, self.found, strict=True)]
@@ -127,7 +129,7 @@ class RemotePart(NamedTuple):
     total: int | None
 
     def rows(self) -> Sequence[NamedObject]:
-        """Return its best objects, best first."""
+        """Return the best objects of the part, best first."""
         return self.found
 
 
@@ -135,9 +137,9 @@ class Page:
     """A page of the best objects of all parts.
 
     Args:
-        names: of the objects.
+        names: the names of the objects.
         found: the same objects, as (name or IID, kind, score, ...).
-        ceiling: of the plan.
+        ceiling: the highest possible score of the plan; see `Plan`.
         total: the number of all objects that answer; None: not counted.
     """
 
@@ -186,8 +188,9 @@ def find_by_plan(
     total: bool = False,
     floor: tuple[int, float] | None = None,
 ) -> Part:
-    """Return the result of `find` for a plan bound to a bucket. Without `total`, phrases are looked for in the best
-    objects first."""
+    """Return the result of `find` for a plan bound to a bucket. Without `total`, phrases are first looked for in the
+    best objects alone.
+    """
     if plan.phrases:
         from sonicpy.index.search.phrases import best_with_phrases, masked  # noqa: PLC0415  loaded when it is needed
 
@@ -235,7 +238,8 @@ def words_of(plan: Plan) -> list[Word]:
 
 
 def named_together(slot: Slot) -> list[bytes]:
-    """Return the words of a slot which an object holds together, with the first word of each group in the place of the
-    first one: the slot has one list, in its place."""
+    """Return the words of a slot whose groups of words an object holds together: each group counts as one list, under
+    its first word.
+    """
     firsts = [slot.words[sum(slot.together[:group])] for group in range(len(slot.together))]
     return [b" ".join(firsts), *slot.words[1:]]

@@ -1,5 +1,6 @@
-"""The share of a bucket's objects that meet a condition, about, by the counts that the store has: for decisions about
-the way to an answer, never for the answer."""
+"""The approximate share of a bucket's objects that meet a condition, from counts in the store: it only serves to choose
+the way to an answer.
+"""
 
 from math import prod
 
@@ -9,12 +10,13 @@ from sonicpy.index.search.masks import lazy_windows
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 LOOKED_AT = 4
-"""The most windows of values that are looked at: their lowest and highest values are taken for those of all."""
+"""The most windows of values that are read: the bounds of these values count as the bounds of all."""
 
 
 def share_meeting(reader: BucketReader, condition: Condition) -> float:
     """Return the approximate share of the objects that meet a condition, from 0 to 1. Conditions count as independent,
-    and the values of a window as spread evenly from the lowest to the highest one."""
+    and the values of a window as spread evenly from the lowest to the highest one.
+    """
     match condition:
         case HasTag():
             rows = [] if reader.tags is None else reader.tags.words([tag.encode() for tag in condition.tags])

@@ -1,7 +1,7 @@
 """Phrases: words next to each other, in buckets that keep the order of words.
 
-A plan names the words of its phrases; a bucket makes masks of them: the objects that hold all of the words, of which
-those are looked at one by one to which the walk comes.
+A plan names the words of its phrases; a bucket makes a mask of each: the objects that hold all its words. Of these, the
+order of words is checked one by one, as the walk reaches them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,14 +24,14 @@ from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
 WordsInPlace = tuple[tuple[bytes, ...], ...]
-"""The words that may be in the place of each word of a phrase."""
+"""For each word of a phrase, the words that may be in its place."""
 
 FoundObject = tuple[int, int, float]
 """(IID, kind, score) of an object, as `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
-"""Numbers of the best objects to look at, one after the other, before all that hold the words; at least twice the
-page.
+"""How many of the best objects are checked in the first and the second try, before all objects that hold the words; at
+least twice the page.
 """
 
 __all__ = ["CheckedTooMany"]
@@ -40,10 +40,10 @@ NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; al
 
 
 class PhraseChecks:
-    """The objects that phrases look at for one question, whose answer may take several tries.
+    """The objects whose order of words is checked for one question, which may take several tries.
 
     Args:
-        at_once: the most objects that are looked at in one try; None: all are, in one.
+        at_once: the most objects that are checked in one try; None: no limit.
     """
 
     def __init__(self, at_once: int | None = None) -> None:
@@ -53,7 +53,7 @@ class PhraseChecks:
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be looked at."""
+        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be checked."""
         if self._allowance is not None and self._at_once is not None:
             self._allowance.left = self._at_once
         token = _CHECKS.set(self)
@@ -63,8 +63,9 @@ class PhraseChecks:
             _CHECKS.reset(token)
 
     def steps(self) -> Iterator[None]:
-        """Look at all objects of the phrases that tries have come to, 4,096 in a step at most; each try has the same
-        state of the index."""
+        """Check all objects with phrases that the tries have reached, at most 4,096 in a step. Each try reads the same
+        state of the index.
+        """
         for mask in list(self._known.values()):
             if isinstance(mask, Phrase):
                 yield from mask.made_in_steps()
@@ -82,7 +83,7 @@ _CHECKS: ContextVar[PhraseChecks | None] = ContextVar("_CHECKS", default=None)
 
 
 def has_checks() -> bool:
-    """Return whether the question that is answered has a PhraseChecks."""
+    """Return whether a PhraseChecks limits the question that is being answered."""
     return _CHECKS.get() is not None
 
 
@@ -137,7 +138,7 @@ def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
 
 
 def keeps_order(reader: BucketReader) -> bool:
-    """Return whether a bucket keeps the order of words, or has kept it once."""
+    """Return whether a bucket keeps, or once kept, the order of words."""
     return reader.fact(ORDERED) is not None
 
 
@@ -158,11 +159,11 @@ def best_with_phrases(
     wanted: int,
     floor: tuple[int, float] | None,
 ) -> tuple[QueryState, list[FoundObject]] | None:
-    """Return the best `wanted` objects with the phrases of a plan: of the best by the plan, those that hold them.
+    """Return the best `wanted` objects that hold the phrases of a plan, found among its best objects without phrases.
 
     Args:
         bound: returns the plan bound to the bucket, without its phrases.
-        floor: as of `find`.
+        floor: as in `find`.
 
     Returns:
         The query and the objects; None: too few of the best hold the phrases, or no order decides.

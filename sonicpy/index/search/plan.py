@@ -20,8 +20,9 @@ NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 WHOLE_WORDS = ("exact", "synonym")
 """The relations of the words of a slot to the typed word which are neither completions nor corrections."""
 SPELLED_OTHERWISE = 1
-"""In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a
-slot for a clause of its own."""
+"""The edits, in plain data, of a slot of exact words that is not the first of its clause. Version 1.0 reads such a slot
+as a clause of its own.
+"""
 
 # Why a term is left out.
 TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
@@ -62,12 +63,14 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
 
 
 def without_last(terms: Terms) -> Terms:
-    """Return terms as of a text that does not end in one of them."""
+    """Return the terms of a text as if its last term were not a beginning."""
     return Terms(terms.words, terms.counts, terms.flags, terms.typed)
 
 
 def only_whole(plan: Plan) -> Plan | None:
-    """Return a plan for the words of a query and their forms alone; None: the plan has no other words."""
+    """Return a plan for the words of a query and their forms, without completions and corrections; None: the plan has
+    none.
+    """
     if all(slot.how in WHOLE_WORDS or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
         return None
     clauses = [

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def query(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> list[str]:
-    """Return the names of the objects on a page of an answer, of several buckets as `in_bucket` makes them.
+    """Return the names of the objects on a page of an answer; those of several buckets in the form of `in_bucket`.
 
     Args:
         lexicon: the bucket's words.
         terms: the distinct terms of the search's text.
-        matching: the matching of families; None: no word has one.
+        matching: leads words to their families; None: no word has a family.
     """
     if search.is_refined or search.vector is not None:
         hits = query_hits(lexicon, terms, config, search, matching)
@@ -73,7 +73,8 @@ def query_hits(
 
 def asks_newest(search: Search) -> bool:
     """Return whether a search with a filter and no text asks for a page of the newest objects that pass, and nothing
-    else."""
+    else.
+    """
     return (
         search.sort is None
         and search.group is None

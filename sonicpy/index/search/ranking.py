@@ -45,8 +45,8 @@ class Planner(Protocol):
         """Return the plan.
 
         Args:
-            statistics: of the objects.
-            matching: how words lead to families; None: no word has one.
+            statistics: of the bucket, or of several together.
+            matching: leads words to their families; None: no word has a family.
             fills: see `Fills`.
         """
         ...
@@ -58,7 +58,7 @@ FoundPart = Union[Part, "SonicPart", SeveralParts]
 
 
 def fielded(planner: Planner) -> Planner:
-    """Return a planner whose plans have the fields and the phrases of a query."""
+    """Return a planner that adds the fields and the phrases of a query to the plans of another one."""
 
     def plan(
         statistics: Statistics,
@@ -82,7 +82,7 @@ def fielded(planner: Planner) -> Planner:
 
 
 PLANNERS: dict[str, Planner] = {"bm25": fielded(plan_bm25), "newest": fielded(plan_newest)}
-"""The planners by the setting search.ranking."""
+"""search.ranking -> its planner."""
 
 
 def carry_out(
@@ -101,7 +101,7 @@ def carry_out(
 
     Args:
         masks: the objects of each bucket that pass a filter; None: all.
-        share: returns about the share of the objects that pass it; None: it is not known.
+        share: returns the approximate share of the objects that pass the filter; None: not known.
     """
     if isinstance(lexicon, UnitedLexicon):
         check_together(lexicon, config)
@@ -170,8 +170,9 @@ def plan_of(lexicon: AnyLexicon, terms: Terms, config: "Config", matching: Match
 def count_whole(
     lexicon: AnyLexicon, plan: Plan, part: FoundPart, config: "Config", masks: Sequence[Mask] | None = None
 ) -> int | None:
-    """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
-    of all objects was not asked for, or the ranking does not count it."""
+    """Return the number of objects that answer a query by whole words, not only by completions or corrections; None:
+    the total was not asked for, or the ranking does not count it.
+    """
     if not isinstance(part, COUNTED_PARTS) or part.total is None:
         return None
     whole = only_whole(plan)

@@ -44,10 +44,11 @@ NEWEST_IID = 1 << 32
 REFUSED = "search.ranking is sonic, or the index is in compat mode: there are no filters, orders and facets"
 
 Place = tuple[int | None, int]
-"""Where a page ended: the key of its last object, None if it has no value; and its IID."""
+"""The place where a page ended: the key of its last object (None: it has no value) and its IID."""
 SortedRow = tuple[str, int | None, float]
-"""An object in an order by a value, for JSON: its name; its key, the higher the better, None: it has no value; its age
-in its part, from 0 (the oldest) to 1."""
+"""An object in an order by a value, for JSON: its name; its key, where higher is better (None: no value); its age in
+its part, from 0 (the oldest) to 1.
+"""
 
 
 class Wanted(NamedTuple):
@@ -115,7 +116,8 @@ def wanted_of(
     lexicon: AnyLexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
 ) -> list[Wanted]:
     """Return the objects of each bucket that answer a search, without its filter; an empty list if the text of the
-    search has no words."""
+    search has no words.
+    """
     check_ranking(config)
     check_together(lexicon, config)
     plan = None
@@ -203,7 +205,7 @@ def check_boost(config: "Config") -> None:
 
 
 def check_spread(search: Search, config: "Config") -> None:
-    """Raise InvalidArgument if a search by score needs more than a spread bucket offers."""
+    """Raise InvalidArgument if a search by score has an option that a spread bucket does not offer."""
     check_after(search)
     if search.boost is not None:
         check_boost(config)
@@ -216,7 +218,7 @@ def check_ranking(config: "Config") -> None:
 
 
 def check_after(search: Search) -> None:
-    """Raise InvalidArgument if a page by score is to begin behind an object."""
+    """Raise InvalidArgument if a search by score names an object behind which the page begins."""
     if search.after is not None:
         raise InvalidArgument("after is given without sort; allowed is a page behind an object of a search with sort")
 
@@ -247,7 +249,7 @@ def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search
 
 
 def places_behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[Place | None]:
-    """Return the place of each bucket behind which a page begins; None: its first one.
+    """Return, for each bucket, the place behind which a page begins; None: the page is the first one.
 
     Raises:
         InvalidArgument: there is no such object.
@@ -312,7 +314,7 @@ def place_of(reader: BucketReader, name: str, sort: Sort) -> Place | None:
 
 
 def place_by_age(reader: BucketReader, key: int | None, age: float, name: str) -> Place:
-    """Return the place at which a page of this part goes on behind an object of another part.
+    """Return the place from which a page of this part continues behind an object of another part.
 
     Args:
         key, age, name: of the object. Objects of equal age are in the order of their names.
@@ -327,7 +329,7 @@ def place_by_age(reader: BucketReader, key: int | None, age: float, name: str) -
 
 
 def sorted_rows(wanted: Wanted, search: Search, behind: Place | None) -> tuple[list[SortedRow], int | None]:
-    """Return the best objects of a part by an order of its own, and the number of all if the search asks for it."""
+    """Return the best objects of a part in the order of SORT, and the number of all if the search asks for it."""
     reader = wanted.reader
     found = wanted.under(condition_of(search.filter))
     if search.total:
@@ -346,7 +348,7 @@ def merge_sorted(parts: list[list[SortedRow]], limit: int, offset: int) -> list[
 
 
 def _windows(reader: BucketReader, sort: Sort) -> list[ColumnWindow | None] | None:
-    """Return the values that order objects; None: no object has one."""
+    """Return the values that order objects, by window of IIDs; None: no object has a value."""
     if sort.name in (NEWEST, SCORE):
         return None
     columns = reader.columns

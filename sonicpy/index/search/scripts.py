@@ -1,4 +1,4 @@
-"""The words that Sonic 1.4 accepts as completions of a typed one: those that continue in its script."""
+"""The words that Sonic 1.4 accepts as completions of a typed word: those that continue in its script."""
 
 import re
 from functools import lru_cache
@@ -32,14 +32,13 @@ RANGES = {
     "Katakana": "\u30a0-\u30ff\u31f0-\u31ff",
     "Han": "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df\U0002a700-\U0002ceaf",
 }
-"""Script of the typed word -> characters that a completion may add. Korean syllables are missing: Sonic completes
-none."""
+"""Script of the typed word -> characters that a completion may add. Korean is missing: Sonic does not complete it."""
 
 WITHOUT_SCRIPT = "Latin"
-"""The script of words that hold only digits and signs."""
+"""The script of words that have only digits and signs."""
 
 UNCOMPLETED = frozenset("&-~")
-"""Sonic completes no word with one of these signs, which occur only in words from patterns."""
+"""Signs of words that Sonic does not complete; they only occur in words from patterns."""
 
 _CONTINUATIONS = {name: re.compile(f"[{ranges}]*") for name, ranges in RANGES.items()}
 

@@ -1,7 +1,7 @@
 """Several buckets of a collection, searched as one bucket with all of their objects.
 
-Their statistics are sums, so a plan made from them is the plan of one bucket. Each bucket carries it out, and leaves
-out objects that are not better than the worst of the best so far, of the buckets before it.
+Their statistics are sums, so a plan made from them is the plan of one bucket. Each bucket carries it out, and skips
+objects that are not better than the worst of the best objects in the buckets before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 CACHED_MAX = 2_000
-"""The most words whose rows, and whose families, are cached with some buckets."""
+"""The most words whose rows, and the most whose families, are cached for one group of buckets."""
 
 ObjectPlace = tuple[int, int]
 """An object: the place of its bucket among several, and its IID there."""
 PlacedObject = tuple[ObjectPlace, int, float]
-"""An object, how it was found, and its score, as in `Found`."""
+"""An object, its kind and its score, as in `Found`."""
 
 
 def open_several(
@@ -58,7 +58,7 @@ def open_several(
         most: the most buckets.
 
     Raises:
-        InvalidArgument: there are more, or their texts are cut by different rules.
+        InvalidArgument: there are more buckets, or different rules cut their texts into words.
     """
     key = (collection, first, *elements)
     united = view.cache.get(key)
@@ -87,7 +87,7 @@ def open_several(
 
 
 def _named(view: "ReadableView", collection: str, first: str, elements: Sequence[str], most: int) -> Iterable[str]:
-    """Return the names of the buckets in the order named, each once; of many more than `most`, only some."""
+    """Return the names of the buckets in the order given, each once; if there are many more than `most`, only some."""
     found = dict.fromkeys((first,))
     for element in elements:
         name, is_beginning = name_of(element)
@@ -106,15 +106,15 @@ class UnitedLexicon(Statistics):
     """The words of several buckets inside one transaction, and the statistics of all of their objects.
 
     Args:
-        names: of the buckets.
-        parts: their words.
+        names: the names of the buckets.
+        parts: the words of each bucket.
     """
 
     def __init__(self, names: list[str], parts: list[Lexicon], lexicons: Lexicons) -> None:
         self.names = names
         self.parts = parts
         self.reader = parts[0].reader
-        """The reader of one of the buckets: all have the same rules."""
+        """The reader of one of the buckets, which all have the same rules."""
         self.live = parts[0].live
         self._lexicons = lexicons
         self._rows: dict[bytes, TermInfo | None] = {}
@@ -159,7 +159,7 @@ class UnitedLexicon(Statistics):
         return sorted(set().union(*(self._holders[word] for word in words)))
 
     def family(self, word: bytes, matching: Matching) -> Family:
-        """Return the other words of a word's family, at most FAMILY_MAX of either kind."""
+        """Return the other words of a word's family: at most FAMILY_MAX sure and FAMILY_MAX doubtful ones."""
         key = (word, matching)
         found = self._families.get(key)
         if found is None:
@@ -175,7 +175,7 @@ class UnitedLexicon(Statistics):
         return Family(nearest_words(word, sorted(words)), nearest_words(word, sorted(doubtful)))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
+        """Return the compounds of which a part is `word` or one of its family; some may be in no object."""
         return sorted(set().union(*(part.joined(word, matching) for part in self.parts)))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
@@ -215,7 +215,7 @@ class UnitedLexicon(Statistics):
         return most_frequent([(each, row, found[each]) for each, row in self.held(sorted(found))], BEGINNINGS_MAX)
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        """Return the words that begin as a word does in another spelling; see `Statistics`."""
         return self._of_all(part.variants(word) for part in self.parts)
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
@@ -223,7 +223,7 @@ class UnitedLexicon(Statistics):
         return self._of_all(part.inner(word) for part in self.parts)
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that some letters begin with; see `Statistics`."""
+        """Return the words that begin with some letters; see `Statistics`."""
         sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
@@ -232,11 +232,11 @@ class UnitedLexicon(Statistics):
         return self.parts[0].synonyms(terms)
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that hold some letters; see `Statistics`."""
+        """Return the words that contain some letters; see `Statistics`."""
         return most_held(self._of_all(part.holding(letters) for part in self.parts))
 
     def resolved(self, matching: Matching) -> Matching:
-        """Return how the words of a query lead to families in these buckets."""
+        """Return the Matching of a query with the languages of these buckets."""
         return matching if matching.languages else matching._replace(languages=self._languages)
 
     def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
@@ -260,7 +260,7 @@ class UnitedLexicon(Statistics):
 
     @cached_property
     def _languages(self) -> tuple[str, ...]:
-        """Return the languages of all texts, as far as they were counted, or by the words."""
+        """The languages of all texts, as they were counted; if too few were, judged by the words."""
         counted = add_counted(fact for part in self.parts if (fact := part.reader.fact(LANGUAGES)))
         return languages_in(counted) or self._lexicons.languages.of_several([part.reader for part in self.parts])
 
@@ -278,10 +278,10 @@ class SeveralParts:
     """The findings of several buckets.
 
     Args:
-        names: of the buckets.
-        parts: of those in which objects were found, by their places.
-        wanted: number of the best objects of all.
-        total: the number of all objects is wanted, too.
+        names: the names of the buckets.
+        parts: by the place of a bucket, its findings, if it has any.
+        wanted: the number of the best objects to return.
+        total: count all objects that answer, too.
         others: how many objects answer in other buckets.
     """
 
@@ -294,7 +294,7 @@ class SeveralParts:
         self.total = others + sum(part.total or 0 for part in parts.values()) if total else None
 
     def take_parts(self, others: "SeveralParts") -> None:
-        """Take the buckets of another answer to the same plan, whose objects may come among those found here."""
+        """Take the findings in other buckets, by the same plan, before those found here."""
         self._parts = {**others._parts, **self._parts}
 
     def page(self, offset: int, limit: int) -> tuple[list[str], list[PlacedObject]]:
@@ -320,19 +320,19 @@ class SeveralParts:
         return in_buckets(places, lambda number, iids: self._parts[number].held(iids, listed_max))
 
     def is_full(self, wanted: int) -> bool:
-        """Return whether it found as many objects as wanted that hold every word."""
+        """Return whether `wanted` objects that hold every word were found."""
         return len(self.found) >= wanted and all(kind == 0 for _, kind, _ in self.found)
 
 
 COUNTED_PARTS = (Part, SeveralParts)
-"""The types of the findings of rankings whose objects have kinds."""
+"""The types of findings whose objects have kinds."""
 
 
 def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
     """Return the values of objects of several buckets, in the order of `places`.
 
     Args:
-        of_bucket: returns the values of objects of one bucket: it gets the number of the bucket and the IIDs.
+        of_bucket: returns the values of objects of one bucket, given by the place of the bucket and their IIDs.
     """
     by_bucket: dict[int, list[int]] = {}
     for number, iid in places:

@@ -1,7 +1,7 @@
 """SIMILAR: objects that share rare words with an object.
 
-The query is made of the object's record: of its terms, those that weigh most, by the inverse of their frequency times
-the square root of how often the object holds them. No term has a family. An object is similar if it holds one of the
+The query consists of those terms in the object's record that weigh most: the weight is the inverse of the object
+frequency times the square root of the term frequency. No term has a family. An object is similar if it holds one of the
 first BRINGING_MAX terms; the others add to its score.
 """
 
@@ -17,19 +17,21 @@ from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 TERMS_MAX = 40
 """The most terms of an object that are looked for."""
 BRINGING_MAX = 16
-"""The most terms of which a similar object holds at least one: more of them take longer, and find nothing better."""
+"""The number of terms of which a similar object holds at least one: more terms take longer, and find nothing better."""
 READ_MAX = 400
 """The most terms of an object whose frequencies are compared: those that the object holds most often."""
 COMMON_SHARE, COMMON_MIN = 5, 64
-"""A term that more than one of 5 objects holds, and more than 64, is left out: it takes long, and finds others less."""
+"""A term that more than 64 objects and more than a fifth of all hold is left out: it takes long and separates objects
+less.
+"""
 ALWAYS = 3
 """The number of terms of an object that are never left out."""
 SHARED_MIN = 2
-"""The fewest objects that hold a term worth asking for: a term of one object leads to no other object."""
+"""The fewest objects that hold a term of the query: a term of one object leads to no other object."""
 
 
 def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) -> Hits:
-    """Return the objects that are most like one, without itself; none if there is no such object.
+    """Return the objects most similar to a given one, without itself; none if there is no such object.
 
     Args:
         limit, offset: the page: at most `limit` objects behind the first `offset`.
@@ -53,7 +55,7 @@ def similar(lexicon: Lexicon, oid: str, limit: int, offset: int, window: int) ->
 
 
 def _plan(lexicon: Lexicon, words: list[bytes], counts: list[int]) -> Plan | None:
-    """Return the plan of the rarest words; None: the object shares none.
+    """Return the plan for the rarest words of an object; None: it shares no word with another one.
 
     Args:
         counts: how often the object holds each word.

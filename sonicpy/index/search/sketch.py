@@ -68,8 +68,9 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
 
 
 def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
-    """Return the languages of a spread bucket, by the texts of all parts; none: they are not known, or each part has
-    taken the same ones."""
+    """Return the languages of the texts of all parts together; empty: they are not known, or all parts use the same
+    ones already.
+    """
     counted = add_counted(sketch.get("counted", "").encode() for sketch in sketches)
     languages = languages_in(counted)
     asked = [sketch["languages"] for sketch in sketches if "languages" in sketch]
@@ -77,8 +78,9 @@ def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the packed completions of a part for `likely_completions`; None: the part takes them from a graph, or
-    some differ in accents."""
+    """Return the packed completions of a part for `likely_completions`; None: the part reads completions from a graph,
+    or some of them differ in accents.
+    """
     if not lexicon.live or lexicon.variants(term):
         return None
     return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"
@@ -119,7 +121,7 @@ class _Sketcher:
         return 0 if row is None else self._note(word, row)
 
     def add_family(self, word: bytes, matching: Matching) -> int:
-        """Add the family of a word; return how many objects hold its sure words, each for itself."""
+        """Add the family of a word; return the sum of the numbers of objects that hold each of its sure words."""
         words, doubtful = map(list, self._lexicon.family(word, matching))
         self.sketch["families"][word.decode()] = [each.decode() for each in words]
         self.sketch["doubtful"][word.decode()] = [each.decode() for each in doubtful]
@@ -130,20 +132,20 @@ class _Sketcher:
         return sum(self._note(each, row) for each, row in rows if row is not None)
 
     def add_pieces(self, terms: Terms) -> None:
-        """Add the words that the words of a query may consist of."""
+        """Add the words into which the words of a query may be cut."""
         for rest in pieces_of(terms):
             for word, row, _ in self._lexicon.leading(rest):
                 self._note(word, row)
 
     def add_joined(self, word: bytes, matching: Matching | None) -> None:
-        """Add the words that have a word as a part."""
+        """Add the compounds that have a word as a part."""
         found = self._lexicon.held(self._lexicon.joined(word, matching))
         self.sketch["joined"][word.decode()] = [each.decode() for each, _ in found]
         for each, row in found:
             self._note(each, row)
 
     def add_languages(self, matching: Matching) -> None:
-        """Add the counts of the part's texts by language, and the languages that its families are of."""
+        """Add the counts of the part's texts by language, and the languages by which it finds families."""
         self.sketch["counted"] = (self._lexicon.reader.fact(LANGUAGES) or b"").decode()
         self.sketch["languages"] = list(self._lexicon.languages_for(matching))
 
@@ -162,7 +164,7 @@ class _Sketcher:
             self._note(each, row)
 
     def add_beginnings(self, word: bytes, edits: int) -> None:
-        """Add the words that begin as a word does, but for some errors."""
+        """Add the words that begin as a word does, except for some errors."""
         found = self._lexicon.beginnings(word, edits)
         self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
         for each, row, _ in found:
@@ -195,7 +197,7 @@ class _Sketcher:
                 self.add_family(word.encode(), matching)
 
     def _add_holding(self, letters: bytes) -> None:
-        """Add the words that hold some letters."""
+        """Add the words that contain some letters."""
         found = self._lexicon.holding(letters)
         self.sketch["holding"][letters.decode()] = [each.decode() for each, _ in found]
         for each, row in found:
@@ -207,14 +209,14 @@ class _Sketcher:
 
 
 def _correctable(terms: Terms, demands: Demands) -> list[bytes]:
-    """Return the terms that may be corrected, however many objects hold them: stop words behind others."""
+    """Return the terms to which corrections may be added even if many objects hold them; stop words come last."""
     numbers = [number for number, flags in enumerate(terms.flags) if not flags & (SPECIAL | PART)]
     numbers.sort(key=lambda number: terms.flags[number] & STOP)
     return [terms.words[number] for number in numbers if number not in demands.inner][:EXPANDED_WORDS]
 
 
 def likely_completions(packed: Sequence[bytes], term: bytes, limit: int) -> list[str]:
-    """Return the likely completions of a word in all parts, at most `limit`; if there are fewer, corrections follow.
+    """Return at most `limit` likely completions of a word in all parts; if there are fewer, corrections have to follow.
 
     Args:
         packed: the result of `pack_completions` of each part.

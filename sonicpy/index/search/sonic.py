@@ -1,4 +1,4 @@
-"""The ranking "sonic", that of Sonic 1.4: the mean idf of the words, without frequencies, rounded to 32 bits.
+"""The ranking "sonic", as in Sonic 1.4: the mean idf of the words, without frequencies, rounded to 32 bits.
 
 The expansions of all words share one budget of visited postings, so the plan grows while it is carried out.
 """
@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from sonicpy.config import Config, SearchConfig
 
 CORRECTED_WORDS_SONIC = 128
-"""The most words of a query that are corrected: words without similar words use up no budget."""
+"""The most words of a query that are corrected: the budget does not bound them, because words without similar words use
+none.
+"""
 SPELLED_BYTES_MAX = 500
-"""Longer words have one spelling: sorting n marks on one letter takes n * n steps."""
+"""The most bytes of a word that is looked up in other spellings, too: sorting n marks on one letter takes n * n
+steps.
+"""
 
 
 def rank_sonic(lexicon: Lexicon, terms: Terms, config: "Config") -> tuple[Plan, "SonicPart"]:
@@ -47,7 +51,7 @@ class SonicPart:
 
     Args:
         words: the visited words, in the order of the visits.
-        reader: of the bucket.
+        reader: reads the bucket.
     """
 
     def __init__(self, table: SonicTable, words: list[Word], reader: BucketReader) -> None:
@@ -174,7 +178,7 @@ class SonicVisits:
 
 
 def is_too_common(objects: int, df: int, search: "SearchConfig") -> bool:
-    """Return whether a word is so common in a large bucket that Sonic ignores it."""
+    """Return whether Sonic would ignore a word, because too many objects of a large bucket hold it."""
     minimum = search.query_minimum_term_idf_default
     if df == 0 or minimum <= 0 or objects < search.query_minimum_term_idf_minimum_object_count:
         return False

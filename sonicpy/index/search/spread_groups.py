@@ -1,8 +1,8 @@
-"""GROUP over the parts of a spread bucket: each part returns the best objects of its groups, and of each group of all
-the best one is kept.
+"""GROUP over the parts of a spread bucket: each part returns the best objects of its groups, of which the best one of
+each group is kept.
 
-The best object of a group is among the best of its part, and its group is as far in front there as anywhere: so as many
-groups of each part as are wanted are enough.
+The best object of a group is the best one in its part, too, and fewer groups come before it there than in all parts: so
+it suffices that each part returns as many groups as are wanted.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,11 +29,11 @@ class GroupRows(NamedTuple):
     """The findings of a part, for JSON.
 
     Attributes:
-        rows: the best objects of its groups: those of `Part.rows`, or of `sorted_rows`.
-        keys: the group of each; None: it is one of its own.
-        hows: the numbers of the words of the plan that each holds; None: they were not asked for.
-        counted: all of its groups; None: they were not asked for.
-        of_whole: those that answer by whole words, likewise.
+        rows: the best object of each of its groups, as `Part.rows` or `sorted_rows` returns it.
+        keys: the group of each object; None: it is a group of its own.
+        hows: the numbers of the words of the plan that each object holds; None: they were not asked for.
+        counted: all groups of the part; None: they were not asked for.
+        of_whole: those groups with an object that answers by whole words; None: they were not asked for.
     """
 
     rows: list[Any]
@@ -54,10 +54,10 @@ def group_rows(
     """Return the findings of a part.
 
     Args:
-        plan: of the text; None: it is empty.
-        behind: (key, age, name, tag) of the object behind which the page begins, the tag for groups of tags; None: its
-            first one.
-        highest: the highest value of all parts that raises scores; None: that of this part.
+        plan: the plan of the text; None: the text is empty.
+        behind: (key, age, name, tag) of the object behind which the page begins, the tag for groups of tags; None: the
+            page is the first.
+        highest: the highest value, in all parts, under the name that BOOST gives; None: the highest one of this part.
     """
     wanted = search.offset + search.limit
     if plan is None or not search.is_by_score:
@@ -100,13 +100,14 @@ def _plain(counted: CountedGroups | None) -> PlainCounted | None:
 
 
 class GroupPage(NamedTuple):
-    """A page of all parts.
+    """A page of the best objects of groups of all parts.
 
     Attributes:
-        rows: of the objects.
-        keys: of their groups.
+        rows: the rows of the objects.
+        keys: the groups of the objects.
         hows: as in GroupRows.
-        total, whole: the number of groups, and of those that answer by whole words; None: it was not asked for.
+        total, whole: the number of groups, and of those with an object that answers by whole words; None: not asked
+        for.
     """
 
     rows: list[Any]
@@ -120,7 +121,7 @@ def merge_groups(parts: Sequence[GroupRows], search: Search, behind: Sequence[An
     """Return a page of the best objects of the groups of all parts.
 
     Args:
-        behind: as for `group_rows`.
+        behind: as in `group_rows`.
     """
     rank = _by_score if search.is_by_score else _by_order
     found = [
@@ -167,4 +168,4 @@ def _by_order(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 NO_ROWS = GroupRows([], [], [], ([], 0), ([], 0))
-"""The findings of a part without the bucket."""
+"""The findings of a part that does not have the bucket."""

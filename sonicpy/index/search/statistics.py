@@ -1,4 +1,4 @@
-"""Statistics: the input of planners about the searched objects, in one bucket or in several.
+"""Statistics: the input of planners: numbers of the searched objects and of their words, in one bucket or in several.
 
 `Lexicon` implements them for one bucket. For an answer from several buckets, each makes a Sketch of the words of the
 query, and SummedStatistics are the sums: a plan made from them is the plan of one bucket with all objects.
@@ -24,20 +24,22 @@ else:
     Described = object  # each isinstance of a class with a protocol among its bases takes microseconds
 
 CORRECTIONS_EXAMINED = 512
-"""The most corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""
+"""The most corrections of a word whose rows are read: it bounds the time for words with very many similar words."""
 
 CORRECTIONS_COMPARED = 60
 """The most corrections of one distance that are compared with the typed word; the frequent ones come first."""
 HOLDING_MAX = 2_000
-"""The most words that hold some letters; the frequent ones come first."""
+"""The most words that contain some letters; the frequent ones come first."""
 LETTER_WORTH = 4.0
-"""Weight of a typed letter that a correction keeps, relative to the logarithm of its object frequency. Values from 3 to
-6 give equal results on lists of misspellings."""
+"""The weight of a typed letter that a correction keeps, relative to the logarithm of the correction's object frequency.
+Values from 3 to 6 give equal results on lists of misspellings.
+"""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; each correction, and
-to each word that begins so, comes with its distance."""
+[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; words in corrected and
+begun come with their distances.
+"""
 
 NO_SKETCH: Sketch = {
     "objects": 0,
@@ -50,7 +52,7 @@ NO_SKETCH: Sketch = {
     "corrected": {},
     "begun": {},
 }
-"""The statistics of a part without the bucket."""
+"""The statistics of a part that does not have the bucket."""
 
 
 class Statistics(Described):
@@ -59,7 +61,7 @@ class Statistics(Described):
     live: bool
     """Whether words are found as soon as they are pushed."""
     swaps: bool = True
-    """Whether short words are also tried with two neighbours swapped."""
+    """Whether corrections of short words also swap two neighbouring letters."""
 
     @property
     def objects(self) -> int:
@@ -84,10 +86,10 @@ class Statistics(Described):
         ...
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the joined words of which a part is `word` or one of its family; some may be in no object.
+        """Return the compounds of which a part is `word` or one of its family; some may be in no object.
 
         Args:
-            matching: how the word leads to its family; None: it has none.
+            matching: leads the word to its family; None: it has no family.
         """
         ...
 
@@ -114,34 +116,37 @@ class Statistics(Described):
 
         Args:
             transpositions: a swap of two neighbours is one edit, not two.
-            of_long: even if `word` is longer than any word that is corrected.
+            of_long: correct `word` even if it is longer than the words that are corrected.
         """
         ...
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that begin as a word does, without accents, with their rows and with the fewest errors of
-        such a beginning, in no order; at most BEGINNINGS_MAX, those that most objects hold.
+        """Return the words that begin as a word does, accents and errors aside, in no order: each with its row and the
+        fewest errors in such a beginning; at most BEGINNINGS_MAX, those that most objects hold.
 
         Args:
-            distance: errors that a beginning may have.
+            distance: the most errors that a beginning may have.
         """
         ...
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that begin as `word` does only if accents are taken away."""
+        """Return the words that begin as `word` does only without their accents."""
         ...
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words of which a later part begins as `word` does, accents aside, but not the whole word."""
+        """Return the words of which a part after the first begins as `word` does, accents aside."""
         ...
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that some letters without accents begin with, each with its row and how many of the letters
-        it is."""
+        """Return the words with which some letters, without accents, begin: each with its row and its number of
+        letters.
+        """
         ...
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that hold some letters, with their rows; of many, the HOLDING_MAX that most objects hold."""
+        """Return the words that contain some letters, with their rows; of many, the HOLDING_MAX that most objects
+        hold.
+        """
         ...
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
@@ -158,7 +163,7 @@ class Statistics(Described):
     def nearest(
         self, typed: bytes, matches: list[tuple[bytes, int]], wanted: int, besides: Container[bytes] = ()
     ) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the first `wanted` or more of `matches` held by objects, with rows and distances.
+        """Return at least the first `wanted` of `matches` that objects hold, with rows and distances.
 
         The nearest come first; within one distance `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches
         are read, and of each distance the first CORRECTIONS_COMPARED held by objects are compared.
@@ -180,7 +185,7 @@ class Statistics(Described):
 
 
 class SummedStatistics(Statistics):
-    """The statistics of several buckets, or of the parts of one, as far as their sketches have them."""
+    """The sums of the statistics in the sketches of several buckets, or of the parts of one."""
 
     def __init__(self, sketches: Sequence[Sketch]) -> None:
         self.live = True
@@ -208,17 +213,17 @@ class SummedStatistics(Statistics):
         return self._total_length / self._objects if self._objects else 0.0
 
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
-        """Return the row of each of some words, as far as the sketches have it; None: no object holds the word."""
+        """Return the row of each of some words, summed over the sketches; None: no sketch has the word."""
         return [self._rows.get(word) for word in words]
 
     def family(self, word: bytes, matching: Matching) -> Family:
-        """Return the other words of a word's family, at most FAMILY_MAX of either kind."""
+        """Return the other words of a word's family: at most FAMILY_MAX sure and FAMILY_MAX doubtful ones."""
         words = self._families.get(word, [])
         doubtful = [each for each in self._doubtful.get(word, []) if each not in words]
         return Family(nearest_words(word, words), nearest_words(word, doubtful))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        """Return the words that are known to have a word as a part."""
+        """Return the compounds in the sketches that have a word as a part."""
         return sorted(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
@@ -243,33 +248,33 @@ class SummedStatistics(Statistics):
         )
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that are known to begin so."""
+        """Return the words in the sketches that begin as a word does."""
         begun = self._begun.get(word, {})
         near = {each: its for each, its in begun.items() if its <= distance}
         return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))], BEGINNINGS_MAX)
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that are known to begin so, but spelled otherwise."""
+        """Return the words in the sketches that begin as a word does in another spelling."""
         begun = [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
         return [(each, row) for each, row in begun if begins_so(each, word)]
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that are known to have a part that begins so."""
+        """Return the words in the sketches with a later part that begins as a word does."""
         return [(each, row) for each, row, _ in self.beginnings(word, 0) if not begins_so(each, word)]
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words of the sketches that some letters begin with."""
+        """Return the words in the sketches that some letters begin with."""
         if self._plain is None:
             self._plain = [(word, fold(word.decode(), "").encode()) for word in self._rows]
         sizes = {word: len(plain.decode()) for word, plain in self._plain if plain and letters.startswith(plain)}
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def synonyms(self, terms: Terms) -> Matches:
-        """Return the substitutes, in the sketches, of terms of the query."""
+        """Return the substitutes in the sketches of terms of the query."""
         return self._synonyms
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that are known to hold some letters."""
+        """Return the words in the sketches that contain some letters."""
         return most_held(self.held(sorted(self._holding.get(letters, []))))
 
 
@@ -300,7 +305,7 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
 
 
 def _matched(sketches: Sequence[Sketch]) -> Matches:
-    """Return the matches of all sketches, each once: parts may not have the same rules for a moment."""
+    """Return the matches of all sketches, each once; for a moment, parts may have different rules."""
     found = (match for sketch in sketches for match in sketch.get("synonyms", ()))
     return tuple(dict.fromkeys(Match(tuple(numbers), tuple(words)) for numbers, words in found))
 

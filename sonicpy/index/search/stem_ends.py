@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from sonicpy._native.stem_ends import StemEnds
 
 _SHORT = 2
-"""The most letters of a short stem, which few words have."""
+"""The most letters of a stem that counts as short; few words have one."""
 
 _TAKEN = {
     "english": (
@@ -54,7 +54,7 @@ _CHANGED = {
     "portuguese": {"t": "c"},  # presenca
     "spanish": {"t": "c"},  # presencia
 }
-"""Algorithm -> last letters of a stem -> their replacements in some words with the stem."""
+"""Algorithm -> last letters of a stem -> their replacements in some words that have the stem."""
 
 _CHANGED_OF_SHORT = {"french": {"i": "y"}, "german": _CHANGED["german"]}
 

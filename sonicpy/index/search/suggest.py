@@ -9,17 +9,17 @@ from sonicpy.index.search.expansion import corrections_by_sonic
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000
-"""The most completions that are compared to find the likely ones: this bounds the time of a one-letter prefix."""
+"""The most completions that are compared to find the likely ones; this bounds the time for a one-letter prefix."""
 WORD, DISTANCE = itemgetter(0), itemgetter(2)
-"""Return the word, or the distance, of a correction."""
+"""Functions that return the word, or the distance, of a correction."""
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return at most `limit` words: the word itself, completions by frequency, then words with a part that the word
-    completes to, then corrections, nearest first.
+    """Return at most `limit` words: the word itself, completions by frequency, then compounds with a part that
+    completes the word, then corrections, nearest first.
 
-    Completions may differ from the word in accents, corrections may be of a beginning. Corrections of one distance are
-    ordered by likeness to `word` and by frequency, those of whole words first.
+    Completions may differ from the word in accents; corrections may be words with a corrected beginning. Corrections of
+    one distance are ordered by likeness to `word` and by frequency, those of whole words first.
     """
     words = completed(statistics, word, limit)
     if len(words) < limit:

@@ -1,4 +1,4 @@
-"""SUGGEST with a filter: only words that some object holds which passes, so that no suggestion leads to nothing."""
+"""SUGGEST with a filter: only words of objects that pass, so that every suggestion leads to a hit."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,12 +17,12 @@ SUGGESTIONS_EXAMINED = 256
 def passing_words(
     readers: Iterable[BucketReader], typed: bytes, words: Sequence[bytes], condition: Condition
 ) -> list[bytes]:
-    """Return the words that are held by objects which meet a condition: first those that begin as typed, then those of
-    most such objects.
+    """Return the given words that occur in objects which meet a condition: first the words that begin as typed,
+    then those of the most such objects.
 
     Args:
-        readers: of the buckets.
-        words: the likely ones first.
+        readers: read the buckets.
+        words: the likeliest ones first.
     """
     return most_passing(typed, words, [count_passing(reader, words, condition) for reader in readers])
 
@@ -30,8 +30,9 @@ def passing_words(
 def passing_together(
     statistics: Statistics, readers: Sequence[BucketReader], typed: Typed, limit: int, condition: Condition
 ) -> list[bytes]:
-    """Return the suggestions for a text of several words, by the objects of some buckets that meet a condition: none if
-    no such object holds one of the words before together with a completion."""
+    """Return the suggestions for a text of several words, counted in objects of some buckets that meet a condition;
+    none if no such object holds one of the words before together with a completion.
+    """
 
     def counter(reader: BucketReader) -> CountTogether:
         return lambda groups, words: count_passing(reader, words, condition, groups)
@@ -43,7 +44,8 @@ def count_passing(
     reader: BucketReader, words: Sequence[bytes], condition: Condition, groups: Sequence[Sequence[bytes]] = ()
 ) -> list[int]:
     """Return how many of the objects that meet a condition hold each of some words, together with one word of each
-    group."""
+    group.
+    """
     rows, lengths = reader.words(list(words)), reader.length_masks()
     before = [[row for row in reader.words(list(group)) if row is not None] for group in groups]
     if not all(before):
@@ -59,7 +61,7 @@ def count_passing(
 
 
 def most_passing(typed: bytes, words: Sequence[bytes], counts: Iterable[Sequence[int]]) -> list[bytes]:
-    """Return the words that some object holds which meets a condition, in the order of `passing_words`.
+    """Return the words that occur in an object which meets a condition, in the order of `passing_words`.
 
     Args:
         counts: the results of `count_passing`, for each bucket or part.

@@ -4,11 +4,11 @@ from typing import Final, NamedTuple
 
 
 class Match(NamedTuple):
-    """A substitute of some terms of a query together.
+    """A substitute of one term of a query, or of several together.
 
     Attributes:
-        numbers: of the terms.
-        words: an object that holds all of them counts as one with these terms.
+        numbers: the numbers of the terms.
+        words: the substitute; an object that holds all of these words counts as holding the terms.
     """
 
     numbers: tuple[int, ...]
@@ -20,5 +20,5 @@ NO_MATCHES: Final[Matches] = ()
 
 
 def has_family(word: str) -> bool:
-    """Return whether other forms of a word are looked for: not of an identifier."""
+    """Return whether other forms of a word are searched, too; they are not for identifiers."""
     return word.isalpha()

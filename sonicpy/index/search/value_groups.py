@@ -1,7 +1,7 @@
 """The groups of the objects of a bucket: by a value, or by tags that begin alike.
 
-An object without the value, and without such a tag, is in no group: it counts as one of its own. One with several such
-tags is in several groups.
+An object without the value, or without such a tag, is in no group: it counts as a group of its own. An object with
+several such tags is in several groups.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -21,8 +21,8 @@ class CountedGroups(NamedTuple):
     """The groups of some objects.
 
     Attributes:
-        keys: of their groups.
-        alone: how many of them are in none.
+        keys: the groups.
+        alone: the number of objects in no group.
     """
 
     keys: set[GroupKey]
@@ -30,7 +30,7 @@ class CountedGroups(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of groups, in which each object without one counts as one."""
+        """The number of groups; each object in no group counts as one."""
         return len(self.keys) + self.alone
 
 
@@ -38,11 +38,13 @@ class Groups(Protocol):
     """The groups of the objects of a bucket."""
 
     def of(self, iids: list[int]) -> Sequence[Sequence[GroupKey]]:
-        """Return the groups of each of some objects; none: it is one of its own."""
+        """Return the groups of each of some objects; an empty sequence: the object is a group of its own."""
         ...
 
     def others(self, seen: Collection[GroupKey]) -> Mask:
-        """Return the objects that are in another group than these, or in none, and numbers that no object has."""
+        """Return the objects that are in a group other than the given ones, or in none; numbers without an object may
+        be among them.
+        """
         ...
 
     def count(self, answer: Mask) -> CountedGroups:
@@ -58,8 +60,8 @@ class ValueGroups:
     """Groups by a value.
 
     Args:
-        reader: of the bucket.
-        name: of the values.
+        reader: reads the bucket.
+        name: the name of the values.
     """
 
     def __init__(self, reader: BucketReader, name: str) -> None:
@@ -100,7 +102,7 @@ class TagGroups:
     """Groups by tags.
 
     Args:
-        reader: of the bucket.
+        reader: reads the bucket.
         prefix: the beginning of the tags.
     """
 
@@ -152,7 +154,7 @@ def groups_in(reader: BucketReader, group: Group) -> Groups:
 
 
 def counted_together(counts: Iterable[CountedGroups]) -> CountedGroups:
-    """Return the groups of the objects of several buckets, or of several parts of one."""
+    """Return the sum of the groups of several buckets, or of several parts of one."""
     keys, alone = set[GroupKey](), 0
     for each in counts:
         keys |= each.keys

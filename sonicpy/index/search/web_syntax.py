@@ -1,8 +1,8 @@
-"""The syntax of search boxes: a text as items with signs. Every text has a meaning, whatever is typed.
+"""The syntax of search boxes: a text is read as items with signs. Every text is valid.
 
 "a phrase"   all of these words               -word   objects with it are refused
-word*        all words that begin so           +word   an object has to hold it
-*part*       all words that hold the letters   a OR b  one of both is enough
+word*        words that begin with it         +word   an object has to hold it
+*part*       words with these letters         a OR b  one of both is enough
 title:word   in this field
 
 A sign counts only behind a blank or at the start, and before a letter, a quote or `*`: `C++`, `-5` and `e-mail` are
@@ -57,8 +57,8 @@ class WebItem(NamedTuple):
         text: its words, without signs.
         sign: REQUIRED, REFUSED, or empty.
         start, end: its place in the text.
-        field: the name of the text that it looks in; "": all of them.
-        is_option: it is the value of the option PHRASE, not a part of the text.
+        field: the name of the text in which it is searched; "": the whole object.
+        is_option: whether it is the value of the option PHRASE, not a part of the text.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class WebQuery(NamedTuple):
     """A text as items.
 
     Attributes:
-        items: lists of items of which one is enough, in their order; most lists have one item.
+        items: lists of alternative items, in the order of the text; most lists have one item.
         text: the text that the items came from.
         notes: sentences about signs that have another meaning here than elsewhere, or none.
     """
@@ -90,12 +90,13 @@ class WebQuery(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether all of it is words."""
+        """Whether all items are plain words."""
         return all(len(either) == 1 and either[0].is_plain for either in self.items)
 
     def wanted(self) -> str:
-        """Return the text without refused items, those that represent many words, and signs; it ends in a blank where
-        the last item ends."""
+        """Return the text without signs, refused items, and items that represent many words; it ends in a blank unless
+        its last word may be unfinished.
+        """
         kept = [item for either in self.items for item in either if item.sign != REFUSED and item.kind not in MANY]
         last = max((item.end for either in self.items for item in either), default=0)
         is_open = bool(kept) and kept[-1].end == len(self.text) == last and kept[-1].kind == WORDS
@@ -124,7 +125,7 @@ def with_phrase(web: WebQuery, phrase: str) -> WebQuery:
 
 
 def plain_web(text: str) -> WebQuery:
-    """Return a text without syntax as items: all of it is words."""
+    """Return a text that is read without syntax as items: all of it is words."""
     return WebQuery([[WebItem(WORDS, text, "", 0, len(text))]] if text else [], text, ())
 
 
@@ -138,7 +139,7 @@ def wanted_text(text: str, syntax: str, fields: Container[str] = ()) -> str:
 def notes_of(
     text: str, syntax: str, fields: Container[str] = (), unordered: int | None = None, phrase: str | None = None
 ) -> tuple[str, ...]:
-    """Return the notes on a text that is read by a value of the option SYNTAX, and on a phrase beside it.
+    """Return the notes on a text that is read by a value of the option SYNTAX, and on the phrase of the option PHRASE.
 
     Args:
         unordered: how many objects have no order of words; None: the order is not kept, or this is not known.
@@ -169,7 +170,7 @@ def _items(text: str) -> Iterator[WebItem]:
 
 
 def _in_field(item: WebItem, fields: Container[str]) -> WebItem:
-    """Return an item, without the name of the text before its words if it has one."""
+    """Return an item with the name of its field cut off its words, if it begins with one."""
     found = _FIELD.match(item.text) if item.kind in (WORDS, BEGUN) else None
     if found is None or found[1] not in fields:
         return item
@@ -177,13 +178,13 @@ def _in_field(item: WebItem, fields: Container[str]) -> WebItem:
 
 
 def _is_meant(found: re.Match[str]) -> bool:
-    """Return whether a beginning or a part of words has the letters that make it one."""
+    """Return whether an item with * has enough letters to be a beginning or a part of words."""
     begun, part = found["begun"], found["part"]
     return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
 
 
 def _eithers(items: list[WebItem]) -> list[list[WebItem]]:
-    """Return items as lists of those of which one is enough."""
+    """Return items as lists of alternatives, which OR joins."""
     found: list[list[WebItem]] = []
     joins = False
     for place, item in enumerate(items):

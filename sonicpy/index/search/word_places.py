@@ -1,7 +1,7 @@
-"""Places in long lists of words: where a list was read once, a page at any offset costs as much as the first one.
+"""Places in long lists of words: once a list was read, a page at any offset costs as much as the first one.
 
-The words of a bucket are in the order of their bytes, and nothing counts those before a place. So a list notes every
-STEP-th word that it passes, as long as no word appears or vanishes.
+The words of a bucket are in the order of their bytes, and no row counts the words before a place. So each list notes
+every STEP-th word that it passes, which is valid until a word appears or vanishes.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,14 +10,14 @@ from itertools import islice
 STEP = 256
 """The distance between noted words: to reach a page, at most this many words are passed."""
 LISTS_MAX = 64
-"""The most lists whose words are noted: a list of a million words notes 4,000."""
+"""The most lists whose words are noted; a list of a million words notes 4,000."""
 
 WordsFrom = Callable[[bytes, bytes], Iterator[bytes]]
 """Yields the words that begin with one word and follow another, in byte order; see `Lexicon.completions`."""
 
 
 class WordPlaces:
-    """The noted words of the lists of all buckets. Threads share it: a place is noted by one step of a dict."""
+    """The noted words of the lists of all buckets. Threads may share it: each note is one step of a dict."""
 
     def __init__(self) -> None:
         self._lists: dict[tuple[int, bytes], tuple[tuple[int, ...], dict[int, bytes]]] = {}
@@ -28,7 +28,7 @@ class WordPlaces:
         """Return the words of a bucket that begin with `prefix`, from place `offset` on.
 
         Args:
-            moment: equal for equal words.
+            moment: the state of the bucket's words; noted words are used while it is equal.
         """
         noted = self._noted((bucket, prefix), moment) if offset >= STEP else {}
         step = min(offset // STEP, len(noted))

@@ -1,4 +1,5 @@
-"""Accepts connections with TLS: one without room is closed before its handshake, which may take long.
+"""Accepts connections with TLS: if there is no room for a connection, it is closed before its handshake, which may take
+long.
 
 asyncio reports a connection only after its handshake, so clients that never begin one could take all descriptors.
 """
@@ -16,17 +17,17 @@ from sonicpy.server.connections.descriptors import Room
 logger = logging.getLogger(__name__)
 
 ACCEPTED_AT_ONCE = 16
-"""The most connections that are accepted in a pass of the loop."""
+"""The most connections that are accepted in one pass of the loop."""
 HANDSHAKE_S = 10.0
-"""Time limit of a handshake, as for START. A connection counts only after its handshake."""
+"""The longest time of a handshake in seconds, as for START. A connection is counted only after its handshake."""
 RETRY_S = 1.0
-"""After an error, such as one for lack of memory, no connection is accepted for this time."""
+"""The time in seconds for which no connection is accepted after an error, such as one for lack of memory."""
 GONE = {errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO}
 """Errors of accept(2) for a connection that no longer exists."""
 
 
 async def stop_accepting(listening: Iterable[socket.socket]) -> None:
-    """Accept no more connections on some sockets, and begin to serve those that this pass of the loop has accepted.
+    """Accept no more connections on some sockets, and begin to serve those accepted in this pass of the loop.
 
     asyncio's server serves a connection in the pass after its accept. If it closes in between, the connection is never
     served.
@@ -70,7 +71,7 @@ class TlsServer:
         return (self._bound,)
 
     def close(self) -> None:
-        """Accept no more connections, and end the handshakes under way."""
+        """The listening socket."""
         if self._retry is not None:
             self._retry.cancel()
         self._loop.remove_reader(self._bound)

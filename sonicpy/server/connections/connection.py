@@ -4,9 +4,10 @@ A turn executes lines until its time is up or no line is left, then seals its ch
 call. A connection that used up its turn queues for the next one (`Turns.enqueue_turn`); other connections are served as
 their bytes arrive.
 
-`TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While another one is
-asked, the connection reads at most once: to stop and to resume reading costs as much as a read. So one connection makes
-the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
+`TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While another node or
+process answers a command, the connection reads at most once, because to stop and to resume reading costs as much as a
+read. So one connection makes the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies
+twice.
 """
 
 import asyncio
@@ -32,17 +33,19 @@ if TYPE_CHECKING:
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
-"""A turn taken on arrival while very many connections become busy at the same time."""
+"""The limit of a turn in seconds that is taken on arrival while very many connections become busy at the same time."""
 BUSY_S = 0.1
-"""A connection that used up a turn has to queue for its turns for this time."""
+"""The time in seconds for which a connection that used up a turn has to queue for its turns."""
 START_TIMEOUT_S = 10.0
 TOO_MANY_CONNECTIONS = "too_many_connections"
 WRITE_HIGH_BYTES = 1 << 16
-"""A peer with more unread replies is not served until it reads; a turn with longer replies ends."""
+"""The bytes of unread replies from which on a peer is not served until it reads; a turn with longer replies ends."""
 WRITE_TIMEOUT_S = 300.0
-"""A peer that read nothing for this time is dropped, where channel.tcp_timeout sets no other time."""
+"""The time in seconds after which a peer that reads nothing is dropped, where channel.tcp_timeout sets no other
+time.
+"""
 ENDS_WITH_REPLIES = (None, TurnEnd.TIME_IS_UP, TurnEnd.REPLIES_ARE_LONG, TurnEnd.SEARCH_BEGINS)
-"""How turns end whose replies may leave once their changes are sealed."""
+"""The ends of turns whose replies may leave once their changes are sealed."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -301,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
             self._pause_or_resume_reading()
 
     def _moves_away(self, stop: TurnEnd | Command | None, out: list[bytes]) -> bool:
-        """Pass this connection on after it was served here; return whether it was passed."""
+        """Pass this connection on after a turn here; return whether it was passed."""
         if not self._may_move:
             return False
         if stop not in ENDS_WITH_REPLIES or not self._hand_over(out):
@@ -332,7 +335,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _goes_on_elsewhere(self, transport: asyncio.Transport, unsent: bytes) -> bool:
-        """Pass the socket on; under TLS, whose state cannot be passed on, pass decrypted bytes from now on."""
+        """Pass the socket on; under TLS, whose state cannot be passed on, forward decrypted bytes from now on."""
         peer = self._runner.peer_name()
         if self._is_tls:
             return self._service.pump(transport, self.session, unsent, peer)
@@ -346,7 +349,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- a wrong password ----------------------------------------------------------------------------------------
 
     def _delay_refusal(self) -> None:
-        """Refuse a wrong password after a delay that grows with their number from one network."""
+        """Refuse a wrong password after a delay that grows with the number of wrong passwords from one network."""
         passwords, network = self._service.wrong_passwords, network_of(self._runner.peer_name())
         delay_s = passwords.delay_s(network, self._loop.time())
         if delay_s is None:

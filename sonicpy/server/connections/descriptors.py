@@ -1,8 +1,8 @@
 """The number of files that this process may open and has open, and the room for connections.
 
 The log, the disk, processes and the health port need descriptors at any time, so connections never get the last ones. A
-new descriptor gets the lowest free number: so the descriptor of a new connection shows whether nearly all numbers are
-in use, by any part of the process.
+new descriptor has the lowest free number: so the number for a new connection shows whether nearly all descriptors of
+the process are in use.
 """
 
 import logging
@@ -44,14 +44,14 @@ else:
 
 
 UNLIMITED = 10_240
-"""The limit of macOS, unless another one is set."""
+"""The limit of open files on macOS, unless another one is set."""
 RESERVE = 128
 """The number of descriptors that no connection gets: half of them for the health port and for connections to be
 refused, the others for log and disk, processes, and connections accepted at the same moment."""
 SPARE = 16
-"""RESERVE of a search process: for word graphs, and for files that are open for a moment."""
+"""RESERVE in a search process: for word graphs, and for files that are opened briefly."""
 EPISODE_S = 60.0
-"""After this time without a refusal, the next one is logged again."""
+"""The time in seconds without a refusal after which the next refusal is logged again."""
 
 
 def open_descriptors() -> int:
@@ -60,12 +60,12 @@ def open_descriptors() -> int:
 
 
 def reserve() -> int:
-    """Return how many descriptors connections leave free."""
+    """Return the number of descriptors that connections leave free."""
     return min(RESERVE, most_descriptors() // 2)
 
 
 def room_for_connections() -> int:
-    """Return how many more connections this process can take now."""
+    """Return the number of connections that this process can still take."""
     return max(0, most_descriptors() - open_descriptors() - reserve())
 
 

@@ -1,5 +1,6 @@
-"""The table of commands: each row has the call of the index and the form of the reply. `Service.execute` carries out
-commands that take longer than a turn."""
+"""The table of commands: each row has the call of the index, which returns the reply. `Service.execute` carries out
+commands that take longer than a turn.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 Take = Callable[[bytes | SonicError | None], None]
 """A function that takes a reply, or the error of a refused command; None: no answer came, and `Service.execute` has to
-carry it out."""
+carry out the command.
+"""
 
 
 SYNONYMS_PAGE = 500
@@ -50,11 +52,11 @@ SYNONYMS_PAGE = 500
 
 
 class Postponed(Exception):
-    """A call cannot answer within a turn: another node is asked, or `Service.execute` carries out the command.
+    """A call cannot answer within a turn: another node answers, or `Service.execute` carries out the command.
 
     Args:
-        ask: sends the command to another node and calls the function given to it once, later. None: no node can be
-            asked.
+        ask: sends the command to another node, and later calls its argument, a `Take`, once. None: no other node can
+            answer.
     """
 
     def __init__(self, ask: Callable[[Take], None] | None = None) -> None:
@@ -63,12 +65,12 @@ class Postponed(Exception):
 
 
 class Relayed(NamedTuple):
-    """A command that another node is asked.
+    """A command that another node answers.
 
     Attributes:
         command: the command.
         ask: see `Postponed`.
-        began: when the command was read, by `time.perf_counter`.
+        began: the time at which the command was read, by `time.perf_counter`.
     """
 
     command: Command

@@ -1,4 +1,4 @@
-"""Commands of a key with a fixed filter, and their replies: they show nothing of the objects outside of it."""
+"""The commands of a key with a fixed filter, and their replies, which show nothing of objects that do not pass."""
 
 from sonicpy.access.grant import Grant, NotPermitted
 from sonicpy.channel import replies
@@ -13,8 +13,8 @@ def within(grant: Grant, command: Command) -> Command:
     """Return a command with the fixed filters of a key added to its own.
 
     Raises:
-        NotPermitted: no filter can be added, or the command shows the place of an object outside in an order.
-        InvalidArgument: the filter of the command is not one.
+        NotPermitted: no filter can be added, or the command would show the place of an object that does not pass.
+        InvalidArgument: the filter of the command is not valid.
     """
     if not grant.filters:
         return command
@@ -30,8 +30,9 @@ def within(grant: Grant, command: Command) -> Command:
 
 
 def coarse_reply(command: Command, reply: bytes) -> bytes:
-    """Return the reply to a command with scores cut behind two decimals, and without a corrected text, whose words
-    other objects may hold."""
+    """Return the reply to a command with scores cut to two decimals, and without a corrected text, which may show words
+    of objects that do not pass.
+    """
     if not isinstance(command, Query) or not (command.scores or command.how):
         return reply
     lines = reply.decode().split("\r\n")

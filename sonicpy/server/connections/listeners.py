@@ -23,17 +23,18 @@ from sonicpy.server.connections.descriptors import Room
 logger = logging.getLogger(__name__)
 
 LACKING = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
-"""Errors of an address that this machine does not have, such as ::1 without IPv6."""
+"""Errors for an address that this machine does not have, such as ::1 without IPv6."""
 IPV4_LOOPBACK = "127.0.0.1"
 LOCALHOST = "localhost"
 LOOPBACK = (IPV4_LOOPBACK, "::1")
 """The addresses of localhost here, whatever the machine's hosts file says; the client tries both, too."""
 ANY_IPV6 = "::"
 SOMEWHERE = {"0.0.0.0": IPV4_LOOPBACK, ANY_IPV6: "::1"}
-"""Wildcard address -> loopback address of this machine."""
+"""Wildcard address -> loopback address by which clients of this machine connect."""
 BACKLOG = 1024
-"""The number of connections that may wait to be accepted, such as clients that reconnect after a restart. The system
-drops further ones, which wait for the greeting as if they were connected."""
+"""The number of connections that may wait to be accepted, such as those of clients that reconnect after a restart. The
+system drops further ones, which wait for the greeting as if they were connected.
+"""
 UNIX_SOCKET_MODE = 0o660
 """The mode of a Unix socket: its owner and its group may connect."""
 
@@ -41,7 +42,7 @@ Factory = Callable[[], asyncio.BaseProtocol]
 
 
 def tls_context(channel: ChannelConfig) -> ssl.SSLContext | None:
-    """Return the TLS context of the TCP listeners; None: the settings ask for no TLS.
+    """Return the TLS context for the TCP addresses; None: the settings ask for no TLS.
 
     Raises:
         ConfigError: the certificate or its key cannot be used.
@@ -75,8 +76,8 @@ class Listeners:
     """The sockets that clients connect to.
 
     Args:
-        tls: for the TCP addresses; the Unix socket has no TLS.
-        room: for connections with TLS; the protocols of other connections check it themselves.
+        tls: the TLS context for the TCP addresses; the Unix socket has no TLS.
+        room: decides whether a connection with TLS may stay; the protocols of other connections check this themselves.
     """
 
     def __init__(self, channel: ChannelConfig, tls: ssl.SSLContext | None, room: Room) -> None:
@@ -156,7 +157,7 @@ class Listeners:
                 bound.append(bind_tcp(IPV4_LOOPBACK, port))
 
     def _bind_host(self, host: str, port: int, bound: list[socket.socket]) -> None:
-        """Bind every address of a host that this machine has, on one port. Raises OSError."""
+        """Bind each address of a host that this machine has to one port. Raises OSError."""
         takes_ipv4 = host == ANY_IPV6 and not any(
             ":" not in other and port == its_port for other, its_port in self._channel.addresses
         )

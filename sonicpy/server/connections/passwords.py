@@ -10,11 +10,11 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 
 FREE = 4
-"""Wrong passwords from one network that are refused at once: a person may mistype."""
+"""The number of wrong passwords from one network that are refused at once: a person may mistype."""
 FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 4.0
 FORGOTTEN_AFTER_S = 60.0
-"""A network without a wrong password for this time starts anew."""
+"""The time in seconds without a wrong password after which the count of a network begins anew."""
 NETWORKS_MAX = 4096
 """The most networks that are counted; beyond that, the one that has been quiet for longest is dropped."""
 WAITING_MAX = 16
@@ -94,7 +94,9 @@ class DelayedRefusal:
 
 
 def network_of(peername: object) -> str:
-    """Return the network of an address, whose addresses one client may choose: an IPv4 address, or 64 bits of IPv6."""
+    """Return the range of addresses from which one client may choose its address: an IPv4 address, or 64 bits of
+    IPv6.
+    """
     if not isinstance(peername, tuple) or not peername:
         return "local"
     address = ip_address(str(peername[0]).partition("%")[0])

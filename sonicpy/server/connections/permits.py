@@ -55,11 +55,11 @@ VERB_OF: Mapping[type, str] = {
     commands.Verify: "verify",
     commands.Similar: "similar",
 }
-"""The verb of a key that allows a command. A command without one is refused."""
+"""Type of a command -> the verb of a key that allows it. A command without a verb is refused."""
 NAMING = ("collection", "bucket", "buckets")
-"""The fields of commands that name buckets."""
+"""The fields of commands that hold names of buckets."""
 REACHED_MAX = 256
-"""The most buckets of a connection that are not checked anew for each command."""
+"""The most buckets of a connection that are remembered as allowed, so that they are not checked for each command."""
 CommandCall = Callable[[Any, Any], bytes]
 
 
@@ -89,7 +89,7 @@ def admitting(keys: Keys) -> Callable[[bytes], Permit | None]:
 
 
 def held_by(session: "Session") -> Held | None:
-    """Return the rights of a session for another process; None: it has no permit."""
+    """Return the rights of a session, to send to another process; None: it has no permit."""
     permit: Permit | None = session.permit
     return None if permit is None else permit.held
 
@@ -100,16 +100,16 @@ def may_go_on(session: "Session") -> bool:
 
 
 def guarded(kinds: Mapping[type, "CommandKind"], permit: Permit) -> dict[type, "CommandKind"]:
-    """Return the calls of commands, each behind the check of a permit."""
+    """Return the kinds of commands with the check of a permit before each call."""
     reached: set[tuple[Any, ...]] = set()
     return {kind: row._replace(call=_guard(permit, kind, row.call, reached)) for kind, row in kinds.items()}
 
 
 def _guard(permit: Permit, kind: type, call: CommandCall, reached: set[tuple[Any, ...]]) -> CommandCall:
-    """Return a call behind the check of a permit.
+    """Return a call with the check of a permit before it.
 
     Args:
-        reached: names of buckets that the permit reaches. A command that names these again needs no further check,
+        reached: names of buckets that the permit allows. A command that names these again needs no further check,
             because the rights of a permit never change.
     """
     grant, use = permit.grant, permit.use
@@ -146,7 +146,7 @@ def _call(permit: Permit, call: CommandCall, target: Any, command: Any) -> bytes
 
 
 def _coarsened(call: CommandCall, target: Any, command: commands.Query) -> bytes:
-    """Return the reply to a query, with less exact scores: its key has a fixed filter. Another node may be asked."""
+    """Return the reply to a query of a key with a fixed filter, with less exact scores. Another node may answer it."""
     try:
         return coarse_reply(command, call(target, command))
     except Postponed as postponed:
@@ -161,7 +161,7 @@ def _coarsening(command: commands.Query, take: Take) -> Take:
 
 
 def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
-    """Return a command as a permit allows it: the same, or one that also passes the fixed filter.
+    """Return a command as a permit allows it: unchanged, or with the fixed filter added.
 
     Args:
         counts: the command counts for the rate of the key.
@@ -179,5 +179,5 @@ def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
 
 
 def shown_reply(permit: Permit, command: Command, reply: bytes) -> bytes:
-    """Return the reply to a permitted command with only those parts that the permit allows to be seen."""
+    """Return the reply to a permitted command, without the parts that the permit does not allow to be seen."""
     return coarse_reply(command, reply) if permit.grant.filters else reply

@@ -1,7 +1,8 @@
-"""Questions with phrases that look at many objects: first within a turn, then in steps between the turns of others.
+"""Queries with phrases for which many objects are checked: first within a turn, then in steps between the turns of
+others.
 
-The steps look at the objects of one moment, and between two passes of the loop one step of one question is taken, so
-other connections wait for one step.
+All steps check the objects of one snapshot. Each pass of the loop takes one step of one query, so other connections
+wait for at most one step.
 """
 
 import asyncio
@@ -22,10 +23,10 @@ KINDS = (Query, CountFacets, Explain)
 METHODS = ("query", "facets", "explain")
 """Methods of Index that may look for phrases."""
 AT_ONCE = 3_000
-"""The most objects that a question looks at within a turn: some milliseconds."""
+"""The most objects that a query checks within a turn: some milliseconds."""
 
 STEP_S = 0.001
-"""A step ends with the window of 4,096 objects in which it has taken this time."""
+"""The time in seconds after which a step ends, with the window of 4,096 objects that it is checking."""
 
 Told = TypeVar("Told")
 
@@ -41,7 +42,7 @@ def may_check(command: Any) -> bool:
 
 
 def within_a_turn(call: Callable[[Any, Any], bytes]) -> Callable[[Any, Any], bytes]:
-    """Return a call that leaves a command to `execute` if its phrases look at too many objects."""
+    """Return a call that leaves a command to `execute` if too many objects have to be checked for its phrases."""
 
     def call_unless_long(target: Any, command: Any) -> bytes:
         if command.phrase is None and command.syntax != "web":
@@ -56,13 +57,15 @@ def within_a_turn(call: Callable[[Any, Any], bytes]) -> Callable[[Any, Any], byt
 
 
 class PhraseTurns:
-    """Answers questions in steps. Create it while the loop runs."""
+    """Answers queries with phrases in steps. Create it while the loop runs."""
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
 
     async def ask(self, index: "Index", call: Callable[[Any], Told]) -> Told:
-        """Return the result of `call`, of an index: at once, or, if its phrases look at many objects, in steps."""
+        """Return the result of `call` for an index: at once, or in steps, if many objects have to be checked for its
+        phrases.
+        """
         try:
             with PhraseChecks(AT_ONCE).trying():
                 return call(index)
@@ -70,10 +73,11 @@ class PhraseTurns:
             return await self.answer(index, call)
 
     async def answer(self, index: "Index", ask: Callable[[Any], Told]) -> Told:
-        """Return the result of `ask`, of one moment of an index.
+        """Return the result of `ask` for one snapshot of an index.
 
         Args:
-            ask: takes the methods of the index that answer; it is called again after it came to more objects.
+            ask: gets an object with the answering methods of the index; it is called again after each check of more
+                objects.
         """
         checks = PhraseChecks(AT_ONCE)
         with pinned(index) as answers:
@@ -86,7 +90,7 @@ class PhraseTurns:
                     await self._look(checks)
 
     async def _look(self, checks: PhraseChecks) -> None:
-        """Look at the objects of the phrases to which the question has come."""
+        """Check the objects with phrases that the query has reached."""
         until = 0.0
         for _ in checks.steps():
             if time.perf_counter() > until:
@@ -94,6 +98,6 @@ class PhraseTurns:
                 until = time.perf_counter() + STEP_S
 
     async def _turn(self) -> None:
-        """Leave this pass of the loop to others; one question goes on in each."""
+        """Wait for the next pass of the loop, in which other work runs; one query continues in each pass."""
         async with self._one:
             await asyncio.sleep(0)

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class Side(asyncio.Protocol):
-    """One of the two transports of a pump."""
+    """One of the two connections of a pump: that of the client, or that of the other process."""
 
     def __init__(self, on_end: Callable[[], None]) -> None:
         self.other = self

@@ -3,9 +3,11 @@
 import asyncio
 
 LINGER_S = 1.0
-"""Time for the peer to read the line: closing at once would lose the line if the peer has sent something already."""
+"""The time in seconds for the peer to read the line: closing at once would lose the line if the peer has sent something
+already.
+"""
 LINGERING_MAX = 16
-"""Rejected connections that may linger at a time; others are closed at once."""
+"""The most rejected connections that may linger at a time; others are closed at once."""
 
 
 class RejectedConnection(asyncio.BufferedProtocol):

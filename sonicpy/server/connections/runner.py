@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERFLOW = b"ERR overflow"
-"""The name under which lines that are too long are counted."""
+"""The name under which too long lines are counted."""
 
 
 class TurnEnd(enum.Enum):
@@ -56,7 +56,7 @@ class Runner:
         self.transport: asyncio.BaseTransport | None = None
         """The transport of the connection while it is open; the slow log reads the peer from it."""
         self.known_peer: object = None
-        """The name of the peer, if another process has accepted the connection."""
+        """The name of the peer, if another process accepted the connection."""
 
     def peer_name(self) -> object:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""
@@ -75,8 +75,8 @@ class Runner:
             limit_bytes: length of replies after which no further line is read.
 
         Returns:
-            None: no line is left. TurnEnd: the reason why lines are left. Command or Relayed: it takes longer than a
-                turn, and has to be carried out before the next line, by another node if it is Relayed.
+            None: no line is left. TurnEnd: the reason why lines are left. Command or Relayed: a command that takes
+                longer than a turn and has to be carried out before the next line, by another node if it is Relayed.
         """
         session, kinds, target, late = self._session, self._kinds, self._target, TurnEnd.TIME_IS_UP
         out_bytes = 0
@@ -182,7 +182,7 @@ class Runner:
             log_slow(tally.verb, command, seconds, self.peer_name())
 
     def _count_own_reply(self, reply: bytes) -> Tally:
-        """Count the error of a line that the session has answered itself; return the tally of the line."""
+        """Count the error in a line that the session itself has answered; return the tally of the line."""
         is_overflow = not reply and self._session.ended  # a line that is too long gets no reply
         self._statistics.note_error(OVERFLOW if is_overflow else reply)
         return self._statistics.tallies[bytes]

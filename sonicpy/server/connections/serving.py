@@ -58,9 +58,9 @@ class CommandKind(NamedTuple):
     call: Callable[[Any, Any], bytes]
     tally: Tally
     changes: bool
-    """Whether its reply has to wait until the log holds the change."""
+    """Whether the reply has to wait until the log holds the change."""
     removes: bool
-    """Whether it may leave most of its work to steps between turns."""
+    """Whether the command may leave most of its work to steps between turns."""
 
 
 class Serving(ABC):
@@ -73,8 +73,9 @@ class Serving(ABC):
         statistics: counts the commands; None: new ones.
 
     Attributes:
-        keys: secrets beside the password.
-        sheds: number of connections in mode search to hand over to another process: the next ones that take a turn.
+        keys: the secrets that are valid besides the password.
+        sheds: the number of connections in mode search to hand over to other processes; the next ones that take a turn
+            are.
     """
 
     keys: Keys
@@ -96,9 +97,9 @@ class Serving(ABC):
             kind: CommandKind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
             for kind, call in calls.items()
         }
-        """The calls that answer a command within a turn, by its type."""
+        """Type of a command -> the call that answers it within a turn."""
         self.embedding = Embedding(config) if has_embedder(config) else None
-        """Makes the vectors of texts that come without one; None: they have none."""
+        """Makes the vectors of texts that come without one; None: the settings name no embedder."""
         if self.embedding is not None:
             for kind in self.kinds.keys() & set(Embedding.KINDS):
                 self.kinds[kind] = self.kinds[kind]._replace(call=postponed(self.embedding, self.kinds[kind].call))
@@ -115,11 +116,11 @@ class Serving(ABC):
 
     @cached_property
     def phrases(self) -> PhraseTurns | None:
-        """Answers questions with phrases that take longer than a turn; None: no order of words is kept."""
+        """Answers queries with phrases that take longer than a turn; None: no bucket keeps the order of words."""
         return PhraseTurns() if keeps_orders(self.config) else None
 
     def answer_phrases_in_turns(self) -> None:
-        """Leave questions with phrases to `execute` if they look at many objects."""
+        """Leave queries with phrases to `execute` if many objects have to be checked."""
         if self.phrases is not None:
             for kind in self.kinds.keys() & set(KINDS):
                 self.kinds[kind] = self.kinds[kind]._replace(call=within_a_turn(self.kinds[kind].call))
@@ -162,10 +163,10 @@ class Serving(ABC):
         """Hand a connection over to another process; return whether it took it.
 
         Args:
-            descriptor: of its socket; the other process gets a duplicate.
+            descriptor: the descriptor of its socket; the other process gets a duplicate.
             session: between two turns; its unread bytes are handed over.
             unsent: replies that were not sent.
-            peer: its address, for the slow log.
+            peer: the address of the client, for the slow log.
         """
         return False
 

@@ -1,4 +1,5 @@
-"""TurnState: the state machine of the turns of one connection. No I/O: events go in, answers name the next steps.
+"""TurnState: the state machine of the turns of one connection. It does no I/O: it takes events, and returns the next
+steps.
 
     READY    --lines_left--> QUEUED     --turn-->     READY      its turn is in the queue of all connections
     READY    --defer-->      DEFERRED   --answered--> READY      an answer waits for the disk, or for a long command
@@ -8,14 +9,14 @@
     any      --lost-->       CLOSED                              the connection is closed, or another process has it
 
 A turn begins in READY or QUEUED, and only while the peer reads its replies (`is_blocked`). A connection reads while it
-is READY or REFUSING, and the peer reads: so a peer makes the server hold little, whatever it sends.
+is READY or REFUSING, and the peer reads: so the server holds little for a peer, whatever it sends.
 """
 
 import enum
 
 
 class Phase(enum.Enum):
-    """The next thing that happens to a connection."""
+    """The state of a connection: the thing that it waits for."""
 
     READY = enum.auto()
     QUEUED = enum.auto()
@@ -50,7 +51,7 @@ TRANSITIONS: dict[Phase, dict[TurnEvent, Phase]] = {
     RELAYED: {TurnEvent.ANSWERED: READY, TurnEvent.DEFER: DEFERRED},
     REFUSING: {TurnEvent.REFUSED: READY},
 }
-"""By phase: the phase after each event that may come. After LOST nothing has an effect."""
+"""Phase -> event that may come -> next phase. After LOST, no event has an effect."""
 WAITING = frozenset({QUEUED, DEFERRED, RELAYED})
 """Phases in which further lines would have to be kept."""
 
@@ -59,10 +60,10 @@ class TurnState:
     """The state of one connection.
 
     Attributes:
-        phase: see above.
+        phase: see the drawing at the top of this file.
         is_blocked: the peer does not read its replies.
         is_at_end: the peer sends no more.
-        waits: no turn can begin before an event comes, so nothing should be read.
+        waits: no turn can begin before the next event, so nothing should be read.
         is_paused: the transport was asked not to read.
     """
 
@@ -104,7 +105,7 @@ class TurnState:
         self.phase = CLOSED
 
     def must_change_reading(self) -> bool:
-        """Return whether the transport has to pause, or to go on with, reading; `is_paused` says which."""
+        """Return whether the transport has to pause or to resume reading; `is_paused` is the new state."""
         if self.waits == self.is_paused or self.is_at_end:
             return False
         self.is_paused = self.waits

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 ROUND_S = 0.005
-"""Queued turns run for this time, then the loop looks for new bytes."""
+"""The time in seconds for queued turns, after which the loop looks for new bytes."""
 
 
 class Turns:
@@ -23,7 +23,7 @@ class Turns:
         self._has_round = False
         self._spent_s = 0.0
         self.is_backlogged = False
-        """Whether turns taken on arrival have used up a round, so that further ones have to be short."""
+        """Whether turns taken on arrival have used up a round, so that further such turns have to be short."""
 
     def note_immediate_turn(self, seconds: float) -> None:
         """Count the time of a turn that was taken on arrival, until the loop looks for new bytes."""

@@ -1,7 +1,7 @@
 """Committer: decides when changes reach the log, the disk and a commit.
 
-Runs on the loop's thread, which owns the one write transaction; only waiting for the disk leaves it. Commits happen
-between turns, so LMDB never holds a change that the log does not hold.
+It runs on the loop's thread, which owns the one write transaction; only the waiting for the disk happens in other
+threads. Commits happen between turns, so LMDB never holds a change that the log does not hold.
 """
 
 import asyncio
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 4096
-"""The number of changes after which a commit is due: under load, about those of COMMIT_AFTER_S. Larger commits cost
-less per change and replace fewer pages, which LMDB can use again only after the next sync."""
+"""The number of changes after which a commit is due: under load, about as many as come within COMMIT_AFTER_S. Larger
+commits cost less per change and replace fewer pages, which LMDB can use again only after the next sync.
+"""
 COMMIT_CHANGES_SHARED = 256
 """COMMIT_CHANGES while connections that change nothing take turns: they wait for the commit. For connections that
 change something, fewer commits cost less."""
@@ -33,13 +34,15 @@ FLUSH_ROWS_BYTES = 1 << 14
 words."""
 COMMIT_AFTER_S = 0.05
 SHARED_COMMIT_S = 0.002
-"""Shortest time between commits for search processes that wait for acknowledged changes."""
+"""The shortest time in seconds between commits for search processes that wait for acknowledged changes."""
 SHARED_COMMIT_PAUSE = 2.0
 """Shortest time between such commits, as a multiple of the duration of the last one."""
 LONE_TURNS = 4
-"""After this many passes of the loop with one changing turn each, sealing at the end of a pass saves nothing."""
+"""The number of passes of the loop with one changing turn each, after which sealing at the end of a pass saves
+nothing.
+"""
 IMMEDIATE_TURNS = 64
-"""This many turns then seal their changes at once, before sealing at the end of a pass is tried again."""
+"""The number of turns that then seal their changes at once, before sealing at the end of a pass is tried again."""
 SWEEP_ROWS = 200
 """The most rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
@@ -51,9 +54,9 @@ class Committer(Sealer):
     """Seals, commits and syncs the changes of connections. To be made while the loop runs.
 
     Args:
-        engine: of an index opened with autocommit=False on the loop's thread.
-        syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
-        commit_after_s: longest time from a change to its commit.
+        engine: the engine of an index opened with autocommit=False on the loop's thread.
+        syncs_before_reply: whether replies wait until the disk holds the log (durability = "commit").
+        commit_after_s: the longest time in seconds from a change to its commit.
 
     Attributes:
         commit_changes: changes after which a commit is due.
@@ -163,7 +166,7 @@ class Committer(Sealer):
             self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
 
     def note_turn_without_changes(self) -> StoreError | None:
-        """Note a turn of a connection that changed nothing: it must not wait long for a commit.
+        """Note a turn that changed nothing: its connection must not wait long for a commit.
 
         It may have read the changes of other connections, so these are sealed before its replies are sent.
 
@@ -197,7 +200,7 @@ class Committer(Sealer):
         return True
 
     def commit_soon(self) -> "asyncio.Future[bool]":
-        """Return a future: whether all changes made until now were committed.
+        """Schedule a commit; return a future with whether all changes made until now were committed.
 
         Calls within SHARED_COMMIT_S share one commit.
         """

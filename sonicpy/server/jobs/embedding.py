@@ -1,4 +1,4 @@
-"""The embedder of a server: a worker process makes the vectors of texts, several waiting ones at once."""
+"""The embedder of a server: a worker process makes the vectors of texts, of several at once if they wait."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ CommandT = TypeVar("CommandT", bound=Any)
 
 
 def has_embedder(config: Config) -> bool:
-    """Return whether the settings name a function for vectors, which compat mode has none of."""
+    """Return whether the settings name a function for vectors; compat mode has none."""
     return config.server.embed is not None and config.server.compat != "sonic"
 
 

@@ -26,22 +26,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FAULTS_TOLD = 100
-"""VERIFY reports at most FAULTS_TOLD faults, and the number of further ones."""
+"""The most faults that VERIFY reports, followed by the number of further ones."""
 BUCKETS_AT_A_TIME = 1_000
-"""Graphs built before the first of them is published."""
+"""The number of graphs that are built before the first of them is published."""
 BUCKETS_PER_JOB = 50
-"""Large graphs built by one job of a worker."""
+"""The number of large graphs that one job of a worker builds."""
 SMALL_WORDS = 1_000
-"""A graph of this many words takes about 2 ms, so the loop builds it between two turns."""
+"""The most words of a graph that takes about 2 ms, so that the loop builds it between two turns."""
 MEDIUM_WORDS = 20_000
-"""Graphs of this many words together take about 30 ms, so a thread builds them: starting a process takes longer. The
-thread holds the GIL for about half of the time."""
+"""The most words of graphs that together take about 30 ms, so that a thread builds them: starting a process takes
+longer. The thread holds the GIL for about half of the time.
+"""
 BUILT_HERE = 200
-"""The loop builds at most this many small graphs, one between two turns; a worker process builds more."""
+"""The most small graphs that the loop builds, one between two turns; a worker process builds more."""
 READ_TOGETHER = 20
 """The most small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
-"""Graphs published by one commit: about 3 ms."""
+"""The number of graphs that one commit publishes: about 3 ms."""
 RANGES_PER_COMMIT = 16
 """The most ranges of half empty pages rewritten between two commits: about 1 MB."""
 PRUNED_PER_TURN = 20
@@ -84,7 +85,7 @@ class Maintenance:
         """The thread that builds a graph, or built the last one."""
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
-        """Build the graphs of some buckets; None: of all buckets with pending words.
+        """Build the graphs of some buckets.
 
         Raises:
             SonicError: a graph could not be built; its words stay pending.
@@ -109,7 +110,9 @@ class Maintenance:
                 raise errors[0]
 
     async def _free_disk(self) -> None:
-        """Give free pages back to the disk if they take much of it, until something is changed; an error is logged."""
+        """Give free pages back to the disk, if they are a large part of the file, until a change comes; an error is
+        logged.
+        """
         store = self._engine.store
         position = store.log_position
         try:
@@ -122,7 +125,7 @@ class Maintenance:
             logger.error("%s", error)
 
     def consolidate_within(self, seconds: float) -> None:
-        """Build graphs for at most `seconds`, without letting turns run; other words stay pending."""
+        """Build graphs for at most `seconds`, without turns in between; other words stay pending."""
         deadline = time.monotonic() + seconds
         try:
             self._engine.commit()
@@ -183,7 +186,7 @@ class Maintenance:
         return faults
 
     async def pack(self) -> None:
-        """Fill half-empty pages, a few between two turns, until something is changed.
+        """Fill half-empty pages, a few between two turns, until a change comes.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -275,7 +278,7 @@ class Maintenance:
         """Build the graph of a bucket in a thread, and wait for the thread, even if the caller is cancelled.
 
         Raises:
-            ShuttingDown: the server stops, which builds graphs itself.
+            ShuttingDown: the server stops, and builds the last graphs without this thread.
         """
         if self._stopping:
             raise ShuttingDown

@@ -1,4 +1,5 @@
-"""Watches the readers of the store: a snapshot keeps its pages, so one that never ends makes the file grow.
+"""Watches the readers of the store: LMDB reuses no page that a snapshot shows, so a read that never ends makes the file
+grow.
 
 a reader older than OLD_S while the store grows by WARN_BYTES     a warning that names its process; again at twice
                                                                   the growth
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OLD_S = 10.0
-"""The age in seconds from which on a reader counts as old: every short read has ended by then."""
+"""The age in seconds from which a reader counts as old; every short read has ended by then."""
 WARN_BYTES = 16 << 20
 RESERVE_BYTES = 64 << 20
-"""The number of bytes of the disk that an old reader must not use up: a commit, the log and a worker's graphs need
-some."""
+"""The number of bytes of the disk that an old reader must leave free: a commit, the log and a worker's graphs need
+some.
+"""
 MIB = 1 << 20
 
 
@@ -36,19 +38,19 @@ class Watched:
 
     since_s: float
     used_bytes: int
-    """Bytes that the store used when the reader was first seen."""
+    """The bytes that the store used when the reader was first seen."""
 
 
 class ReaderWatch:
     """Checks the readers of the store once a second, on the loop's thread.
 
     Args:
-        limit_bytes: growth of the store at which a worker of this server is killed; 0: no limit.
+        limit_bytes: the growth of the store at which a worker of this server is killed; 0: no limit.
         free_bytes: returns the free bytes of the disk of a folder.
 
     Attributes:
         age_s: age of the oldest reader in seconds; 0.0: no reader is old enough to count.
-        pinned_bytes: growth of the store since then.
+        pinned_bytes: the growth of the store in bytes since that reader began.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ class Writer(Protocol):
     def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
         """Send the replies of a turn, whose changes the log holds now; with an error, they were undone.
 
-        Must not raise.
+        It must not raise an exception.
 
         Args:
             may_have_read: the turn may have read changes of other connections, which were undone, too.
@@ -20,7 +20,7 @@ class Writer(Protocol):
 
 
 class Sealer:
-    """Makes the changes of turns durable. This one is for connections that change nothing.
+    """Makes the changes of turns durable. This class serves connections that change nothing.
 
     Attributes:
         is_waiting: turns of this pass have made changes that the log does not hold yet.
@@ -45,17 +45,17 @@ class Sealer:
         """Seal a turn with the other turns of this pass of the loop; return False if `seal` has to be called instead.
 
         Args:
-            connection: its `end_seal` gets the other arguments then.
+            connection: its `end_seal` is called with the other arguments once the turn is sealed.
         """
         return False
 
     def settle(self) -> StoreError | None:
-        """Seal all turns of this pass; return why their changes were undone, or None."""
+        """Seal all turns of this pass; return the error that undid their changes, or None."""
         return None
 
     def note_turn_without_changes(self) -> StoreError | None:
-        """Note a turn without changes, whose replies may show the changes of others; return as `settle`."""
+        """Note a turn without changes, whose replies may show the changes of others; return the result of `settle`."""
         return None
 
     async def remove(self) -> None:
-        """Take away half-removed buckets."""
+        """Continue the removals of half-removed buckets."""

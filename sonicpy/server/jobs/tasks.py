@@ -23,7 +23,7 @@ TICK_S = 1.0
 BUCKETS_BETWEEN_TURNS = 2_000
 """The most buckets whose age is compared between two turns: about 1 ms."""
 PACK_AFTER_S = 5.0
-"""After this time without a change, half-empty pages are filled, once."""
+"""The time in seconds without a change after which half-empty pages are filled, once."""
 LOOKED_AT = 1_000
 """The most buckets whose pending words are counted each second."""
 LOOKED_AT_BETWEEN_TURNS = 100
@@ -46,7 +46,7 @@ class Maintained(Protocol):
 
 
 class PeriodicTasks:
-    """Runs once a second, beside the connections, until it is cancelled."""
+    """The periodic tasks of a server: they run once a second, beside the connections, until they are cancelled."""
 
     def __init__(self, service: Maintained) -> None:
         self._maintainer = service.index.maintainer
@@ -128,7 +128,7 @@ class PeriodicTasks:
         self._engine.graphs.close_idle(self._config.pool.inactive_after)
 
     async def _pack_at_rest(self) -> None:
-        """Fill half-empty pages when nothing was changed for a while."""
+        """Fill half-empty pages if nothing was changed for PACK_AFTER_S."""
         now, last = time.monotonic(), self._engine.store.last_commit()
         if last != self._last_commit or self._engine.store.uncommitted:
             self._last_commit, self._changed_s, self._is_packed = last, now, False

@@ -29,16 +29,18 @@ logger = logging.getLogger(__name__)
 
 IGNORED = (signal.SIGINT, signal.SIGHUP)
 IDLE_S = 30.0
-"""A worker ends after this time without a job, because it takes about 30 MB."""
+"""The time in seconds without a job after which a worker ends, because it takes about 30 MB."""
 TRIES = 3
 NICENESS = 5
-"""Niceness of a worker: on a busy machine the server, whose clients wait for answers, runs first."""
+"""The niceness of a worker: on a busy machine the server runs first, because clients wait for its answers."""
 BEAT_S = 1.0
-"""Interval of a worker's messages that it runs."""
+"""The interval in seconds of the messages by which a worker reports that it runs."""
 SILENCE_S = 12.0
-"""A worker without a message for this time is stopped or hangs; even a busy machine is far faster."""
+"""The time in seconds without a message after which a worker counts as stopped or hanging; even a busy machine is far
+faster.
+"""
 START_SILENCE_S = 120.0
-"""SILENCE_S before the first message: a start takes half a second of a core, which a busy machine may give late."""
+"""SILENCE_S before the first message: a start takes half a second of a core, for which a busy machine may need long."""
 TIME_LIMIT_S = 3600.0
 NOTED_S = 1.0
 DIED = "died"
@@ -64,8 +66,8 @@ class Workers:
     """One worker process, which runs one job after the other.
 
     Args:
-        time_limit_s: the longest time of a job; 0: no limit.
-        idle_s: the worker ends after this time without a job; None: never.
+        time_limit_s: the longest time of a job in seconds; 0: no limit.
+        idle_s: the time in seconds without a job after which the worker ends; None: it never ends.
     """
 
     def __init__(self, time_limit_s: float = TIME_LIMIT_S, *, idle_s: float | None = IDLE_S) -> None:
@@ -344,7 +346,7 @@ def _is_noted(process: multiprocessing.process.BaseProcess) -> bool:
 
 
 _starting = threading.Lock()
-"""One start or close at a time: `nothing_to_import` and multiprocessing change global state."""
+"""Allows one start or close at a time, because `nothing_to_import` and multiprocessing change global state."""
 
 
 @contextmanager
@@ -367,7 +369,7 @@ def nothing_to_import() -> Iterator[None]:
 
 
 def serve_jobs(parent: Connection) -> None:
-    """Do one job after the other until the parent ends or closes the pipe.
+    """Carry out one job after the other until the parent ends or closes the pipe.
 
     The parent handles Control-C and the end of its terminal. An error that is not a SonicError ends the process, and
     another process repeats the job.

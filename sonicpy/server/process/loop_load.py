@@ -3,7 +3,7 @@
 import time
 
 BUSY_SHARE = 0.7
-"""A loop with a larger share is busy."""
+"""The share of time from which on a loop counts as busy."""
 
 
 class LoopLoad:

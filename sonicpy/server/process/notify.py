@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 READY = "READY=1"
 STOPPING = "STOPPING=1"
 SEND_S = 1.0
-"""Longest wait for a manager that does not read."""
+"""The longest wait in seconds for a manager that does not read."""
 
 
 def notify(state: str) -> None:

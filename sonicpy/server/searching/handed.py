@@ -23,8 +23,8 @@ class HandedConnection(Connection):
     """A connection in mode search, between two turns.
 
     Args:
-        unsent: replies to send first.
-        peer: its address.
+        unsent: the bytes of replies to send first.
+        peer: the address of the client.
     """
 
     def __init__(self, service: "Serving", session: Session, unsent: bytes, peer: object) -> None:
@@ -33,7 +33,7 @@ class HandedConnection(Connection):
         self._runner.known_peer = peer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Go on where the other process stopped."""
+        """Continue where the other process stopped."""
         self._begin(cast(asyncio.Transport, transport))
         self._write([self._unsent])
         self._check_time()
@@ -44,8 +44,8 @@ async def go_on_with(service: "Serving", handover: Handover, descriptor: int) ->
     """Serve a connection from now on; return whether that is possible.
 
     Args:
-        descriptor: of its socket, which the connection then owns; NONE: the system dropped it, and the connection is
-            closed.
+        descriptor: the descriptor of its socket, which the connection then owns; NONE: the system dropped the
+            descriptor, and the connection is closed.
     """
     if descriptor == NONE:
         logger.error("a connection that was handed over is closed: this process may not open more files (ulimit -n)")

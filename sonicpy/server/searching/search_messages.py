@@ -38,16 +38,16 @@ class Ready(NamedTuple):
     """The process accepts connections."""
 
     most: int
-    """The most connections: each takes a descriptor."""
+    """The most connections that the process takes: each needs a descriptor."""
 
 
 class Handover(NamedTuple):
     """A connection in mode search, between two turns."""
 
     unsent: bytes
-    """Replies to send first."""
+    """The replies to send first."""
     rest: bytes
-    """Bytes from the client that no process has read."""
+    """The bytes from the client that no process has read."""
     peer: object
     """The address of the client, which the socket of a pump does not have."""
     held: Held | None = None
@@ -55,13 +55,13 @@ class Handover(NamedTuple):
 
 
 class Shed(NamedTuple):
-    """Hand over this number of active connections to the main process, which finds the right process for them."""
+    """Hand over this many active connections to the main process, which finds the right processes for them."""
 
     connections: int
 
 
 class Vacate(NamedTuple):
-    """Hand over at most this number of connections that wait for their next command: this process is to end."""
+    """Hand over at most this many connections that wait for their next command: the process is to end."""
 
     connections: int
 
@@ -108,22 +108,24 @@ class Report(NamedTuple):
 
     counts: Counts
     busy: float
-    """Share of time in which its loop ran."""
+    """The share of time in which the loop of the process ran."""
     active: int
-    """Connections that sent lines, if the loop was busy; else 0."""
+    """The number of connections that sent lines, if the loop was busy; else 0."""
     broken_buckets: set[int]
-    """Buckets whose word graph could not be read."""
+    """The ids of buckets whose word graph could not be read."""
     open_graphs: int
     most: int
-    """The most connections: the limit of descriptors can change."""
+    """The most connections that the process takes; it changes with the limit of descriptors."""
     was_asked: bool
     """Whether AskReport requested this report."""
     unanswered: Tallies | None = None
-    """Questions that found nothing; None: they are not noted."""
+    """The questions that found nothing; None: they are not noted."""
 
 
 class Stop(NamedTuple):
-    """Answer the commands that have arrived, for at most this time, close the connections, and end."""
+    """Answer the commands that have arrived for at most `answer_s` seconds, close the connections, and end within
+    `stop_s`.
+    """
 
     answer_s: float
     stop_s: float

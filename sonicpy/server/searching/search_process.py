@@ -43,14 +43,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_WITHIN_S = 0.01
-"""Shortest time between commits that follow commands carried out here."""
+"""The shortest time in seconds between commits that follow commands carried out here."""
 LATE_S = 1.0
-"""A process whose report is late by more than this gets no connections until it reports: it is stopped or overloaded.
+"""The time in seconds by which a report may be late: a process without one is stopped or overloaded, and gets no
+connections until it reports.
 """
 
 
 class OnEnd(Protocol):
-    """A function that is called when a process has closed its end."""
+    """A function that is called when a search process has closed its end of the link."""
 
     def __call__(self, process: "SearchProcess", *, expected: bool) -> None: ...
 
@@ -59,23 +60,23 @@ class SearchProcess:
     """A process that serves connections in mode search.
 
     Args:
-        index: answers commands that need changes which no commit holds yet.
-        committer: of that index.
+        index: the index of the main process, which answers commands that need uncommitted changes.
+        committer: commits the changes of that index.
         serving: the connections of the main process, which takes back those that no other process takes.
         choose: returns the process to give a connection to; None: the main process.
         on_end: called once, unless `kill` was called before.
 
     Attributes:
-        connections: number of connections that it serves.
-        most: the most connections: each takes a descriptor.
-        fresh: number of connections received since its last report.
-        heard_s: time of its last message, by the monotonic clock.
-        owes_since_s: time since which a report is due, by the monotonic clock; None: no report is due.
-        busy: share of time in which its loop ran, in its last report.
-        active: number of connections that sent lines, in its last report, if it was busy.
-        open_graphs: number of its open word graphs, in its last report.
-        is_retiring: it gets no new connections.
-        is_leaving: it has been asked to end.
+        connections: the number of connections that it serves.
+        most: the most connections that it takes: each needs a descriptor.
+        fresh: the number of connections received since its last report.
+        heard_s: the time of its last message in seconds, by the monotonic clock.
+        owes_since_s: the time at which a report was requested, by the monotonic clock; None: no report is due.
+        busy: the share of time in which its loop ran, by its last report.
+        active: the number of connections that sent lines, by its last report, if it was busy.
+        open_graphs: the number of its open word graphs, by its last report.
+        is_retiring: whether it gets no new connections, because it is to end.
+        is_leaving: whether it was asked to end.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class SearchProcess:
 
     @property
     def takes_connections(self) -> bool:
-        """Whether it can be given a connection."""
+        """Whether the process can be given a connection."""
         is_here = self.is_ready and not self.is_retiring and self._link is not None and not self._link.is_blocked
         return is_here and (self.owes_since_s is None or time.monotonic() - self.owes_since_s < LATE_S)
 
@@ -157,7 +158,7 @@ class SearchProcess:
         return True
 
     async def report(self) -> None:
-        """Wait until the statistics include the counts of the process until now, or it ends."""
+        """Wait until the statistics include all counts of the process until now, or the process ends."""
         if self._reported is None:
             self._reported = asyncio.get_running_loop().create_future()
             self.send(AskReport())
@@ -189,7 +190,7 @@ class SearchProcess:
             self._take[type(message)](message)
 
     def _take_back(self, handover: Handover, descriptor: int) -> None:
-        """Give a connection that the process hands over to another process, or serve it in the main process."""
+        """Give a connection that this process hands back to another process, or serve it in the main process."""
         chosen = None if descriptor == NONE else self._choose()
         if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
             os.close(descriptor)
@@ -252,7 +253,7 @@ class SearchProcess:
 
 
 def _started(theirs: socket.socket) -> BaseProcess:
-    """Start a search process: this blocks for up to 0.1 s.
+    """Start a search process; this blocks the calling thread for up to 0.1 s.
 
     The process ends with the thread that calls this function (`die_with_parent`): threads of the loop's executor live
     as long as the server.

@@ -39,27 +39,27 @@ IDLE_S = 300.0
 VACATED_AT_ONCE = 50
 """The most connections of an ending process that are taken over in a tick."""
 REPLACE_S = 1.0
-"""A process that died is replaced this long after the last start at the earliest."""
+"""The shortest time in seconds from one start of a process to the next, which replaces a process that died."""
 RETRY_S = 30.0
 """REPLACE_S if the last process died before it was ready, or could not be started."""
 REPORT_S = 0.5
-"""Time limit of INFO and the metrics for the figures of a search process."""
+"""The time in seconds for which INFO and the metrics wait for the figures of a search process."""
 SILENCE_S = 12.0
-"""A process that does not answer within this time is killed."""
+"""The time in seconds without an answer after which a process is killed."""
 START_S = 60.0
 """SILENCE_S for a process that is not ready yet."""
 UNEQUAL_SHARE = 0.3
-"""Connections move to a loop whose load is lower by this share."""
+"""Connections move from a loop to another one whose share of busy time is lower by at least this."""
 NEW_CONNECTION_LOAD = 0.1
-"""A new connection counts as this share of a loop until the next report of its process."""
+"""The load that a new connection counts for until the next report of its process, as a share of a loop."""
 
 
 class SearchProcesses:
     """All search processes. Create it while the loop runs, on the loop's thread.
 
     Args:
-        index, committer, serving: of the main process; see `SearchProcess`.
-        setting: `server.search_processes`; "auto", or their number.
+        index, committer, serving: those of the main process; see `SearchProcess`.
+        setting: `server.search_processes`: "auto", or the number of processes.
     """
 
     def __init__(self, index: "Index", committer: "Committer", serving: "Serving", setting: int | str) -> None:
@@ -83,12 +83,12 @@ class SearchProcesses:
 
     @property
     def connections(self) -> int:
-        """How many open connections search processes serve."""
+        """The number of open connections that search processes serve."""
         return sum(process.connections for process in self._processes)
 
     @property
     def open_graphs(self) -> int:
-        """Number of word graphs open in search processes, by their last reports."""
+        """The number of word graphs that are open in search processes, by their last reports."""
         return sum(process.open_graphs for process in self._processes)
 
     @property
@@ -119,7 +119,7 @@ class SearchProcesses:
         return chosen
 
     async def refresh(self) -> None:
-        """Wait until the statistics include the counts of every process, at most REPORT_S."""
+        """Wait until the statistics include the counts of every process, for at most REPORT_S."""
         asked = [asyncio.ensure_future(process.report()) for process in self._processes if process.is_ready]
         if asked:
             _, late = await asyncio.wait(asked, timeout=REPORT_S)
@@ -156,7 +156,7 @@ class SearchProcesses:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     async def _look_after(self) -> None:
-        """Do the work of a tick."""
+        """Do the work of one tick: end silent processes, adapt the number of processes, and balance connections."""
         self._here.measure()
         self._kept = 0
         self._end_silent()
@@ -207,7 +207,7 @@ class SearchProcesses:
             )
 
     def _end_silent(self) -> None:
-        """Kill processes that are stopped or hang; they are replaced."""
+        """Kill processes that are stopped or hang; others replace them."""
         for process in list(self._processes):
             silence_s = time.monotonic() - process.heard_s
             if silence_s > (SILENCE_S if process.was_ready else START_S):
@@ -238,7 +238,7 @@ class SearchProcesses:
             busiest.send(Shed(moved))
 
     def _adapt(self) -> None:
-        """Set the wanted number of processes by the load of the loops."""
+        """Set the wanted number of processes according to the load of the loops."""
         taking = [process for process in self._processes if process.takes_connections]
         is_busy = self._here.busy > BUSY_SHARE and all(process.busy > BUSY_SHARE for process in taking)
         self._all_busy_s = self._all_busy_s + TICK_S if is_busy else 0.0

@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 REPORT_S = 0.5
 IDLE_SHARE = 0.01
 ASKED_MAX = 2
-"""The most commands that this process sends to the main process at a time."""
+"""The most commands for which this process asks the main process at a time."""
 
 
 def serve_searches(link: socket.socket) -> None:
@@ -161,7 +161,7 @@ class SearchService(Serving):
                     self._stopped.set_result(message)
 
     def report(self, *, was_asked: bool) -> Report:
-        """Return a report of the work since the last one."""
+        """Return a report of the work since the last report."""
         lines = self._lines()
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
@@ -182,7 +182,7 @@ class SearchService(Serving):
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection back to the main process; return whether that took the connection."""
+        """Hand a connection back to the main process; return whether that succeeded."""
         rest = session.take_rest()
         if rest is None:
             return False
@@ -199,7 +199,7 @@ class SearchService(Serving):
         self._note_closed()
 
     def _vacate(self, most: int) -> None:
-        """Hand over at most this number of connections that wait for their next command."""
+        """Hand over at most `most` connections that wait for their next command."""
         for peer in list(self.peers):
             if not most:
                 return
@@ -228,7 +228,7 @@ class SearchService(Serving):
         return reply
 
     def _unless_behind(self, call: Call) -> Call:
-        """Wrap a call: it leaves a command to `execute` if this process may lack acknowledged changes."""
+        """Wrap a call so that it leaves a command to `execute` if this process may lack acknowledged changes."""
 
         def answer(index: Index, command: Any) -> bytes:
             if self._is_behind(command):
@@ -244,7 +244,7 @@ class SearchService(Serving):
         return self._engine.store.is_behind(collection, bucket)
 
     async def _commit(self) -> bool:
-        """Wait for the next commit; return whether it worked."""
+        """Wait for the next commit; return whether it succeeded."""
         if self._next_commit is None:
             self._next_commit = self._loop.create_future()
             self._loop.call_soon(self._ask_commit)  # those who come in this pass of the loop share the question

@@ -7,12 +7,12 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class VerbFigures:
-    """The commands of one verb since the start."""
+    """The counts and durations of the commands of one verb since the start."""
 
     count: int
     seconds: float
     up_to_bound: list[int]
-    """Number of commands that took at most each of server_statistics.BOUNDS_S."""
+    """The number of commands that took at most each of server_statistics.BOUNDS_S."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class LabelledFigures:
     """A figure with a value for each value of a label, such as one for each partition of a cluster.
 
     Attributes:
-        name, meaning: name (without `_total`) and description of the metric.
-        values: by value of the label; for a summary, the count and the sum.
+        name, meaning: the name (without `_total`) and the description of the metric.
+        values: value of the label -> figure; for a summary, the count and the sum.
     """
 
     name: str
@@ -33,7 +33,7 @@ class LabelledFigures:
 
 @dataclass(frozen=True, slots=True)
 class ServerFigures:
-    """The figures of one moment; `*_total` count since the start."""
+    """The figures of one moment; names with `_total` count since the start."""
 
     connections: dict[str, int]
     """The number of connections by mode; `none`: before START."""

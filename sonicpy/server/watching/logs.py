@@ -22,7 +22,7 @@ LEVELS = {
     "debug": logging.DEBUG,
     "trace": logging.DEBUG,
 }
-"""Levels of Python by the values of server.log_level."""
+"""Value of server.log_level -> level of Python's logging."""
 
 LEVEL_NAMES = {logging.WARNING: "warn"}
 LAYERS_OF_PARTS = frozenset({"cluster", "server", "store"})
@@ -32,10 +32,10 @@ FIELDS = "fields"
 SAME_LINES = 10
 SAME_S = 10.0
 KEPT_LINES = 100
-"""Number of different lines that are remembered; after more, all are forgotten."""
+"""The number of different lines that are remembered; after more, all are forgotten."""
 
 BARE = re.compile(r"[\w.:/@%+\-\[\]]+", re.ASCII)
-"""Values that need no quotes."""
+"""Values that are written without quotes."""
 
 
 def set_up(level: str) -> None:
@@ -54,7 +54,7 @@ class _Written:
 
 
 class Repeats(logging.Filter):
-    """Suppresses repeated lines; the next line that is written gives their number.
+    """Suppresses repeated lines, and adds the number of suppressed ones to the next line that is written.
 
     Lines with further fields or a traceback are never suppressed.
     """

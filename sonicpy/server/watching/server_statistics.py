@@ -11,12 +11,14 @@ from sonicpy.channel.replies import InfoFigures
 from sonicpy.ids import NAME_MAX_BYTES
 
 QUICK_S = 50e-6
-"""Commands below this are only counted: sorting their durations into BOUNDS_S would cost as much as a PING."""
+"""The duration in seconds below which commands are only counted: sorting it into BOUNDS_S would cost as much as a
+PING.
+"""
 BOUNDS_S = (QUICK_S, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 NOTED_S = 0.01
 SLOW_KEPT = 20
 INFO_S = 0.0005
-"""Durations that INFO rounds to 0 milliseconds count neither as its best nor as its worst."""
+"""The shortest duration in seconds that counts as best or worst in INFO: shorter ones round to 0 milliseconds."""
 REFUSAL = re.compile(rb"(?:ERR|ENDED) (?!quit\b)(\w+)")
 
 
@@ -30,8 +32,9 @@ class Tally:
         self.count = 0
         self.seconds = 0.0
         self.slower = [0] * (len(BOUNDS_S) + 1)
-        """Number of commands slower than QUICK_S, by place in BOUNDS_S; the last item counts durations above the last
-        bound."""
+        """The number of commands slower than QUICK_S, by place in BOUNDS_S; the last item counts those above the last
+        bound.
+        """
 
     def add(self, seconds: float) -> None:
         """Count one command."""
@@ -69,16 +72,16 @@ class ServerStatistics:
     def __init__(self) -> None:
         kinds = (*get_args(Command), Ping)
         self.tallies: dict[type, Tally] = {kind: Tally(kind.__name__.upper()) for kind in kinds}
-        """Tallies by type of command; bytes is the type of lines that the session answers itself."""
+        """Type of command -> its tally; bytes is the type of lines that the session answers itself."""
         self.tallies[bytes] = Tally("OTHER")
         self.http: dict[str, Tally] = {}
-        """Requests over HTTP by the method of the index that they call."""
+        """Method of the index -> tally of the requests over HTTP that call it."""
         self.slow: deque[dict[str, Any]] = deque(maxlen=SLOW_KEPT)
         """The last commands that took NOTED_S or more, without their texts."""
         self.errors: Counter[str] = Counter()
-        """Refused lines by error code, and connections that the server ended, by reason."""
+        """The number of refused lines by error code, and of connections that the server ended by reason."""
         self.connections = 0
-        """Connections opened since the start, closed ones included."""
+        """The number of connections since the start, closed ones included."""
         self.received_bytes = self.sent_bytes = 0
         self.consolidations = 0
         self.consolidation_s = 0.0
@@ -142,7 +145,7 @@ class ServerStatistics:
         """Return the counts since the last call, and reset them.
 
         Args:
-            lines: the number of lines of connections since then.
+            lines: the number of lines on all connections since the last call.
         """
         found = Counts(
             {tally.verb: (tally.count, tally.seconds, tally.slower) for tally in self.tallies.values() if tally.count},

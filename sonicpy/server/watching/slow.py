@@ -14,7 +14,8 @@ def log_slow(verb: str, command: bytes | Command, seconds: float, peer: object) 
 
     Args:
         command: the command; or, if the session answered the line itself, the reply.
-        peer: its address, as the socket gives it: empty for a Unix socket; None: the connection is closed.
+        peer: the address of the client, as the socket gives it: empty for a Unix socket; None: the connection is
+            closed.
     """
     fields: dict[str, object] = {"verb": verb, "ms": f"{seconds * 1000:.1f}", "peer": peer_name(peer)}
     for name in ("collection", "bucket", "object"):

@@ -44,23 +44,23 @@ Value = TypeVar("Value")
 CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert"})
 TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
-"""Methods whose text may get a vector, and its place among their arguments."""
+"""Method whose text may get a vector -> the place of the text among its arguments."""
 VECTOR_PLACE = 5
 """The place of the vector among the arguments of push."""
 PIECE_CHARACTERS = 10_000
-"""Texts are pushed in pieces of this size, which take about 2 ms."""
+"""The most characters of a piece of a text that is pushed at once, which takes about 2 ms."""
 BACKLOG = 1024
 STOP_S = 1
-"""Longest time of a stop for requests under way."""
+"""The longest time in seconds for requests under way when the server stops."""
 RECEIVE_BUFFER_BYTES = 1 << 16
-"""Size of the system's receive buffer of a connection, which bounds the bytes that wait for their turn."""
+"""The size of the system's receive buffer of a connection, which bounds the bytes that wait for their turn."""
 
 
 class ServerBackend:
     """The index of a server, on the loop's thread: reads include uncommitted changes, as those of connections do.
 
     Args:
-        pace: gives turns to requests that have waited.
+        pace: decides when requests that have waited go on.
     """
 
     def __init__(self, service: Service, pace: Pace) -> None:
@@ -69,7 +69,7 @@ class ServerBackend:
         self._whole = WholeStats(self._read_stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return the result of a method of the index, after a change has reached the log."""
+        """Return the result of a method of the index; if it changes something, once the change has reached the log."""
         if self._service.unready is not None:
             raise ShuttingDown(self._service.unready)
         args, options = await self._with_vector(method, args, options)
@@ -88,7 +88,7 @@ class ServerBackend:
         return found
 
     async def _found(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return the result of a method, in steps if it looks for phrases in many objects."""
+        """Return the result of a method, computed in steps if many objects have to be checked for its phrases."""
         index, phrases = self._service.index, self._service.phrases
         if phrases is None or method not in METHODS:
             return getattr(index, method)(*args, **options)
@@ -121,7 +121,7 @@ class ServerBackend:
         return ((*args[:VECTOR_PLACE], vector), options) if is_push else (args, {**options, "vector": vector})
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return the awaitable of a method that takes longer than a turn; None for other methods."""
+        """Return an awaitable of the result of a method that takes longer than a turn; None for other methods."""
         service = self._service
         match method:
             case "stats":
@@ -139,13 +139,13 @@ class ServerBackend:
         return None
 
     async def _waited(self, what: Awaitable[Value]) -> Value:
-        """Return the result of an awaitable, in a turn of its own: many requests may wait for the same event."""
+        """Return the result of an awaitable in a turn of its own, because many requests may wait for the same event."""
         found = await what
         await self._pace.turn()
         return found
 
     async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        """Commit, then return figures of the commit."""
+        """Commit, then return the figures of the index, a collection or a bucket."""
         if collection is None and bucket is None:
             return await self._waited(self._whole.get())
         return await self._waited(self._read_stats(collection, bucket))
@@ -156,7 +156,7 @@ class ServerBackend:
         return await asyncio.to_thread(self._service.index.stats, *names)
 
     async def _objects(self, collection: str, bucket: str, *, prefix: str, after: str | None, limit: int) -> list[str]:
-        """Return names of objects, read a little at a time: a prefix may pass over a million of them."""
+        """Return names of objects, read in small steps, because a million names may lack the prefix."""
         index = self._service.index
         position: int | None = 0 if after is None else index.position_after(collection, bucket, after)
         names: list[str] = []
@@ -169,7 +169,7 @@ class ServerBackend:
         return names
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
-        """Return a page of names."""
+        """Return a page of names of collections, or of buckets if a collection is given."""
         self._service.committer.settle()
         return names_of(self._service.index, collection, after, limit)
 
@@ -207,7 +207,7 @@ class ServerBackend:
         return refused
 
     async def _next_turn(self) -> None:
-        """Leave this pass of the loop to others; go on in a later pass."""
+        """Wait for a later pass of the loop, so that other work runs."""
         await asyncio.sleep(0)
         await self._pace.turn()
 
@@ -236,7 +236,7 @@ class ServerBackend:
         }
 
     async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
-        """Return words of each object."""
+        """Return the most frequent words of each object."""
         return self._service.index.words_of_objects(collection, bucket, objects)
 
     def channel(self) -> str:
@@ -368,11 +368,11 @@ class HttpServer:
 
 
 CONNECTION: ContextVar[Any] = ContextVar("connection")
-"""The peer of the request's connection, which may be a proxy."""
+"""The peer of a request's connection, which may be a proxy."""
 
 
 def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """Wrap an application: if one of these proxies sends a request, its client is taken from X-Forwarded-For."""
+    """Wrap an application so that the client of a request from one of these proxies is taken from X-Forwarded-For."""
     if not proxies:
         return application
     named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]
@@ -385,7 +385,7 @@ def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
 
 
 def network_or_unknown(peer: object) -> str:
-    """Return the network of a peer; "unknown": the proxy sent no valid address."""
+    """Return the network of a peer; "unknown" if a proxy sent no valid address."""
     try:
         return network_of(peer)
     except ValueError:
@@ -393,7 +393,7 @@ def network_or_unknown(peer: object) -> str:
 
 
 class PacedChannel(ChannelBackend):
-    """A channel whose answers are read in turns, because many may arrive together.
+    """A channel backend whose answers are read in turns, because many may arrive together.
 
     Args:
         pace: gives the turns.
@@ -419,7 +419,7 @@ def over_channel(service: BaseService, pace: Pace) -> PacedChannel:
 
 
 class QuietServer(uvicorn.Server):
-    """A server of uvicorn that leaves signals alone."""
+    """A server of uvicorn that does not handle signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -428,7 +428,7 @@ class QuietServer(uvicorn.Server):
 
 
 def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
-    """Raise ConfigError for an address that other machines reach, without a password."""
+    """Raise ConfigError if other machines can reach an address that has no password."""
     if password is None and not config.without_password and not ip_address(host).is_loopback:
         raise ConfigError(
             f"http.inet is {config.inet}, which other machines reach, and channel.auth_password is not set; "

@@ -1,4 +1,4 @@
-"""Limits of one HTTP connection: uvicorn's protocol with limits of its own, so that the channel never waits long.
+"""Limits of one HTTP connection, in addition to those of uvicorn's protocol, so that the channel never waits long.
 
 uvicorn has no time limit for headers, and none for their size; it takes any number of requests from one packet, and it
 handles all connections that have data in one pass of the loop.
@@ -19,11 +19,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from sonicpy.server.connections.descriptors import Room
 
 HEAD_S = 10.0
-"""Time limit for the line and the headers of a request, including the first one of a connection."""
+"""The longest time in seconds for the line and the headers of a request, including the first one of a connection."""
 KEEP_ALIVE_S = 75.0
-"""Time limit of a connection without a request."""
+"""The longest time in seconds of a connection without a request."""
 STUCK_S = 30.0
-"""Time limit of an answer that the client does not read."""
+"""The longest time in seconds for a client to read an answer."""
 HEAD_BYTES_MAX = 64 << 10
 """The most bytes of the first line and the headers of a request; bytes that are parsed again may count twice."""
 HEADER_BYTES = 32
@@ -40,12 +40,14 @@ TOO_MANY = (
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
 COLLECTIONS = 50
-"""The number of collections of survivors before one of all objects, which waits until few requests are under way."""
+"""The number of collections of survivors before a collection of all objects, which waits until few requests are under
+way.
+"""
 FEW = 16
 """The most requests under way whose objects a collection may examine: 3,000 objects."""
 
 PASS_S = 0.001
-"""A pass of the loop that takes longer halves the number of acts in the next pass."""
+"""The time in seconds of a pass of the loop that halves the number of acts in the next pass."""
 ALLOWED_MAX = 2
 """The most acts in one pass: an answer of 1,000 hits takes 3 ms."""
 NEW_EVERY = 4
@@ -101,7 +103,7 @@ class Pace:
     async def after(self, event: "asyncio.Future[Any]") -> None:
         """Wait for an event that many requests may wait for, then for a pass with room. Raises the error of the event.
 
-        The end of the event resumes no request by itself, so it takes the same time for one and for 500.
+        The event itself resumes no request, so it takes the same time for one request and for 500.
         """
         if event not in self._waiting:
             self._waiting[event] = []
@@ -204,7 +206,7 @@ class Connections:
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
     def _is_idle(self) -> bool:
-        """Return whether no request is handled in this pass, and few wait for anything, such as the disk."""
+        """Return whether no request is handled in this pass, and few requests wait for anything, such as the disk."""
         return self.pace.is_quiet and sum(not each.is_waiting for each in self.open) <= FEW
 
 
@@ -294,7 +296,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.send_400_response("The headers are too long.")
 
     def on_message_begin(self) -> None:
-        """Begin a request. Raises TooMuchSent if too many wait."""
+        """Begin a request. Raises TooMuchSent if too many requests wait."""
         if len(self.pipeline) >= PIPELINE_MAX:
             raise TooMuchSent
         super().on_message_begin()

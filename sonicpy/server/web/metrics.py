@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from sonicpy.server.service import BaseService
 
 LOOP_S = 5.0
-"""A loop that does not answer within this time counts as hanging: it is the time of ten thousand turns, or of a very
-slow disk."""
+"""The time in seconds after which a loop without an answer counts as hanging: the time of ten thousand turns, or of a
+very slow disk.
+"""
 TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
 
 Value = TypeVar("Value")
@@ -119,7 +120,7 @@ class FiguresCollector:
     """The figures of the server as metrics of Prometheus.
 
     Args:
-        take: returns the figures of the moment.
+        take: returns the present figures of the server.
     """
 
     def __init__(self, take: Callable[[], ServerFigures]) -> None:
@@ -195,7 +196,7 @@ def command_seconds(now: ServerFigures) -> Metric:
 
 
 def gauge(name: str, meaning: str, value: float) -> Metric:
-    """Return a figure that may rise and fall."""
+    """Return a metric that may rise and fall."""
     return GaugeMetricFamily(name, meaning, value)
 
 

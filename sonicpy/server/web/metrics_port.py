@@ -16,7 +16,7 @@ from sonicpy.server.connections.listeners import addresses_of
 logger = logging.getLogger(__name__)
 
 REQUEST_S = 10.0
-"""Time limit for sending a request, and for reading its answer."""
+"""The longest time in seconds for sending a request, and for reading its answer."""
 CLIENTS_MAX = 64
 """The most connections, each with a thread; one more ends the oldest."""
 BACKLOG = 128
@@ -65,7 +65,7 @@ class MetricsPort(ThreadingMixIn, TCPServer):
         super().__init__((address, port), MetricsHandler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Return whether a client is answered: whether a descriptor of the reserve for this port is left."""
+        """Return whether a client is answered, which needs a free descriptor of the reserve for this port."""
         return fits_reserve(request.fileno())
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -102,7 +102,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
         self.rfile = io.BufferedReader(InTime(self.connection, time.monotonic() + REQUEST_S))
 
     def handle(self) -> None:
-        """Answer the request, if the client stays."""
+        """Answer the request; do nothing if the client has gone."""
         with contextlib.suppress(ConnectionError):
             super().handle()
 

@@ -1,4 +1,4 @@
-"""Reads the figures of a server for the metrics: on the loop's thread; another one shows them."""
+"""Reads the figures of a server for the metrics on the loop's thread; another thread shows them."""
 
 from collections import Counter
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`sonicpy demo`: names and docstrings of the standard library, indexed and served."""
+"""Tests of `sonicpy demo`: names and docstrings of the standard library, indexed and served."""
 
 import json
 import re
@@ -22,7 +22,7 @@ EXPECTED = {
     "threadpo": "concurrent.futures.thread.ThreadPoolExecutor",
     "splitext": "os.path.splitext",
 }
-"""A name that each query of TRIALS finds."""
+"""Query of TRIALS -> a name that it finds."""
 
 
 def test_the_source_is_read_and_not_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sonic and compat mode side by side, for clients that talk to both."""
+"""Sonic and compat mode side by side, for clients that can use both."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,7 +25,7 @@ class Address(NamedTuple):
 def both_servers(folder: Path, password: str, *, only: str | None = None) -> Iterator[dict[str, Address]]:
     """Start both servers, or one of them; yield their addresses.
 
-    Skips the test if Sonic is wanted and not installed.
+    The test is skipped if it needs Sonic, which is not installed.
     """
     sonic = find_sonic()
     if sonic is None and only != OURS:

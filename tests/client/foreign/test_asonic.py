@@ -1,4 +1,4 @@
-"""asonic 2.0.0 from PyPI, unchanged: a client written without knowledge of this server."""
+"""Tests with asonic 2.0.0 from PyPI, unchanged: a client written without knowledge of this server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +17,7 @@ from tests.processes import Server
 
 @asynccontextmanager
 async def connected(server: Server | Address, channel: Channel, connections: int = 1) -> AsyncIterator[Client]:
-    """A client of one channel; its sockets, which it never closes itself, are closed at the end."""
+    """A client of one channel whose sockets are closed at the end, because it never closes them itself."""
     client = Client(host=server.host, port=server.port, password=server.password or "", max_connections=connections)
     await client.channel(channel)
     try:
@@ -125,8 +125,9 @@ def test_a_wrong_password_is_refused(locked_server: Server) -> None:
 
 
 def test_a_raw_newline_in_a_text_breaks_that_text_only(tmp_path: Path) -> None:
-    """asonic sends a newline as it is, so the text becomes two lines; each line is answered, and the connection stays
-    open."""
+    """asonic sends a newline unescaped, so the text becomes two lines; each line is answered, and the connection stays
+    open.
+    """
 
     async def talk(client: Client) -> None:
         with pytest.raises(ServerError, match="invalid_format"):

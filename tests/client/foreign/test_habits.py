@@ -1,4 +1,4 @@
-"""Clients in other languages, as bytes: their commands, and a few lines that parse answers as they do.
+"""The behaviour of clients in other languages, as bytes: their commands, and a few lines that parse answers as they do.
 
 Each test is a whole session in the manner of one client; if a client parses answers more strictly than others, the test
 does so, too.
@@ -13,7 +13,7 @@ from tests.server.peer import Peer
 
 
 def whole_line(peer: Peer) -> bytes:
-    """Return the next line with its end, as it came."""
+    """Return the next line with its line end, unchanged."""
     line = b""
     while not line.endswith(b"\n"):
         line += peer.socket.recv(1)
@@ -21,7 +21,9 @@ def whole_line(peer: Peer) -> bytes:
 
 
 def test_php_lines_end_in_cr_lf_and_blanks_trail(locked_server: Server) -> None:
-    """Sends LF, leaves blanks where arguments are missing, cuts lines at CR LF, and slices EVENT by words."""
+    """The client in PHP sends LF, leaves blanks where arguments are missing, cuts lines at CR LF, and takes words of an
+    EVENT by their numbers.
+    """
     with Peer(locked_server) as peer:
 
         def ask(command: str) -> list[str]:
@@ -79,7 +81,9 @@ def test_go_starts_before_the_greeting_and_cuts_by_blanks(locked_server: Server)
 
 
 def test_rust_pipelines_and_splits_after_the_marker(locked_server: Server) -> None:
-    """Sends all at once, gives each PENDING to the oldest question, and needs the blank behind the marker."""
+    """The client in Rust sends all lines at once, gives each PENDING to the oldest command, and needs the blank behind
+    the marker.
+    """
     with Peer(locked_server, "ingest") as peer:
         peer.send(
             b'PUSH rust b o:1 "premier texte" LANG(none)\r\nPUSH rust b o:2 "second texte" LANG(none)\r\n'

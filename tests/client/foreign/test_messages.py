@@ -32,7 +32,7 @@ PAGE = 100
 PAGES_MAX = 5
 JOINTS = re.compile(r"[\W_]")
 MORE = 500
-"""The number of messages to push only after the first restart."""
+"""The number of further messages that are pushed after the first restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def messages(count: int) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The messages of the rare words of a sample."""
+    """The messages that hold each of some rare words."""
 
     texts: dict[str, str]
     holders: dict[str, set[str]]
@@ -77,7 +77,7 @@ class Model:
         return cls({message.oid: message.text.lower() for message in pushed}, holders)
 
     def check(self, answers: dict[str, list[str]]) -> None:
-        """Compare the results for the words of the sample."""
+        """Compare answers with the expected messages, word by word."""
         assert answers.keys() == self.holders.keys()
         for word, found in answers.items():
             assert len(found) == len(set(found)), word
@@ -91,7 +91,9 @@ class Model:
 
 
 async def push_all(server: Server, wanted: list[Message]) -> list[Message]:
-    """Push messages one after the other; return the accepted ones: all but a few that the client cannot encode."""
+    """Push messages one after the other; return the accepted ones, which are all but a few that the client cannot
+    encode.
+    """
     taken = []
     async with connected(server, Channel.INGEST, REFUSED_MAX + 1) as client:  # a refusal costs it a connection
         for message in wanted:

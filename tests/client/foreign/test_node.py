@@ -1,4 +1,4 @@
-"""sonic-channel 1.3.1 from npm, the official client for Node, unchanged."""
+"""Tests with sonic-channel 1.3.1 from npm, the official client for Node, unchanged."""
 
 import json
 import shutil

@@ -1,4 +1,6 @@
-"""sonic-channel from crates.io, for Rust: its own tests, unchanged but for the address, against compat mode."""
+"""Tests with sonic-channel from crates.io, for Rust: its own tests, unchanged except for the address, run on compat
+mode.
+"""
 
 import os
 import re
@@ -16,7 +18,9 @@ TEST_S = 900
 ADDRESS = 'pub const HOST: &str = "localhost:36999";'
 PASSWORD = "SecretPassword1234"
 TESTS = 10
-"""The number of tests of the crate that run: seven talk to a server. Examples in its documentation count besides."""
+"""The number of tests of the crate that run, of which seven use a server; examples in its documentation are not
+counted.
+"""
 PASSED = re.compile(r"^test result: ok\. (\d+) passed; 0 failed; 0 ignored;", re.MULTILINE)
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(FETCH_S + 2 * TEST_S)]
@@ -55,7 +59,7 @@ def run(command: list[str], folder: Path, seconds: float) -> subprocess.Complete
 
 @pytest.mark.parametrize("server", ["ours", "Sonic"])
 def test_its_own_tests(crate: Path, server: str, tmp_path: Path) -> None:
-    """Sonic itself is asked, too, so that a test which fails for both is not taken for a defect of sonicpy."""
+    """The tests also run on Sonic itself, so that a test which fails on both does not count as a defect of sonicpy."""
     cargo = shutil.which("cargo") or str(Path.home() / ".cargo" / "bin" / "cargo")
     with both_servers(tmp_path, PASSWORD, only=server) as servers:
         give_address(crate, servers[server])

@@ -1,4 +1,6 @@
-"""sonic-client 1.0.0 from PyPI (module `sonic`), unchanged: a client written without knowledge of this server."""
+"""Tests with sonic-client 1.0.0 from PyPI (module `sonic`), unchanged: a client written without knowledge of this
+server.
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ with warnings.catch_warnings():
 
 @contextmanager
 def connected(kind: type, server: Server | Address) -> Iterator[sonic.client.SonicClient]:
-    """A client whose connections, which it never closes itself, are closed at the end."""
+    """A client whose connections are closed at the end, because it never closes them itself."""
     client = kind(server.host, server.port, server.password)
     try:
         yield client

@@ -1,4 +1,4 @@
-"""Published clients without tests of their own: every method, on Sonic and on compat mode, with one outcome.
+"""Published clients without tests of their own: every method has the same outcome on Sonic and on compat mode.
 
 asonic and sonic-client from PyPI, sonic-channel from npm, each unchanged.
 """
@@ -22,7 +22,7 @@ package = test_node.package  # a fixture
 
 INGEST, SEARCH, CONTROL = "ingest", "search", "control"
 BY_CLOCK = ("uptime", "command_latency_best", "command_latency_worst", "commands_total")
-"""The last, because Sonic counts a command a moment after it has answered it."""
+"""Figures that depend on the time; the last one, because Sonic counts a command a moment after its answer."""
 OPEN_GRAPHS = "fst_open_count"
 """The figure that differs on purpose: see docs/protocol.md."""
 FILL = [
@@ -58,7 +58,7 @@ ASKED = (
 
 
 class Call(NamedTuple):
-    """A method of a client of one mode, with its arguments."""
+    """A method of a client, with its mode and its arguments."""
 
     mode: str
     method: str
@@ -74,7 +74,7 @@ def calls(language: str, trigger: object) -> list[Call]:
     """Return the calls that both clients for Python have, in their order.
 
     Args:
-        language: how the client calls the argument for LANG.
+        language: the client's name of the argument for LANG.
         trigger: the argument of the client for a consolidation.
     """
     made = [call(INGEST, "ping"), call(INGEST, "help", "commands")]
@@ -108,7 +108,7 @@ def steady(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 async def ask_asonic(server: Address) -> list[object]:
-    """Return the outcome of each call of asonic, each with its own client, because a refusal ends the connection."""
+    """Return the outcome of each call of asonic, each with a new client, because a refusal ends the connection."""
     outcomes: list[object] = []
     flushes = [call(INGEST, ("flushc", "flushb", "flusho")[len(names) - 1], *names) for names in FLUSHES]
     ends = [call(mode, "quit") for mode in (INGEST, SEARCH, CONTROL)]
@@ -134,7 +134,7 @@ def test_asonic_has_one_outcome(servers: dict[str, Address]) -> None:
 
 
 def ask_sonic_client(server: Address) -> list[object]:
-    """Return how each call of sonic-client ends."""
+    """Return the outcome of each call of sonic-client."""
     module = test_sonic_client
     kinds = {INGEST: module.IngestClient, SEARCH: module.SearchClient, CONTROL: module.ControlClient}
     flushes = [call(INGEST, "flush", *names) for names in FLUSHES]

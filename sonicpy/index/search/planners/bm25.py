@@ -25,7 +25,7 @@ def plan_bm25(
     """Return the plan of a query, see `plan_words`.
 
     Args:
-        matching: the matching of families; None: no word has one.
+        matching: leads words to their families; None: no word has a family.
         fills: see `Fills`.
     """
     demands = demands_of(terms)

@@ -1,7 +1,7 @@
-"""The last word of a query is a word and a beginning: the words that begin so are found, too, below itself.
+"""Completions of the last word of a query: it counts as a whole word, and, with less weight, as a beginning.
 
-They are few lists, not one for each word: an object gains the same from any of the words of a list, so that the words
-can be many. Where all of them find few objects, those join them that begin so but for typing errors.
+Completions form a few lists, and every word of a list adds the same to a score: so there can be many words. Where all
+of them find few objects, words that begin with the typed one except for errors are added.
 """
 
 from collections.abc import Callable
@@ -21,27 +21,31 @@ if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
 
 Fills = Callable[[Plan], bool]
-"""Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
+"""Returns whether a plan without completions fills the page with objects that hold every word."""
 
 ADDRESSES_MAX = 2_000
 """The most addresses that begin with the typed numbers."""
 WHOLE_LETTERS_MAX = 6
-"""The last letter of a word is taken for right if an object holds the word, and it has this number of letters or fewer:
-many words begin almost as a short one."""
+"""A word of at most this number of letters that an object holds counts as typed without errors in its last letter,
+because many words almost begin with a short one.
+"""
 LIKELIEST = (4, 16)
-"""How many of the likeliest words with typing errors are in the first lists."""
+"""The numbers of the likeliest words, by typing errors, that are in the first and in the second list."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
-"""The share of the typed word's weight that the words of these lists have with one error; with two, half."""
+"""The shares of the typed word's weight that the words of each list have with one error; with two errors, they have
+half.
+"""
 
 
 def never(plan: Plan) -> bool:
-    """Return that completions have to be added."""
+    """Return False: completions are always added."""
     return False
 
 
 def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
-    """Add to the clauses of the numbers that a query ends in the addresses and versions that begin with them: `10.0` is
-    two words, and `10.0.0.1` is one."""
+    """Add the addresses and versions that begin with the numbers at the end of a query to their clauses: `10.0` is two
+    words, and `10.0.0.1` is one.
+    """
     numbers = [number for number, word in enumerate(terms.words[: terms.last + 1]) if word.isdigit()]
     if len(numbers) < 2 or numbers[-2:] != [terms.last - 1, terms.last]:
         return
@@ -62,7 +66,7 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
 def add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
-    """Add words that the typed one may be with typing errors, then those that may begin so."""
+    """Add corrections of the typed word, then words that begin with a correction of it."""
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
 
 CORRECTIONS_MAX = 16
-"""The least limit of the corrections of a word, where FUZZY names a number of edits."""
+"""The lowest limit of the number of corrections of a word, where FUZZY gives a number of edits."""
 MANY_WORDS = 2_000
 """The most words that the items of a query with * represent together: those that most objects hold."""
 INNER_SHARE = 0.8
-"""The share of the weight of letters that a word has which holds them."""
+"""The share of the weight of the letters of a part that a word with these letters has."""
 
 
 class Edited:
     """Statistics in which corrections have at most some edits, whatever the length of the word.
 
     Args:
-        statistics: the same without the limit.
+        statistics: the statistics without the limit.
         edits: the most edits.
-        most: the most words that begin so.
+        most: the most words of `beginnings`.
     """
 
     def __init__(self, statistics: Statistics, edits: int, most: int) -> None:
@@ -51,12 +51,12 @@ class Edited:
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the words within the edits; none for a short word."""
+        """Return the words within the allowed edits; none for a short word."""
         edits = self._edits if len(word.decode()) >= EDITED_LETTERS_MIN else 0
         return self._statistics.corrections(word, edits, transpositions=transpositions, of_long=of_long)
 
     def beginnings(self, word: bytes, distance: int) -> list[Any]:
-        """Return the words with this beginning, but for as many errors as edits are allowed."""
+        """Return the words with a beginning that has at most the allowed edits."""
         found = self._statistics.beginnings(word, min(distance, self._edits))
         return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
 
@@ -74,8 +74,9 @@ class PlanSettings(NamedTuple):
 
 
 def as_demanded(demands: Demands | None, search: "SearchConfig") -> PlanSettings:
-    """Return the settings of a query: where an object has to hold every word, other words represent only those that no
-    object holds."""
+    """Return the settings of a query; if an object has to hold every word, other words replace only those that no
+    object holds.
+    """
     below = search.alternates_below
     if demands is not None and demands.match == "all":
         below = min(below, 1)
@@ -88,15 +89,15 @@ def edited(demands: Demands | None, statistics: Statistics) -> Statistics:
 
 
 class Demanded:
-    """Makes the clauses of a query as its demands want them.
+    """Changes the clauses of a query as its demands say.
 
     Args:
-        statistics: of the objects.
-        terms: of the query.
-        demands: on them.
+        statistics: of the bucket, or of several together.
+        terms: the terms of the query.
+        demands: the demands on the terms.
         search: the settings of the query.
-        matching: the matching of families; None: no word has one.
-        has_weights: clauses have weights; else no object scores, and has to hold every word.
+        matching: leads words to their families; None: no word has a family.
+        has_weights: clauses have weights; else objects have no scores, and have to hold every word.
     """
 
     def __init__(
@@ -124,8 +125,8 @@ class Demanded:
         """Return the clauses of a plan with the demands.
 
         Args:
-            clauses: without them.
-            last: that of the last word, which has its completions.
+            clauses: the clauses without the demands.
+            last: the clause of the last word, which has the completions; None: there is none.
         """
         demands = self._demands
         made = [*clauses, *self._missing(clauses)]
@@ -139,7 +140,7 @@ class Demanded:
         return [*made, *(self._refused(number + place, one) for place, one in enumerate(demands.refused))]
 
     def _missing(self, clauses: list[Clause]) -> Iterator[Clause]:
-        """Yield clauses of terms that the plan left out, but that are asked for by signs."""
+        """Yield clauses for the terms that the plan left out although signs ask for them."""
         demands, known = self._demands, {clause.term for clause in clauses}
         among = (number for _, alternatives in demands.either for numbers in alternatives for number in numbers)
         for number in dict.fromkeys((*demands.required, *demands.begun, *demands.inner, *among)):
@@ -148,15 +149,16 @@ class Demanded:
                 yield Clause(number, BRINGS, weight, [Slot((self._terms.words[number],), weight)])
 
     def _weight(self, words: list[bytes]) -> float:
-        """Return the weight of words as if they were one."""
+        """Return the weight of some words together, as if they were one word."""
         if not self._has_weights:
             return 0.0
         objects = self._statistics.objects
         return idf(objects, min(sum(row.df for _, row in self._statistics.held(words)), objects))
 
     def _keep_as_typed(self, clauses: list[Clause], last: Clause | None) -> None:
-        """Take completions and corrections from the terms that signs require, but for the word that is being typed and
-        for corrections that were asked for. The words of phrases keep the words that have them as a part."""
+        """Remove completions and corrections from the terms that signs require, except from the word that is being
+        typed, and except corrections that FUZZY asks for. The words of phrases keep their compounds.
+        """
         signed = self._demands.signed()
         in_phrases = {word.encode() for _, words in self._demands.phrases for word in words}
         kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
@@ -167,7 +169,7 @@ class Demanded:
                     self._add_joined(clause)
 
     def _add_joined(self, clause: Clause) -> None:
-        """Add the words that have that of a clause as a part."""
+        """Add the compounds that have the word of a clause as a part."""
         number = clause.term
         words = joined_words(self._statistics, self._terms.words[number], self._terms.flags[number], self._matching)
         if words:
@@ -185,7 +187,7 @@ class Demanded:
                 self._add_holding(clause)
 
     def _add_holding(self, clause: Clause) -> None:
-        """Add the words that hold the letters of a clause."""
+        """Add the words that contain the letters of a clause."""
         taken = {word for slot in clause.slots for word in slot.words}
         found = self._holding(clause.slots[0].words[0])
         words = tuple(word for word, _ in found if word not in taken)
@@ -195,12 +197,12 @@ class Demanded:
             clause.slots.insert(1, Slot(words, weight, how="completion"))
 
     def _holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that hold some letters, those that most objects hold."""
+        """Return the words that contain some letters: those that most objects hold."""
         found = self._statistics.holding(letters)
         return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
 
     def _correct(self, clauses: list[Clause]) -> None:
-        """Add corrections of the words, also of those that many objects hold."""
+        """Add corrections, also of words that many objects hold."""
         most = max(self._search.query_alternates_try, CORRECTIONS_MAX)
         words = [one for one in clauses if one.role & BRINGS and _is_typed(one)]
         for clause in words[:EXPANDED_WORDS]:
@@ -226,7 +228,7 @@ class Demanded:
                 clause.role |= REQUIRED
 
     def _needed(self) -> set[int]:
-        """Return the terms that an object has to hold where it has to hold every word."""
+        """Return the terms that each object has to hold if it has to hold every word."""
         if not self._needs_all:
             return set()
         words = {word for word, _ in deciding(self._terms)}
@@ -235,7 +237,7 @@ class Demanded:
     # -- alternatives ----------------------------------------------------------------------------------------------
 
     def _joined(self, clauses: list[Clause]) -> list[Clause]:
-        """Return clauses in which those of alternatives are one: an object that holds one alternative holds it."""
+        """Return clauses in which those of alternatives are joined: one alternative is enough."""
         kept = {*self._demands.free, *self._demands.required}
         among = {number for _, each in self._demands.either for numbers in each for number in numbers}
         joined = [one for either in self._demands.either for one in self._alternatives(clauses, either)]
@@ -255,7 +257,7 @@ class Demanded:
     # -- refused words ---------------------------------------------------------------------------------------------
 
     def _refused(self, number: int, refused: RefusedWord) -> Clause:
-        """Return the clause of a refused word; `number` is that of its term."""
+        """Return the clause of a refused word, with `number` as the number of its term."""
         word = refused.word.encode()
         forms: tuple[bytes, ...] = ()
         if refused.has_forms and self._matching is not None:
@@ -273,15 +275,15 @@ class Demanded:
 
 
 def _is_typed(clause: Clause) -> bool:
-    """Return whether a clause represents its term, and does not only add to scores for other words."""
+    """Return whether a clause represents its own term, not one that only adds to the scores of other words."""
     return not clause.role & FORBIDDEN and clause.slots[0].how == "exact"
 
 
 def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Clause:
-    """Return one clause of several: an object counts for the first slot that it holds, words as typed before others.
+    """Return several clauses as one: an object counts by the first slot that it holds, words as typed first.
 
     Args:
-        shares: of the weight of each clause that the new one has: others are made of the rest.
+        shares: the share of each clause's weight that the new clause takes; other clauses have the rest.
     """
     first = clauses[0]
     slots = [_shared(first.slots[0], shares[0])]
@@ -294,7 +296,7 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
 
 
 def _shared(slot: Slot, share: float, *, is_first: bool = True) -> Slot:
-    """Return a slot with a share of its weight; one of exact words behind the first has one weight for all of them."""
+    """Return a slot with a share of its weight; a slot of exact words behind the first has one weight for all words."""
     if is_first:
         return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits)
     return Slot(slot.words, share * (slot.weight + slot.exact_weight))

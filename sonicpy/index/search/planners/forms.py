@@ -1,4 +1,4 @@
-"""Other spellings of letters of Han or kana, which the letters of a query find, too."""
+"""Variants of letters of Han and kana: a letter of a query also finds its variants."""
 
 from sonicpy.lexer.variants import spellings
 
@@ -8,6 +8,6 @@ PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
 
 
 def spelled(term: bytes) -> tuple[bytes, ...]:
-    """Return the other spellings of one or two letters of Han or kana."""
+    """Return the variants of a term that is one or two letters of Han or kana."""
     letters = term.decode() if term[0] >= HAN_OR_KANA and len(term) <= PAIR_BYTES_MAX else ""
     return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()

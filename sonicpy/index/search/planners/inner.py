@@ -1,4 +1,4 @@
-"""The parts of joined words: `path` finds `os.path.join`, too, below a word of its own."""
+"""The parts of compounds: `path` also finds `os.path.join`, which ranks below the word itself."""
 
 from sonicpy._native.planner import core_of
 from sonicpy._native.terms import PART, STOP
@@ -8,10 +8,11 @@ from sonicpy.index.search.statistics import Statistics
 
 
 def joined_words(statistics: Statistics, word: bytes, flags: int, matching: Matching | None) -> list[bytes]:
-    """Return the words that have a word of a query, or a form of it, as a part; parts of runs without blanks have none.
+    """Return the compounds that have a word of a query, or a form of it, as a part; parts of runs without blanks have
+    none.
 
     Args:
-        flags: of the term; stop words have no forms.
+        flags: the flags of the term; stop words have no forms.
     """
     if flags & PART or is_unspaced_letter(word):
         return []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
 
 HeldForms = dict[int, list[tuple[bytes, TermInfo]]]
-"""The other words that objects hold, by the number of a term, each with its row."""
+"""The number of a term -> the other words of it that objects hold, each with its row."""
 
 
 def plan_newest(
@@ -39,11 +39,11 @@ def plan_newest(
 ) -> Plan:
     """Return the plan of a query for the objects with every word, or an expansion of a word that no object holds.
 
-    Stop words are required only if there is no other word, letters of a run without blanks never.
+    Stop words are required only if there is no other word; single letters of a run without blanks are never required.
 
     Args:
-        matching: the matching of families; None: no word has one.
-        fills: not asked: objects that hold a completion are among those that hold the word.
+        matching: leads words to their families; None: no word has a family.
+        fills: not used; this ranking only completes a word that no object holds.
     """
     demands = demands_of(terms)
     statistics = edited(demands, statistics)
@@ -77,7 +77,7 @@ def plan_newest(
 
 
 def _left_out(terms: Terms) -> dict[int, str]:
-    """Return the numbers of the terms that are not searched, each with the reason."""
+    """Return the reason for each term that is not searched, by the number of the term."""
     only_stops = all(flags & STOP for flags in terms.flags)
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     left_out: dict[int, str] = {}

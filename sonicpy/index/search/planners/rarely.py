@@ -15,7 +15,7 @@ from sonicpy.index.search.synonym_matches import Matches
 
 
 class Rarely:
-    """See `_Rarely` in _native/planner.pyi."""
+    """The steps of a plan that few queries need; see `_Rarely` in _native/planner.pyi."""
 
     same_numbers = staticmethod(same_numbers)
     spelled = staticmethod(spelled)
@@ -30,7 +30,9 @@ class Rarely:
     def stand_ins(
         statistics: Statistics, matches: Matches, matching: Matching | None, clauses: list[Clause]
     ) -> list[StandIn]:
-        """Return the substitutes of terms of the query, and note their holders in the clauses of these."""
+        """Return the substitutes of terms of the query, and note the number of their holders in the clauses of these
+        terms.
+        """
         found = stand_ins_of(statistics, matches, matching)
         note_holders(clauses, found)
         return found
@@ -43,5 +45,5 @@ class Rarely:
         last: Clause | None,
         others: Sequence[StandIn],
     ) -> list[Clause]:
-        """Return the clauses with pieces of words and with substitutes."""
+        """Return the clauses of a plan with the pieces of words that may be written apart, and with substitutes."""
         return with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)

@@ -1,5 +1,6 @@
 """Runs of letters without blanks: an object with a word that begins with the typed letters comes before one that has
-them inside another word (京都 in 京都府立, and in 東京都庁)."""
+them inside another word (京都 in 京都府立, and in 東京都庁).
+"""
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import ADDS, Clause, Slot
@@ -8,8 +9,9 @@ from sonicpy.index.search.statistics import Statistics
 BEGUN_MAX = 2_000
 """The most words that begin with the typed letters."""
 BEGINNING_SHARE = 3.0
-"""The share of the typed letters' weight that a word adds which begins with them: objects of any lengths are to
-have this order."""
+"""The weight, as a multiple of that of the typed letters, of a word that begins with them: high enough to decide the
+order of objects of any length.
+"""
 
 
 def first_letters(statistics: Statistics, runs: list[Clause]) -> list[Clause]:

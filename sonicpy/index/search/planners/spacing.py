@@ -1,8 +1,8 @@
 """Words written together or apart: `iphone 15` and `iPhone15`, `basketball` and `basket ball`.
 
-A clause whose word is held in another spelling gets a second slot of words that count as the word itself, and less. A
-word written together replaces several clauses. A clause whose word is written apart becomes several, and an object
-that holds the joined word, or each piece, holds all of them.
+If objects hold another spelling of a word, its clause gets a second slot with this spelling, at a lower weight. If they
+hold several words of the query written together, the clauses of these words get that word. If they hold a word written
+apart, its clause becomes one for each piece: an object that holds the joined word, or every piece, holds all of these.
 """
 
 from collections.abc import Iterator
@@ -25,22 +25,25 @@ ARABIC_FIRST, ARABIC_LAST = 0xD8, 0xDD
 """The first bytes of letters of Arabic in UTF-8."""
 SEPARATOR = ZWNJ.encode()
 Piece = tuple[bytes, ...]
-"""The words that a piece of a word may be: they differ in accents."""
+"""The spellings of a piece of a word, which differ in accents."""
 LETTERS_MIN, LETTERS_MAX = 4, 24
-"""A word that no object holds is cut if it has this number of letters and digits; in Hangul, from three on."""
+"""The fewest and the most letters and digits of a word that is cut because no object holds it; in Hangul, the fewest
+are three.
+"""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 4
 SPELLINGS_MAX = 8
-"""The most words of other accents that one piece may be: those that most objects hold."""
+"""The most spellings of one piece: those that most objects hold."""
 SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
-"""This share of all objects holds a piece of this number of letters, as `in`, `an` and `zu`: most other words that
-could be cut so are misspelt (`sayng` is not `say ng`)."""
+"""A piece of this number of letters must be in this share of all objects, as `in`, `an` and `zu` are: most other words
+that could be cut off such a piece are misspelt (`sayng` is not `say ng`).
+"""
 SHARE = 0.5
 """The share of the typed spelling's weight that the other one has."""
 
 
 def other_spellings(terms: Terms) -> list[bytes]:
-    """Return the words that those of a query may be written as together, apart, or as numbers."""
+    """Return the other spellings of the words of a query: together, apart, or as numbers."""
     found: dict[bytes, None] = {}
     if len(terms) <= TERMS_MAX + terms.flags.count(PART):
         together = neighbours.words_together(terms)
@@ -57,11 +60,11 @@ def other_spellings(terms: Terms) -> list[bytes]:
 
 
 def add_folded(places: dict[bytes, tuple[int, ...]], words: list[bytes]) -> None:
-    """Add to the words that neighbours make together those without accents, and Persian ones with the sign between
-    their parts.
+    """Add variants to the words that neighbours make together: without accents, and in Persian with the sign between
+    the parts.
 
     Args:
-        places: by word, the places of its parts among `words`.
+        places: word -> the places of its parts in `words`.
     """
     for word, numbers in list(places.items()):
         places.setdefault(folded(word), numbers)
@@ -72,11 +75,11 @@ def add_folded(places: dict[bytes, tuple[int, ...]], words: list[bytes]) -> None
 def write_together(
     clauses: list[Clause], places: dict[bytes, tuple[int, ...]], held: list[tuple[bytes, TermInfo]], objects: int
 ) -> None:
-    """Add to the clauses of neighbours the words that they make together.
+    """Add the words that neighbours make together to the clauses of the neighbours.
 
     Args:
-        places: of `words_together` in _native/planner.pyx.
-        held: those of its words that objects hold, each with its row.
+        places: the result of `words_together` in _native/planner.pyx.
+        held: those of the words in `places` that objects hold, each with its row.
         objects: the number of all objects.
     """
     by_term = {clause.term: clause for clause in clauses} if held else {}
@@ -93,14 +96,14 @@ def write_together(
 
 
 def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) -> dict[int, list[Piece]]:
-    """Return the pieces of terms that objects hold apart, by the number of the term.
+    """Return the pieces into which terms can be cut, so that objects hold each piece, by the number of the term.
 
-    A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
-    words that objects hold.
+    A word is cut at its joints; a number into groups of digits; a word that no object holds, into any words that
+    objects hold.
 
     Args:
         cuttable: the clauses of the terms, see `cuttable_clauses`.
-        folds: words of objects that have accents are such words, too.
+        folds: a piece may differ in accents from the words of objects.
     """
     found: dict[int, list[Piece]] = {}
     for clause in cuttable:
@@ -118,7 +121,9 @@ def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) 
 
 
 def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
-    """Return the fewest pieces that a word consists of; of several ways, that whose shortest piece is the longest."""
+    """Return the fewest pieces of which a word consists; of several ways to cut it, the one with the longest shortest
+    piece.
+    """
     text = folded(word).decode()
     if not _may_be_cut(text):
         return []
@@ -138,7 +143,7 @@ def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
 
 
 def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | None) -> Iterator[tuple[int, Piece]]:
-    """Yield the pieces that the rest of a word may begin with, each with the number of its letters.
+    """Yield the pieces with which the rest of a word may begin, each with its number of letters.
 
     Args:
         typed: the word as typed; None: pieces may differ from it in accents.
@@ -156,9 +161,9 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
 
 
 def _may_follow(text: str, size: int, behind: int) -> bool:
-    """Return whether a piece, and the rest behind it, have letters enough.
+    """Return whether a piece of `size` letters, and the `behind` letters after it, are long enough.
 
-    One digit is a number, and one letter is a piece beside digits, and at the end of a word of Hangul.
+    A single digit is long enough; a single letter is beside digits, and at the end of a word in Hangul.
     """
     if size == len(text):
         return False
@@ -169,7 +174,7 @@ def _may_follow(text: str, size: int, behind: int) -> bool:
 
 
 def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
-    """Return whether a piece of a word of letters is long, or common."""
+    """Return whether a piece of a word is long, or common among objects."""
     return not text.isalpha() or size > SHORT_LETTERS or is_hangul(text) or holders >= SHORT_SHARE * objects
 
 
@@ -187,7 +192,7 @@ def pieces_of(terms: Terms) -> Iterator[bytes]:
 
 
 def _rests(word: bytes) -> list[bytes]:
-    """Return the letters of which `_cut` may ask for pieces: a word without accents, and without its first letters."""
+    """Return the letters for which `_cut` may need the pieces: the word without accents, and each rest of it."""
     text = folded(word).decode()
     return [text[start:].encode() for start in range(len(text))] if _may_be_cut(text) else []
 
@@ -203,14 +208,14 @@ def _may_be_cut(text: str) -> bool:
 def write_apart(
     statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[Piece]], last: Clause | None
 ) -> list[Clause]:
-    """Return the clauses, with one for each piece instead of those whose terms have pieces.
+    """Return the clauses of a plan in which each term with pieces is replaced by a clause for each piece.
 
-    Where a query has one word that brings objects, an object must hold all pieces; otherwise those that hold one piece
-    are found behind all others.
+    Where a query has one word that brings objects, an object must hold all pieces; otherwise objects with one piece are
+    found, too, behind all others.
 
     Args:
-        last: the word that the query ends in. If it consists of letters alone, it is unfinished as likely as written
-            together, so that its pieces rank as completions do (cels: celsius before ce and ls).
+        last: the clause of the last word. A last word of letters alone may well be unfinished, so its pieces rank as
+            completions do (cels: celsius before ce and ls).
     """
     if not pieces:
         return clauses

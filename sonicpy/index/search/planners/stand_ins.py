@@ -1,7 +1,7 @@
 """Synonyms in plans: an object that holds the substitute of a term holds the term, and scores a little less.
 
-Several words that replace a term are one slot, which an object holds that holds all of them. The substitute of several
-terms is added to the clauses of each.
+If several words replace a term, they form one slot, and an object has to hold all of them. A substitute of several
+terms is added to the clause of each.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.synonym_matches import Match, Matches, has_family
 
 SHARE = 0.9
-"""The share of a term's weight that its substitute has."""
+"""The weight of a substitute, as a share of the weight of its term."""
 
 
 class StandIn(NamedTuple):
-    """Words that replace terms together, and that objects hold.
+    """Words that replace one term, or several together, and that objects hold.
 
     Attributes:
-        numbers: of the terms.
-        words: each with its family.
-        holders: the objects that hold the rarest one, about.
+        numbers: the numbers of the terms.
+        words: the words, each with its family.
+        holders: the number of objects that hold the rarest of the words, approximately.
     """
 
     numbers: tuple[int, ...]
@@ -32,11 +32,11 @@ class StandIn(NamedTuple):
 
 
 def stand_ins_of(statistics: Statistics, matches: Matches, matching: Matching | None) -> list[StandIn]:
-    """Return the substitutes of the terms of a query, as far as objects hold them.
+    """Return those substitutes of the terms of a query that objects hold.
 
     Args:
-        matches: of `Statistics.synonyms`.
-        matching: the matching of families; None: no word has one.
+        matches: the result of `Statistics.synonyms`.
+        matching: leads words to their families; None: no word has a family.
     """
     found = (_stand_in(statistics, match, matching) for match in matches)
     return [each for each in found if each is not None]
@@ -49,7 +49,7 @@ def with_stand_ins(
 
     Args:
         objects: the number of all objects.
-        has_weights: clauses have weights.
+        has_weights: whether clauses have weights.
     """
     if not found:
         return clauses
@@ -61,7 +61,7 @@ def with_stand_ins(
 
 
 def note_holders(clauses: list[Clause], found: Sequence[StandIn]) -> None:
-    """Note that objects hold the substitute of a term, so that fewer other words are looked for in its place."""
+    """Note in the clauses how many objects hold a substitute of the term, so that fewer other words are added to it."""
     for clause in clauses if found else ():
         clause.holders = max([clause.holders, *(each.holders for each in found if clause.term in each.numbers)])
 
@@ -88,7 +88,7 @@ def _is_of_term(clause: Clause) -> bool:
 
 
 def _with_slots(clause: Clause, found: Sequence[StandIn], objects: int, *, has_weights: bool) -> Clause:
-    """Return a clause with the substitutes of its term behind the words as typed, and before completions."""
+    """Return a clause with the substitutes of its term: behind the words as typed, before completions."""
     place = next((place for place, slot in enumerate(clause.slots) if slot.how != "exact"), len(clause.slots))
     taken = {word for slot in clause.slots[:place] for word in slot.words}
     slots = []

@@ -7,12 +7,12 @@ from shop.search import articles
 
 
 class Command(BaseCommand):
-    """The command."""
+    """The command `reindex`."""
 
     help = "Index all articles again."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Replace the bucket."""
+        """Replace the content of the bucket."""
         articles().flush()
         rows = Article.objects.values("id", "title", "body").iterator()
         self.stdout.write(str(articles().push_many(rows, text=["title", "body"])))
