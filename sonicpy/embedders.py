@@ -41,7 +41,7 @@ def sentence_transformers(model: Any, *, column: str = "", **options: Any) -> Em
 
     Args:
         model: its name or folder, or a SentenceTransformer.
-        options: of `SentenceTransformer`, for a name or a folder.
+        options: the options of `SentenceTransformer`, for a name or a folder.
 
     Raises:
         ImportError: the package is not installed (extra [sentence-transformers]).

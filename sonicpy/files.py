@@ -22,9 +22,9 @@ class Access(NamedTuple):
     """Modes of new files and folders.
 
     Attributes:
-        file: of files.
+        file: the file of files.
         shared: of files that readers in other processes have to write: LMDB's lock file.
-        folder: of folders.
+        folder: the folder of folders.
         takes_group: whether new files and folders get the group of their parent folder.
     """
 
@@ -50,7 +50,7 @@ def open_new(path: Path, flags: int, access: Access = PRIVATE, *, follows: bool 
     """Open a file for writing, made with the modes of `access` if it is missing; return its descriptor.
 
     Args:
-        flags: of open(2), such as os.O_RDWR; O_CREAT and O_CLOEXEC are implied.
+        flags: the flags of open(2), such as os.O_RDWR; O_CREAT and O_CLOEXEC are implied.
         follows: whether the name may be a symbolic link.
         shared: whether readers write the file, too.
 

@@ -7,7 +7,7 @@ class LateLogger:
     """The logger of a name, as `logging.getLogger` returns it; `logging` is loaded when a message is written.
 
     Args:
-        name: of the module.
+        name: the name of the module.
     """
 
     def __init__(self, name: str) -> None:

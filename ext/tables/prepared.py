@@ -41,7 +41,7 @@ def ruled(properties: list[int], classes: list[str]) -> list[tuple[int, bytes]]:
     """Return (character, the UTF-8 that it becomes, or EMOJI, SYMBOL or JOINER) in the order of characters.
 
     Args:
-        properties: of every character, as unicode.py packs them.
+        properties: the properties of every character, as unicode.py packs them.
         classes: the names of word break classes, by their number.
     """
     found: dict[int, bytes] = {}

@@ -23,7 +23,7 @@ class Group(NamedTuple):
     """The groups of objects.
 
     Attributes:
-        name: of the values, or the beginning of the tags.
+        name: the name of the values, or the beginning of the tags.
         is_tags: objects with the same tag are a group, not those with the same value.
     """
 

@@ -25,7 +25,7 @@ class Sort(NamedTuple):
     """An order of objects.
 
     Attributes:
-        name: of the values that order them; "score", "newest".
+        name: the name of the values that order them; "score", "newest".
         descending: the highest value first.
         point: (latitude, longitude) in units of 1e-7 degree: the values are points, the nearest come first.
     """
@@ -102,7 +102,7 @@ class Boost(NamedTuple):
     """A factor of scores.
 
     Attributes:
-        name: of the values that raise scores.
+        name: the name of the values that raise scores.
         half_life: in seconds; the values are times: the newest time of the bucket doubles a score, and this much older
             ones raise it half as much. None: a value v multiplies a score by 1 + log2(1 + v) / 16.
     """

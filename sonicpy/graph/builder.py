@@ -18,7 +18,7 @@ class WordGraphBuilder(PackedGraphBuilder):
 
         Args:
             bucket: id of the bucket.
-            version: of the lexicon that the words were read from.
+            version: the version of the lexicon that the words were read from.
 
         Raises:
             GraphError: an automaton needs more bytes than allowed.

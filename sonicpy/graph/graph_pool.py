@@ -56,7 +56,7 @@ class GraphPool:
     """Graphs by bucket.
 
     Args:
-        folder: of the files; `write` creates it.
+        folder: the folder of the files; `write` creates it.
         access: modes of new files.
     """
 

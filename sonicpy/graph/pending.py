@@ -28,7 +28,7 @@ class PendingWords:
 
     Attributes:
         words: those that were taken, for walks.
-        aliases: of their parts, as in a graph; also of those that begin a word.
+        aliases: the aliases of their parts, as in a graph; also of those that begin a word.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:

@@ -60,7 +60,7 @@ class Lexer:
 
     Args:
         compat: analyse as Sonic does: special words keep their case, and patterns may end inside words.
-        rules: of `sonicpy.rules`, in the default mode.
+        rules: the rules of `sonicpy.rules`, in the default mode.
 
     Attributes:
         rules: those that this lexer follows.

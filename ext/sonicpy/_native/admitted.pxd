@@ -24,7 +24,7 @@ cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
     """Return the objects that a clause allows.
 
     Args:
-        holders: of the clause.
+        holders: the holders of the clause.
     """
     if role & R_REQUIRED:
         return holders if not role & R_FORBIDDEN else 0

@@ -77,7 +77,7 @@ def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
     """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None.
 
     Args:
-        cursor: of lmdb.
+        cursor: the cursor of lmdb.
     """
     cdef list found = []
     cdef object set_range = cursor.set_range, key_here = cursor.key, before = cursor.prev, item = cursor.item
@@ -102,7 +102,7 @@ def count_states(rows, bytes prefix not None, int place) -> int:
 
     Args:
         rows: (key, row) pairs in key order; counted are those up to the first whose key does not begin with `prefix`.
-        place: of the number, as in BucketState.
+        place: the place of the number, as in BucketState.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -129,11 +129,11 @@ cdef class PushWriter:
     """PUSH into one bucket of an open transaction.
 
     Args:
-        counters: of the bucket.
+        counters: the counters of the bucket.
         terms: the cached rows of words.
         names: the OIDs that `oids` may lack.
         newest: the row for new objects.
-        lengths: of all objects.
+        lengths: the lengths of all objects.
         read_names: returns the row of `oids` under a key, or None.
         find_among: returns the IID and the record of the object among some IIDs that has an OID, or None.
         read_words: returns (key, row) of the words that have a row, in the order of their keys.
@@ -153,7 +153,7 @@ cdef class PushWriter:
 
     Attributes:
         keeps_ids: note the ids of the terms of each text.
-        ids: of the terms of the last text, if they are noted.
+        ids: the ids of the terms of the last text, if they are noted.
         added: those of them that the object, if it was there, did not hold.
     """
     cdef Counters _counters

@@ -125,7 +125,7 @@ cdef class BucketCache:
 
         Args:
             rows: the changed rows by number, without deleted ones.
-            numbers: of all changed rows, rising.
+            numbers: the numbers of all changed rows, rising.
         """
         cdef LengthMasks masks = self._length_masks
         cdef object lengths = self._lengths
@@ -342,7 +342,8 @@ cdef class CachingReader:
         return [self.postings_held(word) for word in words]
 
     def united(self, list words not None):
-        """Return the postings of some rare words, all of which are in the rows of the words, as if they were one word."""
+        """Return the postings of some rare words, all of which are in the rows of the words, as if they were one
+        word."""
         cdef dict known = self._cache._united
         cdef tuple rows = tuple(words)
         cdef PyObject *held = PyDict_GetItem(known, rows)

@@ -46,11 +46,11 @@ cdef class BucketWords:
     """The words of a bucket inside one transaction.
 
     Args:
-        lexicons: of the index, see `Lexicons` in the stub.
-        view: of the transaction.
-        reader: of the bucket.
+        lexicons: the lexicons of the index, see `Lexicons` in the stub.
+        view: the view of the transaction.
+        reader: the reader of the bucket.
         collection: that the bucket is in.
-        rules: of languages, see `Rules` in the stub.
+        rules: the rules of languages, see `Rules` in the stub.
     """
     cdef readonly object reader
     cdef readonly bint live

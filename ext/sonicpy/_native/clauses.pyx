@@ -159,7 +159,7 @@ def add_misspelt(
         weight: the most that a word of the clause weighs: the weight of the typed word.
         objects: the number of objects of the bucket.
         ends: how many of the likeliest words are in the slots before the last one.
-        shares: of the weight that the words of the slots have with one error; with two, half.
+        shares: the shares of the weight that the words of the slots have with one error; with two, half.
     """
     cdef Py_ssize_t start = 0, end, first, last, number, count = len(likeliest)
     cdef uint64_t holders
@@ -228,10 +228,10 @@ def add_completions(
     the first.
 
     Args:
-        clauses: of the query.
+        clauses: the clauses of the query.
         begun: (word, row, errors) of each of these words.
         long_from, longest_from: see `by_length`.
-        shares: of the typed word's weight that the words of the lists have.
+        shares: the shares of the typed word's weight that the words of the lists have.
         objects: the number of all objects.
 
     Returns:

@@ -144,7 +144,7 @@ cdef class ColumnWindow:
 
     Attributes:
         lowest, highest: of all values.
-        count: of values.
+        count: the count of values.
     """
 
     def __cinit__(self, list rows not None):

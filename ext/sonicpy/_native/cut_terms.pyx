@@ -113,7 +113,7 @@ def cut_terms(
     """Return the change that takes words from an object.
 
     Args:
-        record: of the object.
+        record: the record of the object.
         letters: as in AddTerms.
         skips: leave out words that the object does not hold; else they are damage.
     """

@@ -90,7 +90,7 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
     """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
 
     Args:
-        reader: of the bucket.
+        reader: the reader of the bucket.
         window: only this many objects of each word are read, the newest ones; 0: all.
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
         mask: the objects that pass a filter; None: all.
@@ -269,7 +269,7 @@ def add_words(
 
     Args:
         postings: StoredPostings of each word; their frequencies in an object add up.
-        weight: of the frequencies together.
+        weight: the weight of the frequencies together.
         exact_weight: of the frequency of the first word.
         kind: EXACT (1), COMPLETED (2) or CORRECTED (3).
     """

@@ -96,7 +96,7 @@ cdef class MappedFile:
     The file must not be written or truncated in place meanwhile; replacing and deleting it are safe.
 
     Args:
-        path: of the file, as bytes.
+        path: the path of the file, as bytes.
 
     Raises:
         OSError: the file cannot be opened or mapped.
@@ -141,7 +141,7 @@ cdef class PackedGraph:
 
     Attributes:
         source: the words, for the walks of `word_walks`.
-        aliases: of joined words, for the same walks.
+        aliases: the aliases of joined words, for the same walks.
     """
     cdef object _owner
     cdef readonly WordSource source, aliases

@@ -395,7 +395,7 @@ cdef class PackedGraphBuilder:
 
         Args:
             bucket: id of the bucket.
-            version: of the lexicon; it becomes `PackedGraph.version`.
+            version: the version of the lexicon; it becomes `PackedGraph.version`.
 
         Raises:
             GraphTooLarge: an automaton needs more bytes than allowed.
@@ -480,7 +480,8 @@ cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexce
 
 
 cdef inline void write_sign(uint8_t *out, const uint8_t *word, int before) noexcept nogil:
-    """Write the sign of a word (length and bytes); `before`: how many words before it have its first SIGN_HEAD bytes."""
+    """Write the sign of a word (length and bytes); `before`: how many words before it have its first SIGN_HEAD
+    bytes."""
     if word[0] <= SIGN_WORD_MAX:
         memcpy(out, word, 1 + word[0])
         return

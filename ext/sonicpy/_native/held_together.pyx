@@ -11,7 +11,7 @@ cdef StoredPostings held_together(reader, list groups):
     """Return the postings of the objects that hold a word of each group; None: there are none.
 
     Args:
-        reader: of the bucket.
+        reader: the reader of the bucket.
         groups: lists of StoredPostings; the frequency of an object is that in the group with the fewest.
 
     Raises:

@@ -31,7 +31,7 @@ def block_pairs(bytes block not None, lengths not None) -> list:
     """Return the impacts of a block as (tf, packed length) pairs.
 
     Args:
-        lengths: of all objects, packed, by IID: bytes or a bytearray.
+        lengths: the lengths of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
         DamagedBytes: the block cannot be read.
@@ -239,7 +239,7 @@ def rows_with_blocks(list blocks not None, list found not None, lengths not None
     Args:
         blocks: (key, block) pairs; the lengths of their objects have changed already.
         found: for each block (key, row) of the last row of its word that begins at or before it, or None.
-        lengths: of all objects, packed, by IID: bytes or a bytearray.
+        lengths: the lengths of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
         DamagedBytes: a row or a block cannot be read.
@@ -272,7 +272,7 @@ cdef bytes row_for(dict rows, bytes key, tuple found):
 
     Args:
         rows: those of the word that changed already, by their keys.
-        key: of the block.
+        key: the key of the block.
         found: as an element of `found` of `rows_with_blocks`.
     """
     cdef bytes at = None, other

@@ -55,7 +55,7 @@ cdef class Kin:
     Args:
         folded: the typed word, folded.
         own: letters that stay unchanged; None: all letters and marks stay.
-        stems: of the typed word.
+        stems: the stems of the typed word.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         before: the strings that may come before a word of the family: elided words with their apostrophes, or articles.
         spelled: the patterns of words that differ from the typed word only by accents.
@@ -185,7 +185,7 @@ def joined_words(list sources not None, list wholes not None, Kin kin not None) 
     """Return the words that have a typed one, or a word of its family, as a part.
 
     Args:
-        sources: of aliases: see parts.pyx.
+        sources: the sources of aliases: see parts.pyx.
         wholes: words, of which `sources` have no aliases for parts that words begin with.
     """
     cdef set words = {word_of(each) for each in found_by(sources, kin._part, kin._own_folding, True)}

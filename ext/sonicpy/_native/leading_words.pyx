@@ -11,7 +11,7 @@ def leading_words(list sources not None, bytes letters not None, Folding folding
     """Return the words that some folded letters begin with, each with the number of letters that it is.
 
     Args:
-        sources: of words, WordSource.
+        sources: the sources of words, WordSource.
         letters: UTF-8, of at most 60 characters: more begin with nothing.
         folding: how the letters of words are folded.
 

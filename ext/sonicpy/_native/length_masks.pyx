@@ -18,7 +18,7 @@ cdef class LengthMasks:
     """The masks of a bucket.
 
     Args:
-        lengths: of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile.
+        lengths: the lengths of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile.
     """
 
     def __cinit__(self, lengths not None):

@@ -334,7 +334,7 @@ cdef class Bits(Mask):
     """Objects that are known one by one.
 
     Args:
-        iids: of the objects.
+        iids: the iids of the objects.
     """
 
     def __cinit__(self, Py_ssize_t windows, *arguments):

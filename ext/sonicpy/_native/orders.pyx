@@ -183,7 +183,7 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
 
     Args:
         pieces: of each the places of its words among the terms of the record, -1 for a gap.
-        terms: of the record.
+        terms: the terms of the record.
     """
     cdef list piece
     cdef Py_ssize_t words = 0
@@ -440,7 +440,7 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
 
     Args:
         given: by a record of the log, one piece.
-        ids: of the terms of the text.
+        ids: the ids of the terms of the text.
 
     Raises:
         DamagedBytes: as `unpack_given`.

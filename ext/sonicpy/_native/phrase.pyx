@@ -53,7 +53,7 @@ cdef class Phrase(Mask):
 
     Args:
         among: objects that hold all of the words, and perhaps others.
-        reader: of the bucket.
+        reader: the reader of the bucket.
         places: of each word of the phrase, the ids of the terms that may be there; at most PHRASE_WORDS_MAX.
         allowance: raises CheckedTooMany where it does not suffice; None: every object may be looked at.
 

@@ -50,7 +50,7 @@ cdef class Slot:
 
     Args:
         words: the typed word and its family, or one expansion.
-        weight: of the frequencies of all words together.
+        weight: the weight of the frequencies of all words together.
         exact_weight: of the frequency of the first word, in addition.
         how: "exact", "completion", "form" (of another language perhaps: it ranks as completions do), "correction", or
             "synonym" (it ranks as the typed word does).
@@ -94,7 +94,7 @@ cdef class Clause:
         term: the number of the term in the query.
         role: bits BRINGS, REQUIRED and FORBIDDEN; none: ADDS.
         weight: the gain in share of an object that holds a word of the first slot.
-        slots: of words, the best one first.
+        slots: the slots of words, the best one first.
         is_expandable: whether the term is expanded.
         holders: lower bound of the number of objects that hold the term.
     """
@@ -119,7 +119,7 @@ cdef class Plan:
     Args:
         clauses: in the order in which their scores are added up.
         average: mean length of the searched objects.
-        exponent: of the share of the query that an object holds.
+        exponent: the exponent of the share of the query that an object holds.
         full_first: objects that hold every term that brings come first.
         left_out: number of a term that is left out -> the reason.
         enough: a term held by this many objects is not expanded; None: no such limit.
@@ -203,8 +203,8 @@ def content_size(list clauses not None, bytes flags not None) -> float:
     """Return the number of clauses that bring objects; a pair of letters of a run without blanks is half a term.
 
     Args:
-        clauses: of a plan.
-        flags: of the query's terms.
+        clauses: the clauses of a plan.
+        flags: the flags of the query's terms.
     """
     return size_of(clauses, flags)
 
@@ -235,7 +235,7 @@ cdef Slot family_slot(Clause clause, bytes typed, uint64_t df, list family, uint
     Args:
         typed: the word of the term, which `df` objects hold.
         family: (word, row) of the other words, each held by some object.
-        factor: of the weight of the term.
+        factor: the factor of the weight of the term.
     """
     cdef list words = [typed]
     cdef TermInfo row
@@ -263,7 +263,7 @@ def plan_terms(
     Single letters of a run without blanks, which are flagged as stop words, are never expandable.
 
     Args:
-        rows: of the terms.
+        rows: the rows of the terms.
         objects: number of objects.
         wanted: a term held by this many objects is not expandable. In a family, the most frequent word counts, because
             one object may hold several of its words.
@@ -382,7 +382,7 @@ def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_
 
     Args:
         begun: (word, row, errors) of each word.
-        letters: of the typed word.
+        letters: the letters of the typed word.
         long_from, longest_from: with more letters than this behind the typed ones, a word is longer, or longest.
         but: a set of words to leave out.
     """

@@ -24,7 +24,7 @@ cdef class QueryState:
         lengths: of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile; or their masks.
         average: mean length of the objects.
         k1, b: the constants of BM25.
-        exponent: of the share of the query that an object holds.
+        exponent: the exponent of the share of the query that an object holds.
         full_first: objects that hold every term as typed come first, as FULL.
     """
 

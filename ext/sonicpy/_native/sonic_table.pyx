@@ -57,9 +57,9 @@ cdef class SonicTable(ObjectTable):
 
         Args:
             word: number of the word in the query.
-            postings: of the word, or of its expansion.
+            postings: the postings of the word, or of its expansion.
             skipped: number of leading postings, the oldest ones, that do not count.
-            score: of the word, or of its expansion.
+            score: the score of the word, or of its expansion.
             budget: visit at most `budget` objects, new or not; -1: all.
 
         Returns:

@@ -53,7 +53,7 @@ cdef class KinMaker:
         """Return the common properties of the family of a word; None: the word has no family.
 
         Args:
-            names: of the stemmers.
+            names: the names of the stemmers.
             own: letters that stay unchanged; None: all letters and marks stay.
         """
         cdef tuple key = (word, names, own)

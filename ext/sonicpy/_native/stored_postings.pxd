@@ -93,7 +93,7 @@ cdef inline bint is_in_windows(
     """Return whether windows have all postings that a block may hold, so that the block is not needed.
 
     Args:
-        count: of blocks; the last one may get further postings.
+        count: the count of blocks; the last one may get further postings.
     """
     cdef Py_ssize_t window
     if number + 1 >= count or (blocks[number + 1].lower - 1) >> WINDOW_BITS >= <uint64_t> window_count:

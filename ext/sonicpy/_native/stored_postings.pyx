@@ -61,7 +61,7 @@ cdef class StoredPostings:
         rows: the rows of `impacts` of the word, in the order of their keys.
         tail: the block in the word's row; b"": there is none.
         tail_lower: the smallest IID that the tail may hold.
-        lengths: of all objects, packed, by IID: bytes or a bytearray.
+        lengths: the lengths of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
         DamagedBytes: a row or the tail cannot be read, or the blocks have no room for `df` postings.
@@ -254,7 +254,7 @@ cdef class StoredPostings:
             df: the new number of objects that hold the word.
             rows: the rows of `impacts` for blocks from the old `tail_lower` on; none if it has not changed.
             tail, tail_lower: the new values.
-            lengths: of all objects, packed, by IID.
+            lengths: the lengths of all objects, packed, by IID.
 
         Raises:
             DamagedBytes: like the constructor. The postings must not be used any more.
@@ -381,7 +381,7 @@ cdef StoredPostings unite(uint32_t bucket, list words, lengths):
 
     Args:
         words: TermInfo of each.
-        lengths: of all objects, packed, by IID.
+        lengths: the lengths of all objects, packed, by IID.
 
     Raises:
         DamagedBytes: some cannot be read.

@@ -42,7 +42,7 @@ cdef class Holders(Mask):
 
     Args:
         query: that `lists_of` made.
-        number: of the list of tags in it.
+        number: the number of the list of tags in it.
     """
 
     cdef QueryState query
@@ -91,7 +91,7 @@ def lists_of(reader, list lists not None, lengths) -> QueryState:
     """Return the postings of some lists of tags, all read.
 
     Args:
-        reader: of the tags of a bucket.
+        reader: the reader of the tags of a bucket.
         lists: of each, the StoredPostings of its tags.
         lengths: LengthMasks of the bucket.
     """

@@ -269,7 +269,7 @@ def infos_found(list terms not None, list keys not None, dict rows not None, *, 
     """Return the decoded row of each term; None: the term has none.
 
     Args:
-        keys: of the terms.
+        keys: the keys of the terms.
         rows: by key.
         letters: see `shown_bytes`.
 

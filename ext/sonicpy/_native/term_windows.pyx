@@ -43,7 +43,7 @@ cdef inline void gather_merged(
     """Add the postings of a window.
 
     Args:
-        tfs: of all postings; postings with 0 are left out.
+        tfs: the tfs of all postings; postings with 0 are left out.
         end: number of postings up to the window's end; becomes the number of postings before the window.
     """
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
@@ -263,7 +263,8 @@ cdef int hold_typed(QueryState query, TermWindow *here, int64_t window) except -
 
 
 cdef int64_t window_below(QueryState query, TermWindow *here, int64_t below) noexcept nogil:
-    """Return the newest window below one that may hold objects of a term, or of the driver's slot; -1: there is none."""
+    """Return the newest window below one that may hold objects of a term, or of the driver's slot; -1: there is
+    none."""
     cdef Py_ssize_t number, end
     cdef int64_t newest = -1
     if here.windows != NULL and below <= here.window_count:

@@ -68,7 +68,7 @@ def count_together(reader, list before not None, list words not None, uint64_t w
     """Return how many objects hold each of `words` together with all words before.
 
     Args:
-        reader: of the bucket.
+        reader: the reader of the bucket.
         before: for each word before, the rows of the words that it may be.
         words: the rows of the words whose objects are counted.
         window: only this many objects of each word are read, the newest ones; 0: all.

@@ -118,7 +118,7 @@ def words_in(list sources not None, words not None) -> list:
     """Return the words that a source holds, in this spelling.
 
     Args:
-        sources: of words, WordSource.
+        sources: the sources of words, WordSource.
         words: an iterable of bytes.
     """
     cdef WordSource source

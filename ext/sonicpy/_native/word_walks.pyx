@@ -328,7 +328,7 @@ def find_words(
     """Return the words that are some folded letters, or begin so, each with its distance from them.
 
     Args:
-        sources: of words, WordSource.
+        sources: the sources of words, WordSource.
         patterns: folded words, UTF-8, of at most 60 characters: longer ones find nothing.
         folding: how the letters of words are folded.
         distance: errors that a word, or its beginning, may have, 0 to 3.
