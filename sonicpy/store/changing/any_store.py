@@ -2,8 +2,8 @@
 
 Readable        the protocol of reads and sizes
 Writable        also of changes, up to their commit
-    Maintainable    also of the steps that keep a store fast and safe
-    AnyStore        also of closing
+Maintainable    also of the steps that keep a store fast and safe
+AnyStore        also of closing
 
 Store           has all methods
 ReadOnlyStore   reads, and refuses the rest
