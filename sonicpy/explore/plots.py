@@ -29,7 +29,7 @@ def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = 
     """Plot how many words have each number of postings, in bins that double.
 
     If store.kv.retain_word_objects is set, a dashed line shows it: queries do not read the oldest postings of words to
-        the right of the line. Arguments and errors as in `plot_ranks`.
+    the right of the line. Arguments and errors as in `plot_ranks`.
     """
     counts = words(index, collection, bucket, hidden=True)["postings"]
     window = index.config.store.kv.retain_word_objects
