@@ -1,7 +1,8 @@
-"""The terms of named texts, packed as a record holds them; `sonicpy.store.rows.named_words` has their form.
+"""Packs the terms of named texts for records; `sonicpy.store.rows.named_words` describes their form.
 
-Terms rise in their bytes, as records need them. A name has only bytes that are larger than 0x01: so the terms of one
-name are neighbours, in the order of the names, and each name's text as a whole before its words.
+The terms are in rising order of their bytes, as records need them. A name has only bytes that are larger than 0x01: so
+the terms of one name are neighbours, in the order of the names, and the term for a text as a whole comes before its
+words.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -27,10 +28,10 @@ cdef struct Piece:
 
 
 def pack_named(list texts not None) -> bytes:
-    """Return the words of named texts, and those that represent whole texts, as a record holds them.
+    """Return the words of named texts, and the terms that represent whole texts, packed for a record.
 
     Args:
-        texts: (name, terms) by rising names, without equal ones.
+        texts: pairs (name, terms), by rising names, without equal names.
     """
     cdef Py_ssize_t total = NUMBER_BYTES, count = 0, at
     cdef bytes name, packed
