@@ -251,7 +251,7 @@ cdef class AddTerms(ObjectChange):
         ]
 
     cpdef take_blocks(self, list found):
-        """Take what was found for the keys that `take_rows` returned: in their order, (key, block) or None.
+        """Take the blocks found for the keys that `take_rows` returned, in their order, as (key, block) or None.
 
         Raises:
             DamagedBytes: a block cannot be read, or an object is not in the block it belongs to.

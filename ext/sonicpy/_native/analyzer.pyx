@@ -65,8 +65,7 @@ cdef class Analyzer:
         rules_special: the rules of the language also apply to special words (as in Sonic).
         whole_pieces: a piece is one word, even if its normal form contains blanks (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
-        rules: 1: the rules of version 1.0. 8: emoji and some symbols are words; so are C++, C# and .NET, beside c and
-            net.
+        rules: 1: those of version 1.0. 8: emoji and some symbols are words; so are C++, C# and .NET, beside c and net.
         keeps_order: terms come with the order of the words.
         prepares: characters are replaced as ext/tables/prepared.py says before words are cut.
     """

@@ -259,7 +259,7 @@ cdef class BucketWords:
         return family
 
     cdef tuple nearest_of(self, bytes word, set among):
-        """Return those of the words in `among` that objects hold; words as long as the typed one come first."""
+        """Return the words in `among` that objects hold; words as long as the typed one come first."""
         return self._rules.nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     cdef tuple mark(self):

@@ -45,7 +45,7 @@ from sonicpy._native.record_item cimport Item
 def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
     """Return a dense row in which the record at `place` is replaced or removed; empty if no record is left.
 
-    The result equals what `dense_row` makes of the plain row, but only the terms of this record are written anew. None:
+    The result equals the `dense_row` of the plain row, but only the terms of this record are written anew. None:
     the row is not dense, has no record with this OID at the place, or could not be dense afterwards.
 
     Args:

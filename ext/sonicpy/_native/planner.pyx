@@ -115,8 +115,7 @@ def families_of(statistics, Terms terms not None, matching, besides, rarely) -> 
 
 cdef int doubt(Py_ssize_t number, bytes typed, dict forms, dict doubtful) except -1:
     """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the
-    typed word
-    is as likely another one with a typing error (`seing` is no form of `se`)."""
+    typed word is as likely another one with a typing error (`seing` is no form of `se`)."""
     cdef list alike = [], unlike = []
     for form in forms[number]:
         (unlike if is_unlike(typed, form[0]) else alike).append(form)

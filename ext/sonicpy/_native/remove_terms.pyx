@@ -91,7 +91,7 @@ cdef class RemoveTerms(ObjectChange):
         return self._block_keys
 
     def take_blocks(self, list found) -> None:
-        """Take what was found for the keys that `take_rows` returned: in their order, (key, block) or None.
+        """Take the blocks found for the keys that `take_rows` returned, in their order, as (key, block) or None.
 
         Raises:
             DamagedBytes: a block cannot be read, or the object is not in it.

@@ -65,8 +65,8 @@ class BucketWriter:
         """Give an object the terms of a text, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
         self.begun: tuple[str, int] | None = None
-        """The name and the IID of the object that the change under way has created; None: it created none, or
-        has added named texts to it."""
+        """The name and the IID of the object that the change under way has created; None: it created none, or has added
+        named texts to it."""
         self._noted = -1  # how many uses `_beside` is for
         self._beside: list[Field] = []
         self._orders: OrderWriter | None = None

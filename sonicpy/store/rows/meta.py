@@ -132,8 +132,7 @@ SETTINGS = (MODE, "normalization.", "tokenization.", "stopwords.")
 """The prefixes of keys of the analyzer that are settings; the other keys are versions of the analysis."""
 SET_BACK = "set it back, or push the texts again into a new store"
 """The advice for a store whose texts were analysed differently. An export would not help: it contains the old terms,
-which
-queries with another analysis miss."""
+which queries with another analysis miss."""
 MAKE_ANEW = "export and import into a new store, or push the texts again into one"
 
 CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
