@@ -1,4 +1,4 @@
-"""The messages of the build before it compiles: why this Python is refused, or a list of the missing tools."""
+"""Messages of the build before it compiles: the reason why this Python is refused, or the missing tools."""
 
 import math
 import os
@@ -21,7 +21,7 @@ def plan(modules: int, seconds_each: float) -> str:
 
     Args:
         modules: the number of modules.
-        seconds_each: how long one core translates and compiles a module.
+        seconds_each: the time in which one core translates and compiles a module.
     """
     cores = os.cpu_count() or 1
     minutes = math.ceil(modules * seconds_each / cores / 60)
@@ -53,7 +53,7 @@ def headers() -> Path:
 
 
 def refused(is_free_threaded: bool) -> str | None:
-    """Return a sentence that says why sonicpy does not run in this Python; None: sonicpy runs in this Python."""
+    """Return a sentence with the reason why sonicpy does not run in this Python; None: it runs."""
     if not is_free_threaded:
         return None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -1,4 +1,4 @@
-"""`python -m sonicpy` is the command `sonicpy`."""
+"""Makes `python -m sonicpy` the same as the command `sonicpy`."""
 
 import sys
 

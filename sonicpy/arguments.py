@@ -1,4 +1,4 @@
-"""The arguments of the library and the clients: checked in one place, so that both raise the same messages.
+"""Checks the arguments of the library and the clients in one place, so that both raise the same errors.
 
 Every check returns the value in its internal form, or raises InvalidArgument. Names are checked in sonicpy.ids.
 """
@@ -12,7 +12,7 @@ from sonicpy.ids import index_of, plain_str, shown
 from sonicpy.langcodes import LANG_CODES, language_code
 
 NUMBER_MAX = 2**32 - 1
-"""No bucket ever holds more objects or words than this, so larger limits and offsets mean the same."""
+"""The largest number of objects or words that a bucket can hold. Larger limits and offsets are reduced to it."""
 
 LANGUAGES = (
     "a language of sonicpy.langcodes as ISO 639-1, ISO 639-3 or BCP 47 (en, eng, en-GB), none for no language, and "
@@ -21,7 +21,7 @@ LANGUAGES = (
 
 
 def plain_scalar(value: Any) -> Any:
-    """Return a scalar of numpy, or an array of no dimension, as Python's own number; anything else as it is."""
+    """Return a scalar of numpy, or an array without dimensions, as a number of Python; anything else as it is."""
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
@@ -47,7 +47,8 @@ def nothing_behind(bucket: str, object: str, *, is_one: bool = True) -> InvalidA
     """Return the error for a page that follows an object that does not exist.
 
     Args:
-        is_one: one bucket is read; else several, and the object follows the name of its bucket and a slash.
+        is_one: True: one bucket is read. False: several; `object` is then the name of its bucket, a slash, and its
+            name.
     """
     place = f"the bucket {bucket!r}" if is_one else "the buckets"
     form = "" if is_one else ", as <bucket>/<object> or as a hit of these buckets"
@@ -59,7 +60,7 @@ def nothing_behind(bucket: str, object: str, *, is_one: bool = True) -> InvalidA
 
 
 def nothing_to_tag() -> InvalidArgument:
-    """Return the error for a change of tags and values that gives neither."""
+    """Return the error for a change of tags and values that contains neither tags nor values."""
     return InvalidArgument("tags is None, and so is values; allowed are one of them, or both", "invalid_format")
 
 
@@ -81,7 +82,7 @@ def language_of(lang: Any) -> str | None:
 
 
 def switch_of(argument: str, value: Any) -> bool:
-    """Return a switch: True or False."""
+    """Return a switch as True or False."""
     given = plain_scalar(value)
     if isinstance(given, int) and given in (0, 1):
         return bool(given)
@@ -89,7 +90,7 @@ def switch_of(argument: str, value: Any) -> bool:
 
 
 def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
-    """Return one of a few words; a whole number represents its digits."""
+    """Return `value` if it is one of the allowed words; a whole number is read as its digits."""
     given = plain_scalar(value)
     word = str(given) if type(given) is int else given
     if isinstance(word, str) and word in allowed:
@@ -98,7 +99,7 @@ def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
 
 
 def call_of(argument: str, value: Any) -> Any:
-    """Return a function that is called meanwhile, or None."""
+    """Return `value` if it is a function or None."""
     if value is None or callable(value):
         return value
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are a function, and None")
@@ -113,6 +114,6 @@ def path_of(argument: str, value: Any) -> str:
 
 
 def not_unicode(argument: str, error: UnicodeEncodeError) -> InvalidArgument:
-    """Return the error for a text that has no UTF-8."""
+    """Return the error for a text that UTF-8 cannot encode."""
     reason = f"{argument} is not Unicode: character {error.start} is a lone surrogate"
     return InvalidArgument(reason, "invalid_format", f"the {reason}")

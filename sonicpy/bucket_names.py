@@ -22,8 +22,8 @@ AnyBucket = str | Sequence[str]
 
 
 def read_buckets(text: str) -> tuple[str, ...]:
-    """Return the elements of a list of buckets, separated by commas. Raises ValueError if there are none, or one is not
-    allowed."""
+    """Return the elements of a list of buckets, separated by commas. Raises ValueError if the list is empty, or an
+    element is not allowed."""
     found: list[str] = []
     at = 0
     while True:
@@ -40,7 +40,7 @@ def read_buckets(text: str) -> tuple[str, ...]:
 
 
 def checked_element(element: str) -> str:
-    """Return an element in its one form. Raises ValueError if it is not allowed."""
+    """Return an element in its canonical form. Raises ValueError if the element is not allowed."""
     if element.startswith('"'):
         if len(element) < 2 or not element.endswith('"'):
             raise ValueError(element)
@@ -52,7 +52,7 @@ def checked_element(element: str) -> str:
 
 
 def quoted_bucket(name: str) -> str:
-    """Return the element of one bucket. Raises ValueError if it is no name."""
+    """Return the element for one bucket, in quotes if needed. Raises ValueError if `name` is no name of a bucket."""
     if not _is_name(name):
         raise ValueError(name)
     if not _ODD.search(name):
@@ -61,10 +61,10 @@ def quoted_bucket(name: str) -> str:
 
 
 def buckets_of(argument: str, given: Any) -> tuple[str, ...]:
-    """Return the elements that a program gave, each in its one form.
+    """Return the elements that a program gave, each in its canonical form.
 
     Raises:
-        InvalidArgument: there are none, or one is not allowed.
+        InvalidArgument: no elements are given, or one is not allowed.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(f"{argument} is {shown(given)}; allowed is a list of buckets: each is {ALLOWED}")
@@ -82,7 +82,7 @@ def buckets_of(argument: str, given: Any) -> tuple[str, ...]:
 
 
 def one_or_several(bucket: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the name of the first bucket, and the elements of all; no elements: only one bucket was given, by name."""
+    """Return the name of the first bucket, and the elements of all; the second is empty if only one name was given."""
     if isinstance(bucket, str) or not isinstance(bucket, list | tuple):
         return bucket, ()
     elements = buckets_of("bucket", bucket)
@@ -98,20 +98,20 @@ def only_one(bucket: Any) -> Any:
 
 
 def first_name(elements: Sequence[str]) -> str:
-    """Return the first element as the name of a bucket: for lines, which name one before the others."""
+    """Return the first element as the name of a bucket. A line names it apart from the other buckets."""
     return name_of(elements[0])[0]
 
 
 def name_of(element: str) -> tuple[str, bool]:
-    """Return the name in an element, and whether it is a beginning of names; a beginning keeps its star."""
+    """Return the name in an element, and whether it is the beginning of names; a beginning keeps its star."""
     if element.startswith('"'):
         return _ESCAPE.sub(r"\1", element[1:-1]), False
     return element, element.endswith(STAR)
 
 
 def with_others(bucket: str, others: str) -> AnyBucket:
-    """Return a bucket and a list of others, as on the wire, as an argument of a method. An empty `others` names no
-    other bucket.
+    """Return the argument of a method for the buckets on the wire: a name, and a list of other buckets, which may be
+    empty.
 
     Raises:
         InvalidArgument: the list is not allowed.
@@ -126,24 +126,24 @@ def with_others(bucket: str, others: str) -> AnyBucket:
 
 
 def as_given(bucket: str, elements: Sequence[str]) -> AnyBucket:
-    """Return the bucket of a command and the other ones as an argument of a method."""
+    """Return the argument of a method for the buckets of a command: a name, and the elements if there are several."""
     return [quoted_bucket(bucket), *elements] if elements else bucket
 
 
 def in_bucket(bucket: str, object: str) -> str:
-    """Return the name of an object with that of its bucket, as `<bucket>/<object>`. The first slash ends the bucket: in
-    its name `%` is `%25`, and `/` is `%2F`."""
+    """Return the names of an object and its bucket, as `<bucket>/<object>`. The first slash ends the name of the
+    bucket, in which `%` is written `%25`, and `/` is `%2F`."""
     return f"{bucket.replace('%', '%25').replace('/', '%2F')}/{object}"
 
 
 def behind_hit(after: Any) -> Any:
-    """Return the object that a page of several buckets follows: a hit of them as `in_bucket`, a text as it is."""
+    """Return the object that a page of several buckets follows: a hit in the form of `in_bucket`, a text as it is."""
     bucket = getattr(after, "bucket", None)
     return after if bucket is None else in_bucket(bucket, str(after))
 
 
 def split_bucket(item: str) -> tuple[str, str]:
-    """Return the bucket and the object that `in_bucket` put together."""
+    """Return the bucket and the object in a text that `in_bucket` returned."""
     bucket, _, object = item.partition("/")
     return bucket.replace("%2F", "/").replace("%25", "%"), object
 

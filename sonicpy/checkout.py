@@ -1,4 +1,4 @@
-"""A source folder without compiled modules steps aside for the installed package.
+"""Replaces a source folder without compiled modules by the installed package.
 
 Python started in a checkout finds the folder `sonicpy` there before the package that `pip install .` has installed.
 That folder has no compiled modules, unless they were built in place. Mixing the two would run new Python code with
@@ -12,11 +12,11 @@ from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 
 COMPILED = "_native/varint"
-"""One of the compiled modules: the build makes all or none."""
+"""The path of one compiled module; if it is there, all are, because the build makes all or none."""
 
 
 def give_way(package: str, file: str) -> None:
-    """Replace a package without compiled modules by an installed one that has them; does nothing if it has them.
+    """Replace a package without compiled modules by an installed one that has them. A package with them stays.
 
     Args:
         package: the name of the package.

@@ -1,4 +1,4 @@
-"""Child processes of this process: they end with it, even if it is killed, where the system supports that.
+"""Starts child processes that end with this process, even if it is killed, where the system supports that.
 
 A signal to a whole group, such as Control-C in a terminal, reaches a child while it imports its modules. So the parent
 blocks signals while it starts a child that is to ignore them; the child inherits the blocked signals until it calls
@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from multiprocessing import parent_process, resource_tracker
 
 PR_SET_PDEATHSIG = 1
-"""Option of prctl(2): the signal that the kernel sends to a process when its parent ends."""
+"""The option of prctl(2) for the signal that the kernel sends to a process when its parent ends."""
 
 
 def ends_with_parent() -> Callable[[], None] | None:
-    """Return a function for a new process to call: it then gets SIGTERM when its parent ends. None: not supported."""
+    """Return a function that makes the process calling it get SIGTERM when its parent ends; None: not supported."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec, a process should do little
@@ -37,8 +37,8 @@ def _ask_for(number: signal.Signals, parent: int, prctl: Callable[..., int]) -> 
 def die_with_parent() -> None:
     """Ask the kernel to kill this process, which multiprocessing started, when its parent ends; elsewhere do nothing.
 
-    The signal is sent when the parent's thread that started this process ends, and works while this process is stopped,
-    too.
+    The signal is sent when the thread of the parent that started this process ends. It also works while this process is
+    stopped.
     """
     parent = parent_process()
     if sys.platform == "linux" and parent is not None and parent.pid is not None:
@@ -47,7 +47,8 @@ def die_with_parent() -> None:
 
 @contextmanager
 def held_back(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Block signals in this thread, and in processes it starts, for a `with` block. Not for the main thread."""
+    """Block signals in this thread, and in the processes that it starts, during a `with` block. Not for the main
+    thread."""
     if sys.platform == "win32":
         yield
         return
@@ -60,7 +61,7 @@ def held_back(numbers: Iterable[signal.Signals]) -> Iterator[None]:
 
 
 def ignore(numbers: Iterable[signal.Signals]) -> None:
-    """Ignore signals from now on, also those that were held back until now; for the main thread."""
+    """Ignore signals from now on, including those that were held back. Only the main thread may call this."""
     for number in numbers:
         signal.signal(number, signal.SIG_IGN)
     if sys.platform != "win32":

@@ -1,4 +1,4 @@
-"""Waiting for the disk on Linux and macOS, for the store and the word graphs."""
+"""Waits for the disk on Linux and macOS, for the store and the word graphs."""
 
 import errno
 import fcntl
@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
-"""Errors of F_FULLFSYNC where the file system does not support it."""
+"""The errors of F_FULLFSYNC on file systems that do not support it."""
 
 
 def sync_file(descriptor: int) -> None:
     """Wait until the disk has the content of a file. Raises OSError if the disk failed.
 
-    On macOS only F_FULLFSYNC waits for the disk, fsync ends at the cache of the drive (fsync(2) there); file systems
-    without F_FULLFSYNC get a plain fsync.
+    On macOS only F_FULLFSYNC waits for the disk; fsync only reaches the cache of the drive (see fsync(2) there). File
+    systems without F_FULLFSYNC get a plain fsync.
     """
     full_sync: int | None = getattr(fcntl, "F_FULLFSYNC", None)
     if full_sync is None:
@@ -37,9 +37,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file_system(folder: Path) -> bool:
-    """Wait until the disk holds all files of the file system of a folder; False: this system has no call for that.
+    """Wait until the disk holds all files of the file system of a folder; return False if the system has no call for
+    it.
 
-    For thousands of small files this takes a hundredth of the time of syncing each.
+    For thousands of small files this takes a hundredth of the time that it takes to sync each file.
     """
     import ctypes  # noqa: PLC0415  loaded when it is needed
 

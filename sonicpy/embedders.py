@@ -1,4 +1,4 @@
-"""Embedders for `sonicpy.open(..., embed=...)`, of models of other packages; each package is imported by its function.
+"""Embedders for `sonicpy.open(..., embed=...)` from models of other packages. The function of a package imports it.
 
 sonicpy.open(path, embed=model2vec("minishlab/potion-base-8M"))
 """
@@ -8,12 +8,12 @@ from typing import Any
 
 
 class Embedder:
-    """A model as `embed` of an index.
+    """A model in the form that `embed` of an index takes.
 
     Args:
-        texts: returns a vector for each text.
-        question: the same for questions; None: they are embedded as texts are.
-        column: the name of the column of vectors; "": the only one of a bucket.
+        texts: a function that returns a vector for each text of a list.
+        question: a function that returns a vector for each question; None: questions are embedded as texts are.
+        column: the name of the column of vectors; "": the only column of a bucket.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Embedder:
 
 
 def sentence_transformers(model: Any, *, column: str = "", **options: Any) -> Embedder:
-    """Return the embedder of a model of sentence-transformers.
+    """Return an embedder for a model of sentence-transformers.
 
     Args:
-        model: its name or folder, or a SentenceTransformer.
-        options: of `SentenceTransformer`, for a name or a folder.
+        model: the name or the folder of the model, or a SentenceTransformer.
+        options: options for `SentenceTransformer`, if `model` is a name or a folder.
 
     Raises:
         ImportError: the package is not installed (extra [sentence-transformers]).
@@ -56,7 +56,8 @@ def sentence_transformers(model: Any, *, column: str = "", **options: Any) -> Em
 
 
 def fastembed(model: Any, *, column: str = "", **options: Any) -> Embedder:
-    """Return the embedder of a model of fastembed. Args and errors as `sentence_transformers`; extra [fastembed]."""
+    """Return an embedder for a model of fastembed (extra [fastembed]). Arguments and errors as in
+    `sentence_transformers`."""
     if isinstance(model, str):
         from fastembed import TextEmbedding  # noqa: PLC0415
 
@@ -65,7 +66,8 @@ def fastembed(model: Any, *, column: str = "", **options: Any) -> Embedder:
 
 
 def model2vec(model: Any, *, column: str = "", **options: Any) -> Embedder:
-    """Return the embedder of a model of model2vec. Args and errors as `sentence_transformers`; extra [model2vec]."""
+    """Return an embedder for a model of model2vec (extra [model2vec]). Arguments and errors as in
+    `sentence_transformers`."""
     if isinstance(model, str):
         from model2vec import StaticModel  # noqa: PLC0415
 

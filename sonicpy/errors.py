@@ -1,4 +1,4 @@
-"""Every exception sonicpy raises, with the party that must act.
+"""Every exception that sonicpy raises, with the party that must act.
 
 SonicError
   ConfigError        the operator: a setting is wrong (exit status 2)
@@ -6,7 +6,7 @@ SonicError
     InvalidArgument  the program: an argument has a type or a value that is not allowed; also ValueError and TypeError
   SessionEnded       the client: the connection closes, `ENDED <reason>`
   ShuttingDown       the client: come back later, `ERR shutting_down`
-  GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
+  GraphError         the operator: a word graph cannot be built or read; it will be rebuilt from the store
   StoreError         the operator: the store cannot be opened, read or written
     StoreLocked      another process writes this folder
     StoreDamaged     bytes on disk are damaged
@@ -19,7 +19,7 @@ SonicError
   ClientError        the program that calls a server: no answer, or the server does not offer the call
     ConnectionLost   no connection, or it ended before the answer came
     TimedOut         no answer in time
-    WrongPassword    the server requires a password, or another one
+    WrongPassword  the password is missing or wrong
     NotOffered       this server does not have the command or option
     NotSonic         the program at that address does not speak Sonic Channel, or its certificate is not trusted
     TooLong          a query or a word is longer than the lines that the server accepts
@@ -28,7 +28,7 @@ SonicError
 import re
 
 _NO_SENTENCE = re.compile(r"[A-Z]+\[|\S*\Z")
-"""The beginning of a detail that is no sentence: `LIMIT[x]`, `InvalidBucket`."""
+"""Matches the beginning of a detail that is no sentence, such as `LIMIT[x]` or `InvalidBucket`."""
 SENTENCES = frozenset({"invalid_argument", "invalid_meta_value", "not_permitted"})
 """Codes whose details are sentences, unless they are one word."""
 
@@ -59,7 +59,7 @@ class CommandError(SonicError):
 
 
 def sentence_of(error: SonicError) -> str:
-    """Return an error without the code around its sentence, as a server answers it over the channel."""
+    """Return the sentence of an error, without the code that a server puts around it on the channel."""
     if isinstance(error, CommandError) and str(error).startswith(f"{error.code}("):
         detail = error.detail or ""
         if error.code in SENTENCES and not _NO_SENTENCE.match(detail):
@@ -98,7 +98,7 @@ class ShuttingDown(SonicError):
 
 
 class GraphError(SonicError):
-    """A word graph cannot be built or read; all of its content is in the store, too."""
+    """A word graph cannot be built or read. Its content is also in the store, so that it can be rebuilt."""
 
 
 class StoreError(SonicError):
@@ -114,7 +114,7 @@ class StoreDamaged(StoreError):
 
 
 class StoreFull(StoreError):
-    """There is no room left to write; reads go on, writes are refused until a commit passes."""
+    """There is no room left to write. Reads go on; writes are refused until a commit succeeds."""
 
 
 class ReadOnly(StoreError):
@@ -162,7 +162,7 @@ class TimedOut(ClientError, TimeoutError):
 
 
 class WrongPassword(ClientError):
-    """The server requires a password, or another one."""
+    """The password that the server requires is missing or wrong."""
 
 
 class NotOffered(ClientError):

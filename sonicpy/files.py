@@ -1,7 +1,7 @@
-"""New files and folders with fixed modes, whatever the umask; symbolic links are refused.
+"""Makes and opens files and folders with fixed modes, whatever the umask; symbolic links are refused.
 
-open_new                         for writing; the file is made if it is missing; make_new: only if it is
-make_fresh, new_bytes, new_text  for writing, in the place of any file of the name
+open_new, make_new               for writing; open_new also opens an existing file
+make_fresh, new_bytes, new_text  for writing; a file with the name is replaced
 open_regular, regular_bytes      for reading, in folders where other users may write
 make_one, make_all               folders
 wider                            files and folders that too many users may read or write
@@ -22,9 +22,9 @@ class Access(NamedTuple):
     """Modes of new files and folders.
 
     Attributes:
-        file: of files.
-        shared: of files that readers in other processes have to write: LMDB's lock file.
-        folder: of folders.
+        file: the mode of a file.
+        shared: the mode of a file that readers in other processes have to write: LMDB's lock file.
+        folder: the mode of a folder.
         takes_group: whether new files and folders get the group of their parent folder.
     """
 
@@ -40,22 +40,22 @@ ACCESSES = {
     "read": Access(0o640, 0o660, 0o750, takes_group=True),
     "write": Access(0o660, 0o660, 0o770, takes_group=True),
 }
-"""The access to new files by the setting `store.kv.group_access`."""
+"""The modes of new files for each value of the setting `store.kv.group_access`."""
 
 LINKS = {errno.ELOOP, errno.EMLINK}
-"""Errors of O_NOFOLLOW: the first on Linux and macOS, the second on FreeBSD."""
+"""The errors of open(2) with O_NOFOLLOW for a link: the first on Linux and macOS, the second on FreeBSD."""
 
 
 def open_new(path: Path, flags: int, access: Access = PRIVATE, *, follows: bool = False, shared: bool = False) -> int:
     """Open a file for writing, made with the modes of `access` if it is missing; return its descriptor.
 
     Args:
-        flags: of open(2), such as os.O_RDWR; O_CREAT and O_CLOEXEC are implied.
+        flags: flags for open(2), such as os.O_RDWR; O_CREAT and O_CLOEXEC are implied.
         follows: whether the name may be a symbolic link.
-        shared: whether readers write the file, too.
+        shared: whether readers in other processes write the file, too.
 
     Raises:
-        OSError: it cannot be opened, or is no regular file.
+        OSError: the file cannot be opened, or is no regular file.
     """
     try:
         return make_new(path, flags, access, shared=shared)
@@ -76,7 +76,7 @@ def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool =
 
     Raises:
         FileExistsError: the name exists.
-        OSError: it cannot be made.
+        OSError: the file cannot be made.
     """
     mode = access.shared if shared else access.file
     descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -90,10 +90,10 @@ def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool =
 
 
 def make_fresh(path: Path, flags: int, access: Access = PRIVATE) -> int:
-    """Make a file as `make_new` does, and replace a file of its name; a link is replaced, its target is not touched.
+    """Make a file as `make_new` does, in place of any file with its name. Of a link, only the link is replaced.
 
     Raises:
-        OSError: it cannot be made, or a folder has its name.
+        OSError: the file cannot be made, or a folder has its name.
     """
     while True:
         try:
@@ -106,7 +106,7 @@ def open_regular(path: Path) -> int:
     """Open a regular file for reading, without following a symbolic link; return its descriptor.
 
     Raises:
-        OSError: it is not a regular file, or cannot be opened.
+        OSError: the file is not a regular one, or cannot be opened.
     """
     with _named_links(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -137,7 +137,7 @@ def make_one(folder: Path, access: Access = PRIVATE, *, exist_ok: bool = False) 
     """Make a folder with the mode of `access`.
 
     Raises:
-        OSError: it cannot be made, or exists although `exist_ok` is False.
+        OSError: the folder cannot be made, or exists although `exist_ok` is False.
     """
     try:
         folder.mkdir(access.folder)
@@ -152,7 +152,7 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
     """Make a folder and its missing parents; return the new folders, the outermost first.
 
     Raises:
-        OSError: a folder cannot be made, or is a file.
+        OSError: a folder cannot be made, or a file has its name.
     """
     missing = []
     above = folder
@@ -170,7 +170,7 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
 def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
     """Yield the folder and the files in it whose modes allow more than `access`, with their modes.
 
-    Of a folder, only the permission to write counts.
+    For the folder itself, only the permission to write counts.
     """
     mode = _mode(folder)
     if stat.S_IMODE(mode) & 0o022 & ~access.folder:
@@ -196,7 +196,7 @@ def _refuse_irregular(descriptor: int, path: Path) -> None:
 
 
 def _give(new: Path | int, mode: int, folder: Path, access: Access) -> None:
-    """Set the group and the mode of a new file or folder: the umask may have removed bits."""
+    """Set the group and the mode of a new file or folder, from whose mode the umask may have removed bits."""
     held = os.stat(new)
     if access.takes_group and (group := folder.stat().st_gid) != held.st_gid:
         try:
@@ -211,7 +211,7 @@ def _give(new: Path | int, mode: int, folder: Path, access: Access) -> None:
 
 @contextlib.contextmanager
 def _named_links(path: Path) -> Iterator[None]:
-    """Replace the error of a symbolic link, "Too many levels of symbolic links", by a clear one."""
+    """Replace the error for a symbolic link, "Too many levels of symbolic links", by a clear one, in a `with` block."""
     try:
         yield
     except OSError as error:

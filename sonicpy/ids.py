@@ -5,8 +5,8 @@
                               without white space                   without white space and control characters
     compat mode               the same                              as collections
 
-Older versions took ASCII control characters in names of objects. Such an object can still be found, read and removed,
-but no text can be added to it.
+Older versions accepted ASCII control characters in names of objects. An object with such a name can still be found,
+read and removed, but no text can be added to it.
 """
 
 import re
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 NAME_MAX_BYTES = 128
 
 ObjectName: TypeAlias = Union[str, SupportsIndex, float, "Decimal", "UUID"]  # noqa: UP007  loaded when needed
-"""The name of an object, for the library: a name; a whole number, whose digits are the name; or a UUID."""
+"""The name of an object as an argument of the library: a str; a whole number, whose digits are the name; or a UUID."""
 
 SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
 OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and control characters, or a whole number"
 """The rule for names, for error messages."""
 
 EXACT_MAX = 2**53
-"""Every whole number up to here is a float of its own."""
+"""The bound up to which a float represents every whole number exactly."""
 
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
 _SHOWN = 60
 _BITS_MAX = (10**NAME_MAX_BYTES).bit_length()
-"""Larger numbers have more digits than a name may have."""
+"""The most bits of a number whose digits can be a name."""
 
 
 class Scope(NamedTuple):
@@ -62,8 +62,8 @@ def check_object(name: Any, *, compat: bool = False, new: bool = False) -> None:
     """Raise InvalidArgument unless `name` can be the name of an object.
 
     Args:
-        compat: only ASCII, as in compat mode.
-        new: a text is to be added to the object, so its name must be one of the default mode.
+        compat: True: the name must be ASCII, as in compat mode.
+        new: True: a text is to be added to the object, so control characters are not allowed either.
     """
     is_valid = _is_ascii_name(name) if compat else _is_object_name(name) or (not new and _is_ascii_name(name))
     if not is_valid:
@@ -85,7 +85,7 @@ def check_names(collection: Any, bucket: Any, object: Any = None, *, compat: boo
 
 
 def index_of(value: SupportsIndex) -> int | None:
-    """Return a value as a whole number; None: it is not one, such as an array of several."""
+    """Return a value as a whole number; None: the value is not one, but for example an array of several."""
     try:
         return value.__index__()
     except TypeError:
@@ -93,7 +93,7 @@ def index_of(value: SupportsIndex) -> int | None:
 
 
 def plain_str(text: str) -> str:
-    """Return the letters of any kind of str, such as a member of an enumeration, a hit or markup, as a str."""
+    """Return the text of an object of a subclass of str, such as an enumeration, a hit or markup, as a plain str."""
     return text if type(text) is str else str.__str__(text)
 
 
@@ -104,7 +104,7 @@ def object_name(object: Any) -> str:
     means its text, 32 small hexadecimal digits in five groups.
 
     Raises:
-        InvalidArgument: it is neither a str nor a whole number nor a UUID.
+        InvalidArgument: `object` is neither a str nor a whole number nor a UUID.
     """
     from uuid import UUID  # noqa: PLC0415  loaded when it is needed
 
@@ -117,7 +117,8 @@ def object_name(object: Any) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Return a value as a whole number; None: it is not one, such as True, 1.5, an array, a float above EXACT_MAX."""
+    """Return a value as a whole number; None: the value is not one, such as True, 1.5, an array, a float above
+    EXACT_MAX."""
     if isinstance(value, bool):
         return None
     if isinstance(value, SupportsIndex):
@@ -138,7 +139,7 @@ def _whole(value: object) -> int | None:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message: its repr, cut, or its type if that is more helpful."""
+    """Return a value in the form for an error message: its repr, shortened, or its type if that is more helpful."""
     if isinstance(value, int) and value.bit_length() > _BITS_MAX:  # Python writes no number of many digits
         return f"a number of more than {NAME_MAX_BYTES} digits"
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
@@ -151,7 +152,7 @@ def shown(value: object) -> str:
 
 
 def shown_part(value: object) -> str:
-    """Return a value inside another one for an error message, such as one of a dict."""
+    """Return a value inside another one, such as a value of a dict, in the form for an error message."""
     text = shown(value)
     return f"a value {text}" if text.startswith("of type ") else text
 

@@ -1,7 +1,7 @@
-"""Command lines of other Python processes, which import nothing from their working folder.
+"""Makes command lines for Python processes that import nothing from their working folder.
 
-Python looks for modules in the working folder first, with `-c` and with `-m`: a file `json.py` that lies there would be
-carried out. `-P` leaves that folder out; PYTHONPATH still counts.
+With `-c` and with `-m`, Python looks for modules in the working folder first, and would run a file `json.py` there.
+`-P` leaves that folder out; PYTHONPATH still counts.
 """
 
 import os
@@ -11,24 +11,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = str(Path(__file__).resolve().parent.parent)
-"""The folder of this package, so that another process imports it, even if it is not installed."""
+"""The folder that contains this package, so that another process can import it even if it is not installed."""
 SAFE_PATH = "PYTHONSAFEPATH"
 """The environment variable with the effect of `-P`, also in the children of a new process."""
 RUN = "import sys; sys.path.append(sys.argv.pop(1)); from sonicpy.cli.main import main; sys.exit(main())"
 
 
 def python_command(*arguments: str) -> list[str]:
-    """Return the command line of a Python with these arguments."""
+    """Return a command line that runs Python with these arguments."""
     return [sys.executable, "-P", *arguments]
 
 
 def sonicpy_command(*arguments: str) -> list[str]:
-    """Return the command line of `sonicpy` with these arguments, carried out by this version of it."""
+    """Return a command line that runs `sonicpy`, in this version, with these arguments."""
     return python_command("-c", RUN, ROOT, *arguments)
 
 
 def modules_path(path: Iterable[str]) -> list[str]:
-    """Return `sys.path` of this process for another one: without the working folder, and with this package."""
+    """Return the entries of `path` for another process: without the working folder, and with the folder of this
+    package."""
     return [*(entry for entry in path if entry), ROOT]
 
 

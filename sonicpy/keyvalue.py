@@ -45,9 +45,9 @@ VALUES: Final = 1
 FORMAT_KEY: Final = b"format"
 FORMAT: Final = b"1"
 SIZE_MAX: Final = 64 << 30
-"""The most bytes that the file may reach by default. They are address space: the disk holds only used pages."""
+"""The default of `size_max`, in bytes. It is only address space: the file on the disk holds the used pages."""
 RESTORE_ROWS: Final = 10_000
-"""The most rows of a backup read at a time."""
+"""The most rows of a backup that are read at a time."""
 BYTES_MAX: Final = (1 << 63) - 1
 """The largest `size_max` that LMDB takes."""
 COUNTER_BYTES: Final = 8
@@ -64,7 +64,7 @@ def open(  # noqa: A001 - the name that users expect, as in gzip.open
         sync: every commit waits for the disk. Without it a commit survives the end of the process, and a power loss
             may damage the file: call `sync()` where that matters.
         read_only: read a folder that another process writes; every call shows the last commit.
-        size_max: bytes that the file may reach.
+        size_max: the most bytes that the file may reach.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -90,7 +90,7 @@ def open(  # noqa: A001 - the name that users expect, as in gzip.open
 class KeyValue:
     """A table of keys and values. Any thread may use it; changes of different threads follow one another.
 
-    Keys are 1 to 511 bytes, values at most 4 GiB. Arguments as those of `open`.
+    Keys are 1 to 511 bytes, values at most 4 GiB. The arguments are those of `open`.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class KeyValue:
     # Reading
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key, or None. Inside `batch()` it sees the changes of the batch.
+        """Return the value of a key, or None. Inside `batch()`, the changes of the batch are visible.
 
         Raises:
             TypeError, ValueError: the key is not 1 to 511 bytes.
@@ -163,14 +163,14 @@ class KeyValue:
         return self.count()
 
     def snapshot(self) -> AbstractContextManager["KeyValueSnapshot"]:
-        """The last commit, for the length of a `with` block: the fastest way to read many keys.
+        """Return a context manager for reading the last commit, which is the fastest way to read many keys.
 
         The thread that reads a snapshot may not write: the file can grow only when nothing reads it.
         """
         return Reading(self._opened().transactions, None, False, KeyValueSnapshot)
 
     def file_size(self) -> int:
-        """Return the size of the file in bytes, space for reuse included."""
+        """Return the size of the file in bytes, including space for reuse."""
         self._opened()
         return (self._folder / DATA_FILE).stat().st_size
 
@@ -180,7 +180,7 @@ class KeyValue:
         """Set the value of a key.
 
         Raises:
-            TypeError, ValueError: the key is not 1 to 511 bytes, or the value no bytes.
+            TypeError, ValueError: the key is not 1 to 511 bytes, or the value is not bytes.
             StoreFull: the disk is full, or the file would exceed `size_max`; the batch is lost.
             ReadOnly: the table was opened for reading.
         """
@@ -190,7 +190,7 @@ class KeyValue:
             writer.put(VALUES, _checked(key), value)
 
     def delete(self, key: bytes) -> bool:
-        """Delete a key and its value; return whether it was there. Raises like `set`."""
+        """Delete a key and its value; return whether the key was there. Raises the errors of `set`."""
         with self._changing() as writer:
             return writer.delete(VALUES, _checked(key))
 
@@ -218,13 +218,13 @@ class KeyValue:
             return total
 
     def decr(self, key: bytes, by: int = 1) -> int:
-        """Subtract `by` from a counter and return its new value. Raises like `incr`."""
+        """Subtract `by` from a counter and return its new value. Raises the errors of `incr`."""
         return self.incr(key, -by)
 
     def batch(self) -> AbstractContextManager[None]:
-        """Make the changes of a `with` block one commit. If the block raises, none of them is made.
+        """Return a context manager that makes the changes of its block one commit, or none if the block raises.
 
-        Blocks may be nested: the outermost one commits. Other threads that write wait for its end.
+        Blocks may be nested: the outermost one commits. Other threads that want to write wait for its end.
         """
         return self._turn.hold(self._begin_batch, self._end_batch, batches=1)
 
@@ -276,10 +276,11 @@ class KeyValue:
         environment.sync()
 
     def backup(self, folder: str | os.PathLike[str]) -> Path:
-        """Write a compacted copy of the last commit into a folder, and return its file. Others may write meanwhile.
+        """Write a compacted copy of the last commit into a folder, and return its file. Other threads may write
+        meanwhile.
 
         Raises:
-            StoreError: it cannot be written; a backup that was there before stays.
+            StoreError: the backup cannot be written; an earlier one is kept.
         """
         return write_backup(self._opened(), Path(folder))
 
@@ -311,7 +312,7 @@ class KeyValue:
         self._let_go(inf)
 
     def end(self, seconds: float) -> None:
-        """Close the table at the end of the interpreter, or leave it as a kill would; see `Engine.end`."""
+        """Close the table at the end of the interpreter, or leave it as after a kill; see `Engine.end`."""
         if self._claim.is_closed:
             return
         if self._turn.end(seconds):
@@ -322,7 +323,8 @@ class KeyValue:
         keep_for_ever(self._claim)
 
     def abandon(self, parent: int) -> OpenFolder | None:
-        """In a forked process: refuse every further use; return the environment of the parent. None: it was closed."""
+        """In a forked process: refuse every further use; return the environment of the parent; None: the table was
+        closed."""
         self._turn.renew()  # another thread of the parent may have it
         if self._environment is None:
             return None
@@ -372,7 +374,8 @@ class KeyValue:
 
 
 class _Held:
-    """The environment of an open table; and the lock of a table opened for writing, or read without LMDB's own lock."""
+    """The environment of an open table, and its lock if it was opened for writing, or is read without LMDB's own
+    lock."""
 
     def __init__(self, folder: Path, size_max: int, *, sync: bool, read_only: bool) -> None:
         self._closers: list[Callable[[], object]] = []  # each may be called again
@@ -396,7 +399,7 @@ class _Held:
 
     @property
     def is_worked_here(self) -> bool:
-        """Whether this thread is one of the table's own: it has none."""
+        """Whether the calling thread is one of the table's own; always False, because a table has none."""
         return False
 
     def refusal(self) -> StoreLocked | None:
@@ -407,7 +410,7 @@ class _Held:
         """Close the environment and release the folder. A second call finishes one that was interrupted.
 
         Args:
-            seconds: how long to wait for reads of other threads; if they take longer, nothing is closed.
+            seconds: the time limit for reads of other threads; if they take longer, nothing is closed.
         """
         is_alone = True
         try:
@@ -418,11 +421,11 @@ class _Held:
 
     @property
     def is_closed(self) -> bool:
-        """Whether `close` has given everything back."""
+        """Whether `close` has released everything."""
         return not self._closers
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
+        """In a forked process: close the inherited files without touching a transaction; the parent keeps its lock."""
         self.environment.leave_to_parent()
         if self._lock is not None:
             self._lock.release()
@@ -458,7 +461,7 @@ def check_kind(folder: Path, size_max: int) -> None:
 
 
 def _checked(key: bytes) -> bytes:
-    """Return a key. Raises TypeError or ValueError if no table can hold it."""
+    """Return a key unchanged. Raises TypeError or ValueError if no table can hold it."""
     if not isinstance(key, bytes):
         raise TypeError(f"a key is bytes, not {type(key).__name__}")
     if not 1 <= len(key) <= KEY_BYTES_MAX:

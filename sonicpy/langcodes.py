@@ -12,7 +12,7 @@ _SONIC = """
 """
 
 SONIC_LANG_CODES = frozenset(_SONIC.split())
-"""The 70 codes that Sonic accepts, and all that compat mode accepts."""
+"""The 70 codes that Sonic accepts; compat mode accepts no others."""
 
 LANG_CODES = SONIC_LANG_CODES | {"hau", "kur", "som", "yor"}
 """The languages of the default mode: Sonic's first list of languages also had Hausa, Kurdish, Somali, Yoruba."""
@@ -29,13 +29,15 @@ _OTHER_TAGS = """
     tr:tur uk:ukr ur:urd uz:uzb uzn:uzb vi:vie yi:yid yo:yor zu:zul
 """
 TAGS = dict(pair.split(":") for pair in _OTHER_TAGS.split()) | {code: code for code in LANG_CODES}
-"""From the first subtag of a BCP 47 tag to the code: ISO 639-1 where that has one, ISO 639-3, and macrolanguages."""
+"""The first subtag of a BCP 47 tag -> the code of the language. Subtags are codes of ISO 639-1 and ISO 639-3, and
+macrolanguages."""
 
 OTHERS = {
     "bs": "bos", "eu": "eus", "ga": "gle", "gl": "glg", "is": "isl", "ms": "msa", "zsm": "msa", "nn": "nno",
     "sh": "srp", "hbs": "srp", "st": "sot",
 }  # fmt: skip
-"""Codes of languages by first subtags; the lexer has no table of these languages, but finds forms of their words."""
+"""The first subtag of a tag -> the code, for languages without a table in the lexer, which still finds forms of their
+words."""
 
 SUBTAG_MAX = 8
 TAG_MAX = 35
@@ -44,7 +46,7 @@ TAG_MAX = 35
 
 @lru_cache(maxsize=256)
 def language_code(tag: str) -> str | None:
-    """Return the ISO 639-3 code of the language of a tag, "none" for "none", or None if it is not well-formed.
+    """Return the ISO 639-3 code of the language of a tag, "none" for "none", or None if the tag is not well-formed.
 
     Regions, scripts and variants make no difference: en, eng, en-GB, EN_gb and en-Latn-US are all `eng`. A language
     without a table keeps its subtag of two or three letters (und, yue): it has no stop words and no stemmer.
@@ -58,7 +60,7 @@ def language_code(tag: str) -> str | None:
 
 
 def _is_language(subtag: str) -> bool:
-    """Return whether a first subtag may name a language: those of ISO 639 have two or three letters."""
+    """Return whether a first subtag may name a language: it has two or three letters, as the codes of ISO 639."""
     return subtag.isascii() and subtag.isalpha() and 2 <= len(subtag) <= 3
 
 

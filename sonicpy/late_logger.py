@@ -1,13 +1,13 @@
-"""Loggers for modules that every start of the library loads: Python's logging comes with the first message."""
+"""Loggers for modules that every start of the library loads. Python's logging is imported with the first message."""
 
 import sys
 
 
 class LateLogger:
-    """The logger of a name, as `logging.getLogger` returns it; `logging` is loaded when a message is written.
+    """A logger like that of `logging.getLogger`; `logging` is imported only when a message is written.
 
     Args:
-        name: of the module.
+        name: the name of the module.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of values that options take: how the wire, and how a program gives them."""
+"""The kinds of values that options take, each with its form on the wire and as an argument of a program."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,18 +10,18 @@ from sonicpy.langcodes import NO_LANGUAGE, language_code
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
-"""The escapes of characters in a quoted value."""
+"""Characters of a quoted value -> their escapes."""
 _ESCAPED = str.maketrans(ESCAPES)
 
 _DECIMAL = re.compile(r"(?=[.\d])\d{0,4}(?:\.\d{0,6})?", re.ASCII)
 
 
 class Languages(NamedTuple):
-    """The values of LANG beside `none`.
+    """The values that LANG accepts besides `none`.
 
     Attributes:
-        codes: in lower case.
-        has_tags: every other tag that names a language is allowed, too (BCP 47).
+        codes: the accepted codes, in lower case.
+        has_tags: whether any other BCP 47 tag that names a language is accepted, too.
     """
 
     codes: frozenset[str]
@@ -29,30 +29,30 @@ class Languages(NamedTuple):
 
 
 class Kind(Protocol):
-    """The values that an option takes."""
+    """A kind of values: reads them from the wire, writes them, and checks those of a program."""
 
     @property
     def is_text(self) -> bool:
         """Whether values may be in quotes on the wire."""
 
     def read(self, value: str, languages: Languages) -> Any:
-        """Return a value from the wire. Raises ValueError if it is not allowed."""
+        """Return the value that a text on the wire means. Raises ValueError if it is not allowed."""
 
     def write(self, value: Any) -> str:
-        """Return a value as written in brackets on the wire."""
+        """Return the form of a value between brackets on the wire."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Return a value that a program gave. Raises InvalidArgument if it is not allowed."""
+        """Return a value that a program gave, in its internal form. Raises InvalidArgument if it is not allowed."""
 
 
 class Number(NamedTuple):
-    """A whole number from 0 to a ceiling of the wire; programs may give more, which means the same."""
+    """A whole number from 0 to a ceiling. A program may give a larger one, which means the ceiling."""
 
     ceiling: int
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> int:
-        """Return the number that digits give, perhaps behind a plus sign."""
+        """Return the number that the digits mean; a plus sign may come before them."""
         digits = value.removeprefix("+")
         if not (digits.isascii() and digits.isdigit()):
             raise ValueError(value)
@@ -62,11 +62,11 @@ class Number(NamedTuple):
         return int(significant)
 
     def write(self, value: int) -> str:
-        """Return the digits."""
+        """Return the decimal digits of the number."""
         return str(value)
 
     def check(self, name: str, value: Any) -> int:
-        """Return a whole number from 0 on."""
+        """Return the number. Raises InvalidArgument unless it is a whole number from 0 on."""
         return number_of(name, value)
 
 
@@ -135,23 +135,23 @@ class Name(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One of a few words; programs may give a number instead of its digit."""
+    """One of a few words. A program may give a number instead of a word of digits."""
 
     words: tuple[str, ...]
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> str:
-        """Return the word."""
+        """Return the word. Raises ValueError if it is not one of them."""
         if value not in self.words:
             raise ValueError(value)
         return value
 
     def write(self, value: str) -> str:
-        """Return the word."""
+        """Return the word as it is."""
         return value
 
     def check(self, name: str, value: Any) -> str:
-        """Return the word."""
+        """Return the word. Raises InvalidArgument if it is not one of them."""
         return choice_of(name, value, self.words)
 
 
@@ -173,7 +173,7 @@ class Decimals(NamedTuple):
         return f"{value:.6f}".rstrip("0").rstrip(".")
 
     def check(self, name: str, value: Any) -> float:
-        """Return a number from 0 to the ceiling, of six decimals."""
+        """Return a number from 0 to the ceiling, rounded to six decimals."""
         return decimals_of(name, value, self.ceiling)
 
 
@@ -192,7 +192,7 @@ class VectorBits(NamedTuple):
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return the bits of vectors."""
+        """Return vectors that a program gave in the form for PUSH; None: none."""
         return bits_of(name, value)
 
 
@@ -211,7 +211,7 @@ class VectorNumbers(NamedTuple):
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return the numbers of a vector."""
+        """Return a vector that a program gave in the form for QUERY; None: none."""
         return numbers_of(name, value)
 
 
@@ -219,7 +219,7 @@ class Spec(NamedTuple):
     """A text with a grammar of its own: a filter, an order, facets.
 
     Attributes:
-        check_text: returns the text of a value that a program gave, or raises InvalidArgument.
+        check_text: a function that returns the text of a value that a program gave, or raises InvalidArgument.
     """
 
     check_text: Callable[[Any], str]
@@ -249,9 +249,9 @@ class BucketNames(NamedTuple):
         return read_buckets(value)
 
     def write(self, value: Sequence[str]) -> str:
-        """Return the elements, with commas between."""
+        """Return the elements, separated by commas."""
         return ",".join(value)
 
     def check(self, name: str, value: Any) -> tuple[str, ...]:
-        """Return the elements of a list."""
+        """Return the elements that a program gave, each in its canonical form."""
         return buckets_of(name, value)

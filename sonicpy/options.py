@@ -37,7 +37,7 @@ OFFSET_CEILING = 2**32 - 1
 DEPTH_CEILING = 1_000
 MEANING_CEILING = 100.0
 POSITION_CEILING = 2**53 - 1
-"""The largest whole number that every reader of JSON takes: positions occur in JSON."""
+"""The largest position: JSON contains positions, and every reader of JSON takes whole numbers up to this one."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ def _behind(value: Any) -> str:
 
 
 def phrase_text(value: Any) -> str:
-    """Return the words of a phrase."""
+    """Return the text of a phrase that a program gave."""
     phrase = text_of("phrase", value)
     if not any(map(str.isalnum, phrase)):
         raise InvalidArgument(f"phrase is {phrase!r}; allowed are words")
@@ -62,14 +62,15 @@ class Option(NamedTuple):
     """An option of a command.
 
     Attributes:
-        name: in lower case; the key on the wire is `name` in capital letters.
-        kind: the values that it takes.
-        default: the value of a program that gives none. The default of LIMIT on the wire is a setting of the server.
-        usage: the META argument in usage texts.
+        name: the name in lower case.
+        kind: the kind of its values.
+        default: the value if a program gives none. The default of LIMIT on the wire is a setting of the server.
+        usage: the META argument as usage texts show it.
         sentence: a description for the documentation and for help texts.
-        is_ours: Sonic lacks it: compat mode refuses it, and usage texts of Sonic's commands do not name it.
-        is_argument: methods of the library and the clients take it.
-        is_dropped: a client leaves it out where a server lacks it: such a server answers as if it were given.
+        is_ours: whether Sonic lacks the option: compat mode refuses it, and usage texts of Sonic's commands omit it.
+        is_argument: whether methods of the library and the clients take it.
+        is_dropped: whether a client omits it for a server that lacks it, because that server answers as if it were
+            given.
         wire: the key of the META argument; "": `name` in capital letters.
     """
 
@@ -315,7 +316,7 @@ _DEFAULTS = {verb: {name: option.default for name, option in taken.items()} for 
 
 
 def checked(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every option that a method takes, from those that a program gave.
+    """Return the value of every option of a method: the value that a program gave, checked, or the default.
 
     Args:
         verb: the command, a key of OPTIONS.
@@ -331,7 +332,7 @@ def checked(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked_value(verb: str, name: str, value: Any) -> Any:
-    """Return the value of an option that a program gave. Raises like `checked`."""
+    """Return the checked value of an option that a program gave. Raises the errors of `checked`."""
     option = ARGUMENTS[verb].get(name)
     if option is None:
         raise TypeError(f"{verb.lower()}() got an unexpected keyword argument {name!r}")
@@ -363,10 +364,10 @@ def with_options(verb: str) -> Callable[[Method], Method]:
 
 
 def _with_defaults(method: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., None]:
-    """Return a function that does nothing, with the parameters of a method and some by name instead of `**`.
+    """Return a function that does nothing, with the parameters of a method, but named ones instead of its `**options`.
 
-    Python shows it where a method has it as `__wrapped__`. An `inspect.Signature` for the method would do the same, but
-    to load `inspect` takes a tenth of the start of an index.
+    As the `__wrapped__` of the method, it makes Python show this signature. An `inspect.Signature` would do the same,
+    but loading `inspect` takes a tenth of the time in which an index starts.
     """
     code = method.__code__
     names = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *defaults)

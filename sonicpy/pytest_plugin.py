@@ -1,6 +1,7 @@
 """Fixtures for projects that search with sonicpy: `sonicpy_server` and `sonicpy_index`.
 
-pytest finds them by itself where sonicpy is installed. The large parts of the package are loaded when a test uses one.
+pytest finds the fixtures by itself if sonicpy is installed. The large parts of the package are loaded when a test uses
+a fixture.
 
     def test_search(sonicpy_server):
         with sonicpy_server.connect() as client:
@@ -37,7 +38,7 @@ SETTINGS_OPTION = "sonicpy_settings"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of pytest.ini that names a settings file."""
+    """Add the option for pytest.ini that names a settings file."""
     parser.addini(SETTINGS_OPTION, "settings file (TOML) of sonicpy_server and sonicpy_index", type="paths", default=[])
 
 
@@ -45,9 +46,9 @@ class SonicpyServer:
     """A server in its own process, on a free port and with a temporary store.
 
     Attributes:
-        host, port, password: its address and its password.
-        url: address and password as one string, for `sonicpy.connect`.
-        folder: its temporary folder, with the store and its log `stderr.txt`.
+        host, port, password: the address and the password of the server.
+        url: the address and the password as one string, for `sonicpy.connect`.
+        folder: the temporary folder of the server, with its store and its log `stderr.txt`.
     """
 
     def __init__(self, folder: Path, settings: Path | None = None) -> None:
@@ -61,11 +62,11 @@ class SonicpyServer:
 
     @property
     def url(self) -> str:
-        """Address and password, for `sonicpy.connect`."""
+        """The address and the password as one string, for `sonicpy.connect`."""
         return f"sonic://:{self.password}@{self.host}:{self.port}"
 
     def connect(self, **options: Any) -> "Client":
-        """Return a client; close it at the end, best by `with`. The options are those of `sonicpy.connect`."""
+        """Return a client, which the caller closes, best by `with`. The options are those of `sonicpy.connect`."""
         return sonicpy.connect(self.url, **options)
 
     def clear(self) -> None:
@@ -86,7 +87,7 @@ class SonicpyServer:
         """Start the server, and return when it serves.
 
         Raises:
-            RuntimeError: it ended, or took too long; the message holds its log.
+            RuntimeError: the server ended, or took too long to start; the message holds its log.
         """
         log = self.folder / "stderr.txt"
         with open(log, "wb") as errors:
@@ -138,7 +139,7 @@ class SonicpyServer:
 def sonicpy_server_process(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[SonicpyServer]:
-    """The server of the session, for your own fixtures with a wider scope; they call `clear` themselves."""
+    """The server of the session, for fixtures of a project that have a wider scope; they call `clear` themselves."""
     server = SonicpyServer(tmp_path_factory.mktemp("sonicpy"), _settings(pytestconfig))
     server.start()
     yield server

@@ -1,4 +1,4 @@
-"""Search: a query as a value. Each entry point makes one, once; the caches of answers and plans use it as their key.
+"""Search: a query as a value. Each entry point makes one; the caches of answers and of plans use it as their key.
 
 A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key of QueryOptions.
 """
@@ -15,15 +15,15 @@ from sonicpy.ids import Scope
 from sonicpy.options import checked, checked_value
 
 FilterLike = str | Mapping[str, Any] | None
-"""A filter as programs give it."""
+"""A filter in the forms that programs may give."""
 
 
 FieldsLike = str | Sequence[str] | Mapping[str, float | None] | None
-"""Named texts with their weights as programs give them."""
+"""Named texts, perhaps with weights, in the forms that programs may give."""
 
 
 FacetsLike = str | Sequence[str] | Mapping[str, Sequence[int] | None] | None
-"""Facets as programs ask for them with a query."""
+"""Facets of a query in the forms that programs may give."""
 
 
 class Search(NamedTuple):
@@ -33,27 +33,30 @@ class Search(NamedTuple):
         collection, bucket: the bucket that is searched.
         text: the text to look for.
         limit, offset: the page: at most `limit` objects behind the first `offset`.
-        lang: language of the text, as an ISO 639-3 code; "none": of no language; None: it is guessed.
-        scores: the scores are wanted, too.
-        stem: words also match their other forms, where search.stemming allows it.
-        total: the number of all objects that answer is wanted, too.
-        complete: the last word also finds the words that begin so, where search.complete allows it.
-        vector: the vector of the text, in the form of `sonicpy.vectors`; None: the order is that of the words.
-        meaning: how much likeness to the vector adds to a score.
-        depth: how many of the first objects the vector puts in order.
-        filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
+        lang: the language of the text, as an ISO 639-3 code; "none": no language; None: it is guessed.
+        scores: whether the scores are wanted, too.
+        stem: whether words also match their other forms, if search.stemming allows that.
+        total: whether the number of all objects that answer is wanted, too.
+        complete: whether the last word also finds words that begin with it, if search.complete allows that.
+        vector: the vector of the text, in the form of `sonicpy.vectors`; None: only words decide the order.
+        meaning: the weight of the likeness to the vector in a score.
+        depth: the number of first objects that the vector puts in order.
+        filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: no condition.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
-        after: with `sort`, only objects behind this one; of groups of tags as `sonicpy.filters.grouping.in_group`.
-        fields: the named texts that are searched, or add to scores; see `sonicpy.text_names`. None: none are named.
-        boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: none do.
-        whole: with `total`, the number of those that hold whole words is wanted, too.
+        after: with `sort`, only objects behind this one, for groups of tags in the form of
+            `sonicpy.filters.grouping.in_group`.
+        fields: the named texts that are searched, or add to scores; see `sonicpy.text_names`. None: the search names no
+            texts.
+        boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: no values do.
+        whole: with `total`, whether the number of objects that hold whole words is wanted, too.
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
         match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
-        fuzzy: how many edits corrections have at most, as a digit; "auto": as many as the length of a word allows.
-        group: of each group, only the best object; see `sonicpy.filters.grouping`. None: there are no groups.
-        how: the words by which each object answers are wanted, too.
-        buckets: elements of `sonicpy.bucket_names`: buckets that are searched, too; none: hits have no bucket.
-        phrase: words that every object of the answer holds next to each other; None: there are none.
+        fuzzy: the most edits of a correction, as a digit; "auto": as many as the length of a word allows.
+        group: the groups of which only the best object is a hit; see `sonicpy.filters.grouping`. None: no groups.
+        how: whether the words by which each object answers are wanted, too.
+        buckets: all buckets to search, as elements of `sonicpy.bucket_names`; empty: only `bucket`, which hits do not
+            name.
+        phrase: words that every object of the answer holds next to each other; None: no phrase.
     """
 
     collection: str
@@ -85,7 +88,7 @@ class Search(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The bucket that is searched."""
+        """The scope of `collection` and `bucket`."""
         return Scope(self.collection, self.bucket)
 
     @property
@@ -104,7 +107,8 @@ class Search(NamedTuple):
 
     @property
     def has_demands(self) -> bool:
-        """Whether the search has signs, or names how its words are held: see `sonicpy.index.search.demands`."""
+        """Whether the search has signs, MATCH or FUZZY, which put conditions on words: see
+        `sonicpy.index.search.demands`."""
         return _DEMANDS(self) != _UNDEMANDING
 
     @property
@@ -119,7 +123,7 @@ class Search(NamedTuple):
 
 
 def _fields(*names: str) -> Callable[[Search], object]:
-    """Return a function that returns some fields of a search, in fewer steps than one by one: each query needs them."""
+    """Return a function that returns several fields of a search at once, which is faster: each query needs them."""
     return itemgetter(*map(Search._fields.index, names))
 
 
@@ -133,15 +137,15 @@ FACET_TAGS = 100
 
 
 class FacetSearch(NamedTuple):
-    """A question for facets: counts over all objects that answer a search.
+    """A question for facets: counts of tags or values over all objects that answer a search.
 
     Attributes:
         collection, bucket, text, lang, stem, complete, filter, buckets, syntax, match, fuzzy, fields, phrase: as in
             Search.
-        limit: the most tags of a facet.
-        of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
-        ranges: the values that are counted, with the bounds of their ranges. None: no values.
-        apart: each facet leaves out the conditions of its own tags or values.
+        limit: the most tags of a facet to return.
+        of: the beginnings of the tags to count; see `sonicpy.filters.sorting.parse_of`. None: no tags.
+        ranges: the values to count, with the bounds of their ranges. None: no values.
+        apart: whether each facet ignores the conditions of the filter on its own tags or values.
     """
 
     collection: str
@@ -164,7 +168,7 @@ class FacetSearch(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The bucket that is searched."""
+        """The scope of `collection` and `bucket`."""
         return Scope(self.collection, self.bucket)
 
     @property
@@ -174,7 +178,7 @@ class FacetSearch(NamedTuple):
 
 
 COUNTED = tuple(name for name in FacetSearch._fields if name in Search._fields and name != "limit")
-"""The fields of a search that decide which objects answer: its facets have them, too."""
+"""The fields of a search that decide which objects answer; a FacetSearch has them, too."""
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -226,13 +230,13 @@ class FacetOptions(TypedDict, total=False):
 
 
 def joined(search: Search, facets: Any) -> FacetSearch | None:
-    """Return the question for the facets that a program asked for with a query; None: it asked for none.
+    """Return the question for the facets that a program asked for with a query; None: no facets were asked for.
 
     Args:
         facets: see `sonicpy.filters.sorting.facets_texts`.
 
     Raises:
-        InvalidArgument: they are no facets.
+        InvalidArgument: `facets` cannot be read as facets.
     """
     if facets is None:
         return None
@@ -264,7 +268,7 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
     Args:
         verb: QUERY or EXPLAIN.
         collection, bucket, text: checked where they are used. Several buckets are a list; see `sonicpy.bucket_names`.
-        options: those that were given.
+        options: the options that were given, by name.
 
     Raises:
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
@@ -283,8 +287,8 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
 
 
 def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
-    """Return the hit behind which a page begins with its bucket, if there are several, and its group, if it is a tag; a
-    text as it is."""
+    """Return the name of the hit behind which a page begins, with its bucket if there are several, and its group if
+    that is a tag; return a text as it is."""
     if not hasattr(after, "group"):
         return after
     name = behind_hit(after) if has_buckets else after
@@ -296,5 +300,5 @@ _PLACES = {name: place for place, name in enumerate(Search._fields)}
 
 @cache
 def _unasked(verb: str) -> tuple[Any, ...]:
-    """Return the fields of a search without options behind its text."""
+    """Return the fields that follow `text` in a search without options: the defaults."""
     return tuple(Search("", "", "", **{"offset": 0, **checked(verb, {})}))[3:]

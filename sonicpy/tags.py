@@ -1,7 +1,7 @@
-"""Tags of objects: their rules, and how they are written in commands and filters: TAGS(red,"Ben & Jerry's").
+"""Tags of objects: their rules, and their form in commands and filters, such as TAGS(red,"Ben & Jerry's").
 
-The tags of a list are parted by commas, perhaps with blanks behind them. A tag is in quotes, in which \\" is a
-quote and \\\\ a backslash, unless it is letters, digits, `_ - . : /`, and no word of filters.
+The tags of a list are separated by commas; blanks may follow a comma. A tag is in quotes, in which \\" is a quote and
+\\\\ a backslash, unless it consists of letters, digits, `_ - . : /`, and is no keyword of filters.
 """
 
 import re
@@ -18,19 +18,19 @@ TAG_BYTES_MAX: Final = 128
 TAG: Final = f"1 to {TAG_BYTES_MAX} bytes of UTF-8 without control characters"
 
 GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"))
-"""Words of filters: a tag that reads so is written in quotes."""
+"""The keywords of filters; a tag that equals one is written in quotes."""
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN = re.compile(r"[\w\-.:/]+\Z")
 _ITEM: Final = r"""(?:"(?:[^"\\]|\\.)*"|[^\s"(),]+)"""
 _ITEMS: Final = re.compile(_ITEM, re.DOTALL)
 LIST: Final = re.compile(rf"\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\)".encode(), re.DOTALL)
-"""A list in brackets, in the bytes of a line."""
+"""Matches a list in brackets, in the bytes of a line."""
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def tag_of(tag: Any) -> str:
-    """Return a tag in its only form, Unicode's NFC.
+    """Return a tag in its canonical form, Unicode's NFC.
 
     Raises:
         InvalidArgument: the argument is no tag.
@@ -48,7 +48,7 @@ def tags_of(tags: Any) -> list[str]:
     """Return the tags of an object, sorted by their bytes, without duplicates.
 
     Raises:
-        InvalidArgument: one is no tag, or they are too many.
+        InvalidArgument: an element is no tag, or there are too many.
     """
     if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
         raise InvalidArgument(f"tags is {shown(tags)}; allowed is a list of tags", "invalid_meta_value", "TAGS")
@@ -68,33 +68,33 @@ def is_plain(tag: str) -> bool:
 
 
 def shown_tag(tag: str) -> str:
-    """Return a tag as commands and filters write it: in quotes if it needs them."""
+    """Return a tag in the form for commands and filters: in quotes if it needs them."""
     return tag if is_plain(tag) else '"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 class TagList(NamedTuple):
-    """The kind of an option whose value is all tags of an object."""
+    """The kind of option whose value is all tags of an object."""
 
     is_text: bool = False
     is_list: bool = True
 
     def read(self, value: str, languages: object) -> list[str]:
-        """Return the tags that a list on the wire gives. Raises ValueError."""
+        """Return the tags of a list on the wire. Raises ValueError if it cannot be read."""
         if LIST.fullmatch(f"({value})".encode()) is None:
             raise ValueError(value)
         return tags_of([_read(item) for item in _ITEMS.findall(value)])
 
     def write(self, value: Iterable[str]) -> str:
-        """Return tags as written in brackets on the wire."""
+        """Return the form of tags between brackets on the wire."""
         return ",".join(map(shown_tag, tags_of(value)))
 
     def check(self, name: str, value: Any) -> list[str] | None:
-        """Return the tags that a program gave, sorted. Raises InvalidArgument."""
+        """Return the tags that a program gave, sorted. Raises InvalidArgument if one is not allowed."""
         return None if value is None else tags_of(value)
 
 
 def _read(item: str) -> str:
-    """Return the tag that an item of a list gives. Raises InvalidArgument."""
+    """Return the tag that an item of a list on the wire means. Raises InvalidArgument if it is no tag."""
     if item[0] == '"':
         return _ESCAPED.sub(r"\1", item[1:-1])
     if not is_plain(item):

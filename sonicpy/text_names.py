@@ -14,7 +14,8 @@ TEXTS_MAX: Final = 8
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 WEIGHT_MAX: Final = 100.0
 DEFAULT_WEIGHT: Final = 0.25
-"""The weight of a text without one beside texts with one, measured by `python -m benchmarks.quality titles`."""
+"""The weight of a text for which none is given, beside texts with a weight; measured by
+`python -m benchmarks.quality titles`."""
 ALLOWED: Final = "allowed are 1 to 64 ASCII letters, digits and _ - . with a letter or _ first"
 _ENTRY = re.compile(rf"({NAME.pattern})(?:\^([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?))?", re.ASCII)
 
@@ -23,7 +24,7 @@ Weights = dict[str, float | None]
 
 
 def name_of_text(value: Any) -> str:
-    """Return the name of a text. Raises InvalidArgument if it is not allowed."""
+    """Return the name of a text as a plain str. Raises InvalidArgument if the name is not allowed."""
     name = value if type(value) is str else text_of("field", value)
     if not _is_name(name):
         raise InvalidArgument(f"field is {name!r}; {ALLOWED}")
@@ -36,20 +37,21 @@ def _is_name(name: str) -> bool:
 
 
 def texts_of(value: Mapping[Any, Any]) -> dict[str, str]:
-    """Return the texts of an object by name, "" for the one without. Raises InvalidArgument if one is not allowed."""
+    """Return the texts of an object by name; "" names the main text. Raises InvalidArgument if a name or text is not
+    allowed."""
     if len(names := [name for name in value if name != ""]) > TEXTS_MAX:
         raise too_many(names)
     return {name if name == "" else name_of_text(name): text_of("text", text) for name, text in value.items()}
 
 
 def too_many(names: Iterable[str]) -> InvalidArgument:
-    """Return the error about more names than a bucket may have."""
+    """Return the error for more names of texts than a bucket may have."""
     listed = ", ".join(sorted(map(str, names)))
     return InvalidArgument(f"the fields of texts would be {listed}; allowed are {TEXTS_MAX} in a bucket")
 
 
 def weights_of(value: Any) -> Weights:
-    """Return the weights of a query by name, from text such as `title^5,body`, names, or a mapping.
+    """Return the weights of a query by name of the text, read from a text such as `title^5,body`, names, or a mapping.
 
     Raises:
         InvalidArgument: a name or a weight is not allowed.
@@ -63,7 +65,7 @@ def weights_of(value: Any) -> Weights:
 
 
 def weights_text(value: Any) -> str:
-    """Return the weights of a query as text, such as `title^5,body`. Raises InvalidArgument."""
+    """Return the weights of a query as text, such as `title^5,body`. Raises InvalidArgument if one is not allowed."""
     weights = weights_of(value)
     if not 0 < len(weights) <= TEXTS_MAX:
         raise InvalidArgument(f"fields names {len(weights)} texts; allowed are 1 to {TEXTS_MAX}")

@@ -1,7 +1,7 @@
-"""Named values of objects: their rules, and points, which are one value.
+"""Named values of objects: their rules, and points, each of which is one value.
 
-A point is 64 bits: its latitude above its longitude, each in 1e-7 degree and 32 bits; the longitude counts from -180
-degrees - so points sort from south to north, and all nodes compare whole numbers.
+A point is 64 bits: the latitude in the upper 32 bits, the longitude in the lower ones, both in 1e-7 degree; the
+longitude counts from -180 degrees. So points sort from south to north, and all nodes compare whole numbers.
 """
 
 import re
@@ -21,7 +21,7 @@ _PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
 DEGREES: Final = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,3}(\.[0-9]{1,30})?\Z")
 DEGREE: Final = 10**7
-"""Number of units in a degree."""
+"""The number of units in a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
 VALUE_RULE: Final = (
     "a whole number of 64 bits, a date or a time (its seconds since 1970, in UTC if it has no zone), True or False (1 "
@@ -30,11 +30,11 @@ VALUE_RULE: Final = (
 
 
 class GivenValue(NamedTuple):
-    """A value that an object gets.
+    """A value to set under a name of an object.
 
     Attributes:
-        value: of 64 bits, with a sign; None: it is taken away.
-        is_point: it is a point.
+        value: a number of 64 bits with a sign; None: the value is removed.
+        is_point: whether the value is a point.
     """
 
     value: int | None
@@ -74,7 +74,7 @@ def is_name(name: Any) -> bool:
 
 
 def name_of(name: Any) -> str:
-    """Return the name of values. Raises InvalidArgument if it is not valid."""
+    """Return the name of values as a plain str. Raises InvalidArgument if the name is not valid."""
     if is_name(name):
         return str(name)
     raise InvalidArgument(
@@ -85,7 +85,7 @@ def name_of(name: Any) -> str:
 
 
 def values_of(values: Any) -> dict[str, GivenValue]:
-    """Return the values that an object gets, by name.
+    """Return the values to set for an object, by name.
 
     Args:
         values: whole numbers, dates and times, points or None, by name.
@@ -111,7 +111,7 @@ def too_many(names: Any) -> InvalidArgument:
 
 
 def value_of(name: str, value: Any) -> GivenValue:
-    """Return one value. Raises InvalidArgument if it is not allowed."""
+    """Return a value that a program gave for a name. Raises InvalidArgument if the value is not allowed."""
     try:
         found = _value(value)
     except (ValueError, ArithmeticError):  # OverflowError and those of Decimal among them
@@ -126,7 +126,8 @@ def value_of(name: str, value: Any) -> GivenValue:
 
 
 def number_in_value(value: Any) -> int | None:
-    """Return the number that is stored for a value, for comparisons; None: the value is no number, or a point."""
+    """Return the number that is stored for a value, for comparisons; None: the value is a text or a point, or is not
+    allowed."""
     try:
         found = GivenValue(None) if isinstance(value, str) else value_of("number", value)
     except InvalidArgument:
@@ -135,7 +136,7 @@ def number_in_value(value: Any) -> int | None:
 
 
 def _value(value: Any) -> GivenValue | None:
-    """Return a value; None: the argument is not one."""
+    """Return the internal form of a value; None: the argument is not one."""
     if value is None:
         return GivenValue(None)
     if isinstance(value, str):
@@ -164,8 +165,8 @@ def _value(value: Any) -> GivenValue | None:
 
 
 def read_text(text: str) -> Any:
-    """Return the value that a field of a file holds as text: a number, True or False, a date or a time of ISO 8601, a
-    point; None of an empty text; the text itself if it is something else."""
+    """Return the value that a text in a file means: a number, True or False, a date or a time of ISO 8601, or a point;
+    None for an empty text; any other text unchanged."""
     from datetime import datetime  # noqa: PLC0415  loaded when it is needed
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
 
@@ -182,7 +183,7 @@ WORDS: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False}
 
 
 def _digits(text: str) -> str:
-    """Return a number as commands write it. Raises ValueError."""
+    """Return the decimal digits of a number for commands. Raises ValueError if it is not a number."""
     if not re.fullmatch(r"[+-]?[0-9]{1,20}", text):
         raise ValueError(f"{text!r} is no whole number")
     return text
@@ -196,7 +197,7 @@ def _point(latitude: Any, longitude: Any) -> int:
 
 
 def _units(degrees: Any) -> int:
-    """Return degrees in 1e-7 degree, rounded half to even. Raises ValueError or decimal.InvalidOperation."""
+    """Return degrees in units of 1e-7 degree, rounded half to even. Raises ValueError or decimal.InvalidOperation."""
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
 
     if isinstance(degrees, bool) or (isinstance(degrees, str) and not DEGREES.match(degrees)):
@@ -213,29 +214,32 @@ def _degrees(units: int) -> str:
 
 
 class ValueList(NamedTuple):
-    """The kind of an option whose value is values by name: `price=1999,place=47.21/-1.55,old=`."""
+    """The kind of option whose value is a list of values by name: `price=1999,place=47.21/-1.55,old=`."""
 
     is_text: bool = False
     is_list: bool = True
 
     def read(self, value: str, languages: object) -> dict[str, int | str | None]:
-        """Return the values that a list on the wire gives, as `plain_values`. Raises ValueError."""
+        """Return the values of a list on the wire, in the form of `plain_values`. Raises ValueError if it cannot be
+        read."""
         pairs = [item.partition("=") for item in re.findall(_PAIR, value)]
         if not _PAIRS.fullmatch(value) or len({name for name, *_ in pairs}) < len(pairs):
             raise ValueError(value)
         return plain_values({name: text or None for name, _, text in pairs})
 
     def write(self, value: Mapping[str, Any]) -> str:
-        """Return values as written in brackets on the wire."""
+        """Return the form of values between brackets on the wire."""
         return ",".join(f"{name}={'' if one is None else one}" for name, one in plain_values(value).items())
 
     def check(self, name: str, value: Any) -> dict[str, int | str | None] | None:
-        """Return the values that a program gave, as `plain_values`. Raises InvalidArgument."""
+        """Return the values that a program gave, in the form of `plain_values`. Raises InvalidArgument if one is not
+        allowed."""
         return None if value is None else plain_values(value)
 
 
 def plain_values(values: Any) -> dict[str, int | str | None]:
-    """Return values as JSON and commands hold them: points are text, None takes one away. Raises InvalidArgument."""
+    """Return values in the form for JSON and commands: points are text, None removes a value. Raises InvalidArgument if
+    one is not allowed."""
     return {
         name: shown_point(value) if is_point and value is not None else value
         for name, (value, is_point) in values_of(values).items()

@@ -1,10 +1,10 @@
-"""Vectors as arguments: numbers or bits of a program, and their form on the wire.
+"""Vectors as arguments: the numbers or bits that programs give, and their form on the wire.
 
-    PUSH     <name>:<base 64 of bits>, several of them with commas between; the bits are those of `numpy.packbits`
+    PUSH     <name>:<base 64 of bits>, several vectors separated by commas; bits as `numpy.packbits` orders them
     QUERY    <name>:<base 64 of numbers from -127 to 127, a byte each>
 
-The name of the column may be left out where a bucket has one. Commands, caches and questions between nodes hold these
-forms, so a vector is one str everywhere behind its check.
+The name may be left out if the bucket has one column. Commands, caches and questions between nodes hold these forms, so
+a vector is a str everywhere after its check.
 """
 
 import re
@@ -17,23 +17,24 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 Vector = Any
-"""Numbers (a list, an array of NumPy, a value of Arrow), int8, packed bits as bytes; or these by names of columns."""
+"""A vector that a program gives: numbers (a list, an array of NumPy, a value of Arrow), int8, or packed bits as bytes;
+or a dict of them by names of columns."""
 
 COLUMN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
-"""The name of a column, such as that of a model."""
+"""Matches the name of a column, such as the name of a model."""
 COLUMNS_MAX = 2
 NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
 NUMBERS_FORMATS = frozenset("fdb")
-"""Formats of buffers that are read as they are: floats and int8."""
+"""The formats of buffers that are read without conversion: floats and int8."""
 
 
 def bits_of(argument: str, given: Vector) -> str | None:
-    """Return the form for PUSH of a vector, or of several by column; None: there is none.
+    """Return the form for PUSH of a vector, or of several by column; None: no vector is given.
 
     Raises:
-        InvalidArgument: it is no vector, has a length that is not allowed, or the name of a column is not valid.
+        InvalidArgument: the argument is no vector, its length is not allowed, or the name of a column is not valid.
     """
     if given is None:
         return None
@@ -58,7 +59,7 @@ def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...
 
 
 def numbers_of(argument: str, given: Vector) -> str | None:
-    """Return the form for QUERY of a vector. Args and errors as `bits_of`; there is one column."""
+    """Return the form for QUERY of one vector. Arguments and errors as in `bits_of`."""
     if given is None:
         return None
     try:
@@ -78,7 +79,7 @@ def numbers_of(argument: str, given: Vector) -> str | None:
 
 
 def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
-    """Return (column, bits) of each vector of a PUSH. Raises ValueError if the text has another form."""
+    """Return the (column, bits) of each vector of a PUSH. Raises ValueError if the text has another form."""
     if "," not in text:  # most of them
         one = _read_one(text)
         _check_length(8 * len(one[1]))
@@ -139,7 +140,7 @@ def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[b
 
 
 def _plain(given: Any) -> Any:
-    """Return bits as bytes, and numbers as a buffer in a row or an iterable."""
+    """Return packed bits as bytes, and numbers as a flat buffer or an iterable."""
     for method in ("as_py", "to_pylist"):
         if hasattr(given, method):
             return getattr(given, method)()

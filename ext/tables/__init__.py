@@ -1,1 +1,1 @@
-"""Build-time only: turn public data sets into the tables that the native modules and the lexer read."""
+"""Build-time only: turns public data sets into the tables that the native modules and the lexer read."""

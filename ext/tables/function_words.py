@@ -1,6 +1,6 @@
 """Build-time only: function words of languages that stopwords-iso lacks.
 
-STOP_WORDS are stop-word lists by ISO 639-1 code, as in the table of languages. The Yiddish list has points and no
+STOP_WORDS are lists of stop words by ISO 639-1 code, as in the table of languages. The Yiddish list has points and no
 ligatures; the build makes the other spellings from it. MARK_WORDS, by ISO 639-3 code, only help to guess: these
 languages have no n-gram profile, and Sonic has no list for them, so none of their words is ever a stop word.
 """

@@ -1,4 +1,4 @@
-"""Build-time only: pack n-gram profiles and Unicode's scripts into the table of _native/language.
+"""Build-time only: packs n-gram profiles and Unicode's scripts into the table of _native/language.
 
 The file, in the byte order of the machine, every offset counted from its start:
 
@@ -38,19 +38,20 @@ LANGUAGE_ROW = struct.Struct("=4si")
 SCRIPT_ROW = struct.Struct("=10I")
 
 SMOOTHING = 2e-5
-"""Added to every frequency. Values from 1e-5 to 3e-5 differ little; 2e-6 and 1e-4 cost half a percentage point at 20
-bytes."""
+"""The number that is added to every frequency. Values from 1e-5 to 3e-5 differ little; 2e-6 and 1e-4 cost half a
+percentage point at 20 bytes."""
 
 SCALE = 25
 """The number of steps per nat: the heaviest n-gram, of 10 nats, just fits into a byte."""
 
 PRIOR_NATS = {"eng": 6.0, "rus": 3.0, "srp": -4.0, "swa": -2.0, "sqi": -2.0}
-"""Priors of languages. Chat is mostly English, even with names of hosts and packages. Russian is the most common
-language in Cyrillic, and Serbian is closest to all others. Swahili and Albanian are not in the table of languages:
+"""Language -> its prior in nats. Chat is mostly English, even with names of hosts and packages. Russian is the most
+common language in Cyrillic, and Serbian is closest to all others. Swahili and Albanian are not in the table of
+languages:
 their profiles keep such texts from being assigned to another language."""
 
 BORROWED_PRIOR_NATS = -8.0
-"""Prior of languages with a borrowed profile: they are rare and must not win the texts of their relatives."""
+"""The prior of languages with a borrowed profile: they are rare and must not win the texts of their relatives."""
 
 BREAK, MARK = 0, 0xFFFF
 BORDER, FIRST_LETTER = 1, 2
@@ -63,13 +64,13 @@ KANA = ("Hiragana", "Katakana")
 
 @dataclass
 class Script:
-    """One script as it is packed."""
+    """One script, in the form in which it is packed."""
 
     name: str
     weight: int
     languages: list[str]
     probabilities: Probabilities = field(default_factory=dict)
-    """Empty if the script alone decides."""
+    """The probabilities of the script's n-grams; empty if the script alone decides the language."""
     alphabet: dict[str, int] = field(default_factory=dict)
 
     def row_weights(self) -> int:
@@ -79,11 +80,11 @@ class Script:
         return NARROW_ROW if len(self.languages) <= NARROW_ROW else WIDE_ROW
 
     def letter_count(self) -> int:
-        """Return the number of different letters: those of the alphabet, and one for all others."""
+        """Return the number of different letters: the letters of the alphabet, and one for all others."""
         return len(self.alphabet) + 1
 
     def number(self, letter: str) -> int:
-        """Return the number of a letter, or of a blank, the edge of a word."""
+        """Return the number of a letter; a blank means the edge of a word."""
         return BORDER if letter == " " else self.alphabet.get(letter, FIRST_LETTER + len(self.alphabet))
 
 
@@ -170,7 +171,7 @@ def collect_scripts(ranges: list[tuple[int, int, str]]) -> list[Script]:
 
 
 def profiled_script(name: str, letters: set[str]) -> Script:
-    """Return a script with its n-grams, its letters numbered."""
+    """Return a script with its n-grams and numbered letters."""
     languages, probabilities = script_profiles(name, letters)
     if len(languages) > WIDE_ROW:
         raise ValueError(f"{len(languages)} languages of {name} do not fit into a row of {WIDE_ROW} bytes")
@@ -182,7 +183,8 @@ def profiled_script(name: str, letters: set[str]) -> Script:
 
 
 def utf8_bytes(points: Iterable[int]) -> int:
-    """Return the bytes of the first letter of a script: the weight of its letters relative to other scripts."""
+    """Return the number of bytes of the first letter of a script: the weight of its letters relative to other
+    scripts."""
     return len(chr(min(points)).encode("utf-8"))
 
 
@@ -274,7 +276,7 @@ def pack_triples(script: Script) -> tuple[int, bytes, bytes]:
 
 
 def weights(script: Script, gram: str) -> list[int]:
-    """Return the steps that an n-gram adds to the score of each language of a script; zeros for an unknown one."""
+    """Return the steps that an n-gram adds to the score of each language of a script; zeros for an unknown n-gram."""
     shares = script.probabilities.get(gram, {})
     found = [weight(shares.get(code, 0.0)) for code in script.languages]
     return found + [0] * (script.row_weights() - len(found))
@@ -297,7 +299,7 @@ def triple_number(gram: str, script: Script) -> int:
 
 
 def hash_slots(grams: Iterable[int], bits: int) -> bytes:
-    """Return the slots of a table of 2^bits; multiplicative hashing as in Knuth, volume 3, section 6.4."""
+    """Return the slots of a hash table of 2^bits; multiplicative hashing as in Knuth, volume 3, section 6.4."""
     slots = [(0, 0)] * (1 << bits)
     for row, gram in enumerate(grams):
         slot = (gram * 0x9E3779B1 & 0xFFFFFFFF) >> (32 - bits)

@@ -1,8 +1,9 @@
-"""The characters that the newer rules of texts treat in a way of their own, for the analyzer (preparing.pxd).
+"""Build-time only: finds the characters that the newer rules replace, or take as words, for the analyzer
+(preparing.pxd).
 
-Some become others before words are cut, so that `m²` is the word m2; emoji and some symbols are words. Everything comes
-from Unicode: compatibility forms and values of digits from the `unicodedata` of the Python that builds, pictographs
-from the properties that unicode.py collects.
+Some characters are replaced before words are cut, so that `m²` is the word m2; emoji and some symbols are words.
+Everything comes from Unicode: compatibility forms and values of digits from the `unicodedata` of the Python that
+builds, pictographs from the properties that unicode.py collects.
 """
 
 import unicodedata
@@ -14,34 +15,36 @@ ALPHANUMERIC, PICTOGRAPH, UNSPACED, CLASS = 1 << 5, 1 << 9, 1 << 13, 31
 """The bits of properties of characters, as in unicode.py."""
 
 CUT_AS_BEFORE = "\u2120\u2122\u0e33\u0eb3"
-"""Trade marks, which are no letters of the word before them, and vowels of Thai and Lao, which are in one anyway."""
+"""Characters that are not replaced: trade marks, which do not belong to the word before them, and vowels of Thai and
+Lao, which are in a word anyway."""
 FULL_WIDTH_SIGNS = "＠＿－．＋／＃"
-"""The letters by which patterns and words are recognised."""
+"""Full-width signs by which patterns and words are recognised, as by their ASCII forms."""
 SEPARATORS = {0x066B: ".", 0x066C: ","}
-"""The separators of Arabic numbers, each with that of other numbers."""
+"""Separator of Arabic numbers -> the same separator of other numbers."""
 NOTHING = (
     *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F,  # variation selectors
     *range(0x1F3FB, 0x1F400),  # skin tones
     0x20E3,  # the key around a digit
 )  # fmt: skip
 ZERO_WIDTH_JOINER = 0x200D
-"""The character that makes a chillu of Malayalam of a consonant and a virama."""
+"""The character that, behind a consonant and a virama of Malayalam, makes them a chillu."""
 
 HIDDEN_SYMBOLS = (
     (0x2190, 0x23FF), (0x2600, 0x27FF), (0x2900, 0x2BFF), (0x1D100, 0x1D1FF),
 )  # fmt: skip
-"""Arrows, mathematical and technical signs, dingbats, notes. Geometric shapes and lines are decoration."""
+"""The ranges of symbols that are hidden words: arrows, mathematical and technical signs, dingbats, notes. Geometric
+shapes and lines are decoration."""
 NO_EMOJI = frozenset((0xA9, 0xAE, 0x2122, 0x203C, 0x2049, 0x2139, 0x3030, 0x303D))
 PUNCTUATION = frozenset("−∕∖∗∙∣∶∼⋅⋆⋮⋯⋰⋱")
-"""Mathematical signs that are written for a hyphen, a slash, a star, a colon or dots."""
+"""Mathematical signs that are written in place of a hyphen, a slash, a star, a colon or dots."""
 BULLETS = (0x25A0, 0x25FF)
 
 
 def ruled(properties: list[int], classes: list[str]) -> list[tuple[int, bytes]]:
-    """Return (character, the UTF-8 that it becomes, or EMOJI, SYMBOL or JOINER) in the order of characters.
+    """Return pairs of a character and its replacement in UTF-8, or EMOJI, SYMBOL or JOINER, in the order of characters.
 
     Args:
-        properties: of every character, as unicode.py packs them.
+        properties: the properties of every character, packed as in unicode.py.
         classes: the names of word break classes, by their number.
     """
     found: dict[int, bytes] = {}
@@ -61,7 +64,7 @@ def ruled(properties: list[int], classes: list[str]) -> list[tuple[int, bytes]]:
 
 
 def _form(char: str, properties: list[int]) -> str:
-    """Return the replacement of a character before words are cut; most stay as they are."""
+    """Return the replacement of a character before words are cut; most characters stay as they are."""
     category = unicodedata.category(char)
     if category in ("Cn", "Co", "Cs") or char in CUT_AS_BEFORE:
         return char
@@ -76,7 +79,8 @@ def _form(char: str, properties: list[int]) -> str:
 
 
 def _changes_words(char: str, form: str, properties: list[int]) -> bool:
-    """Return whether words are cut otherwise in the form of a character. Fractions and circled numbers stay apart."""
+    """Return whether the replacement of a character changes how words are cut. Fractions and circled numbers stay as
+    they are."""
     if form == unicodedata.normalize("NFC", char) or unicodedata.decomposition(char).startswith("<fraction>"):
         return False
     if unicodedata.decomposition(char).startswith("<circle>") and form.isdigit():
@@ -93,7 +97,7 @@ def _shape(char: str, properties: list[int]) -> int:
 
 
 def _symbol(point: int, found: int, classes: list[str]) -> bytes:
-    """Return EMOJI or SYMBOL for a character that is a word, else nothing."""
+    """Return EMOJI or SYMBOL for a character that is a word, else b""."""
     if found & ALPHANUMERIC or point in NO_EMOJI or unicodedata.normalize("NFKC", chr(point)) != chr(point):
         return b""
     if classes[found & CLASS] == "Regional_Indicator":

@@ -31,7 +31,7 @@ PROFILES = {
     "Hebrew": "he:heb",
 }
 """The profiles of langdetect in use, by script, with their language codes. Its other profiles are of scripts with one
-language. It has none for Serbian, which is replaced by Croatian in Cyrillic letters."""
+language. langdetect has none for Serbian, for which Croatian in Cyrillic letters is used."""
 
 BORROWED = {
     "Latin": (
@@ -43,14 +43,15 @@ BORROWED = {
     "Devanagari": "",
     "Hebrew": "yid:heb",
 }
-"""The languages without profile, and the relatives (or neighbours) whose n-grams they borrow."""
+"""The languages without a profile, and the relatives (or neighbours) whose n-grams they borrow."""
 
 FUNCTION_WORD_SHARE = 0.4
-"""Share of function words in a borrowed profile; 0.3 finds the language more often, 0.5 harms other languages less."""
+"""The share of function words in a borrowed profile; 0.3 finds the language more often, 0.5 harms other languages
+less."""
 
 ENGLISH_WORD_SHARE = 0.1
-"""Share of function words in the English profile, because I, you and can are rare in Wikipedia but frequent in chat. It
-finds 1 % more of English lines, at no cost to other languages."""
+"""The share of function words in the English profile, because I, you and can are rare in Wikipedia but frequent in
+chat. With this share, 1 % more of English lines are recognised, at no cost to other languages."""
 
 GAJ = "abcčćdđefghijklmnoprsštuvzž"
 VUK = "абцчћдђефгхијклмнопрсштувзж"
@@ -122,9 +123,9 @@ def grams(word: str) -> list[str]:
 
 
 def fold(char: str) -> str | None:
-    """Return the letter that `char` counts as, or None if it is more than one letter.
+    """Return the letter that `char` counts as, or None if it folds to more than one letter.
 
-    It merges letters as langdetect does: upper and lower case; the Vietnamese letters from U+1EA0 on, except two that
+    Letters are merged as langdetect does: upper and lower case; the Vietnamese letters from U+1EA0 on, except two that
     Yoruba has too; comma and cedilla in Romanian; the Persian and the Arabic yeh.
     """
     lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).lower())
@@ -144,7 +145,8 @@ def cyrillic(gram: str) -> str:
 
 
 def read_profile(key: str) -> dict:
-    """Return the profile `key` of langdetect: n-gram counts `freq`, and `n_words`, their sum by order."""
+    """Return the profile `key` of langdetect: the counts of n-grams in `freq`, and their sums by number of letters in
+    `n_words`."""
     for file in files("langdetect") or ():
         if file.parts == ("langdetect", "profiles", key):
             return json.loads(file.read_text(encoding="utf-8"))

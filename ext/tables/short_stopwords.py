@@ -1,4 +1,4 @@
-"""Build-time only: short lists of function words, which the default mode weighs less in a query.
+"""Build-time only: short lists of function words, which weigh less in queries of the default mode.
 
 SNOWBALL holds the stop words of the Snowball project (https://snowballstem.org), by ISO 639-1 code:
 
@@ -190,4 +190,4 @@ OURS = {
 }
 
 LONG = ("ja",)
-"""Languages whose long list is their short one, too."""
+"""Languages whose long list is also their short one."""

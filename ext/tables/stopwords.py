@@ -1,4 +1,4 @@
-"""Build-time only: pack the stop words of all languages of the table into one marisa-trie, which the lexer maps.
+"""Build-time only: packs the stop words of all languages of the table into one marisa-trie, which the lexer maps.
 
 A key is the ISO 639-3 code, one sign and the word, case-folded and in NFC:
 
@@ -59,7 +59,7 @@ def function_words(language) -> list[str]:
 
 
 def all_languages() -> list:
-    """Return the rows of the table of languages; the build cannot import it, because the package is not built yet."""
+    """Return the rows of the table of languages. The build reads the file, because it cannot import the package yet."""
     source = Path(__file__).parents[2] / "sonicpy" / "lexer" / "languages.py"
     return list(runpy.run_path(str(source))["LANGUAGES"])
 
@@ -93,8 +93,8 @@ def sonic_words(code: str, lists: dict[str, list[str]]) -> set[str]:
 
 
 def short_list(key: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the words of the short list under `key` in normal form, with either apostrophe; an empty set if there is
-    no short list."""
+    """Return the words of the short list under `key` in normal form, with both kinds of apostrophes; an empty set if
+    there is no short list."""
     if key in LONG:
         return stop_words(key, lists)
     words = f"{SNOWBALL.get(key, '')} {OURS.get(key, '')}".split()
@@ -102,7 +102,7 @@ def short_list(key: str, lists: dict[str, list[str]]) -> set[str]:
 
 
 def normal(word: str) -> str:
-    """Return `word` as the lexer compares it: case-folded, then NFC, without blanks around it."""
+    """Return `word` in the form in which the lexer compares it: case-folded, in NFC, without blanks around it."""
     return unicodedata.normalize("NFC", word.casefold()).strip()
 
 

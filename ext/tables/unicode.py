@@ -1,4 +1,4 @@
-"""Write the C tables of character properties that the native modules read through characters.pxd.
+"""Build-time only: writes the C tables of character properties that the native modules read through characters.pxd.
 
 There are two sources. The files of the Unicode Character Database in this folder (fixed at Unicode 15.0) give word
 break classes, scripts, pictographs and alphabetic marks. The `unicodedata` of the Python that builds gives general
@@ -57,14 +57,14 @@ BYTE_BITS = {
     "MidNumLet": BETWEEN_LETTERS | BETWEEN_DIGITS,
     "Single_Quote": BETWEEN_LETTERS | BETWEEN_DIGITS,
 }
-"""Bits by word break class of an ASCII character."""
+"""Word break class of an ASCII character -> its bits."""
 PATTERN_SIGNS = "@.:"
 """The signs in patterns: each match of a pattern contains one of them, a digit or a low line."""
 
 
 def write_headers(folder: Path) -> None:
-    """Write `unicode_tables.h`, two-stage tables of properties and folding distances, and kinds of bytes, and
-    `prepared_tables.h`, the characters that the newer rules treat in a way of their own."""
+    """Write `unicode_tables.h`: two-stage tables of properties and folding distances, and the kinds of bytes; and
+    `prepared_tables.h`: the characters that the newer rules replace, or take as words."""
     properties = _properties()
     ruled = prepared.ruled(properties, CLASSES)
     for point, _ in ruled:
@@ -85,7 +85,8 @@ def _head(name: str) -> str:
 
 
 def _prepared(ruled: list[tuple[int, bytes]]) -> str:
-    """Return the points in rising order, where the bytes of each begin among all bytes, and these bytes."""
+    """Return C code with the code points in rising order, the place where the bytes of each begin among all bytes, and
+    these bytes."""
     begins = [0]
     for _, made in ruled:
         begins.append(begins[-1] + len(made))
@@ -169,7 +170,7 @@ def _byte_kinds(properties: list[int]) -> list[int]:
 
 
 def _joining_seconds() -> set[int]:
-    """Return every character that composition may join to the character before it."""
+    """Return every character that composition may join with the character before it."""
     seconds = set(HANGUL_VOWELS_AND_TAILS)
     for point in range(CODE_POINTS):
         parts = unicodedata.decomposition(chr(point)).split()

@@ -2,7 +2,7 @@
 
 sections.py  one model for each section, with the defaults
 settings.py  Config: all sections, compat mode, rules that tie two keys
-defaults.py  the defaults again, for an index opened without settings
+defaults.py  the defaults as plain constants, for an index opened without settings
 kinds.py     the allowed values of each kind
 searched_files.py  the files that load() looks for
 sources.py   load(): file, environment and flags merged

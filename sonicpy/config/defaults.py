@@ -1,5 +1,5 @@
-"""The settings by default that an index reads, as plain constants: an index opened without settings needs no pydantic,
-which takes longer to import than a small index to open and to answer.
+"""The default settings that an index reads, as plain constants. So an index opened without settings does not import
+pydantic, which takes longer than opening a small index and answering a query.
 
 Invariant: every value is that of `Config()`; tests/config/test_defaults.py compares them.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PlainSection:
-    """A section of settings that nothing checks. Immutable, like the sections that are checked."""
+    """A section of settings without checks. It is immutable, like the sections of a Config."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -22,11 +22,11 @@ class PlainSection:
         raise AttributeError(f"the setting {name} cannot be changed: settings are given when an index is opened")
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Yield (name, value) of each setting, as the sections that are checked do."""
+        """Yield the (name, value) of each setting, as the sections of a Config do."""
         return iter(self.__dict__.items())
 
     def model_copy(self, *, update: Mapping[str, Any]) -> "PlainSection":
-        """Return a copy with other values, as the sections that are checked do."""
+        """Return a copy with some other values, as the sections of a Config do."""
         return PlainSection(**{**self.__dict__, **update})
 
 
@@ -73,7 +73,7 @@ DEFAULTS = cast(
         ),
     ),
 )
-"""The settings of an index that is opened without any. The server reads more: it always has a Config."""
+"""The settings of an index that is opened without settings. A server needs more, and always has a Config."""
 
 
 def defaults_in(folder: Path) -> "Config":

@@ -1,7 +1,7 @@
-"""The line of each key in a settings file, which tomllib does not give.
+"""Finds the line of each key in a settings file, which tomllib does not return.
 
-The text must be valid TOML, checked by tomllib before. So this only walks from key to key; it skips values, and looks
-neither into strings nor into comments.
+The text must be valid TOML, which tomllib has checked before. So this file only walks from key to key; it skips values,
+and looks neither into strings nor into comments.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Kinds of values: one annotated type each, with the text behind "allowed is" in error messages.
+"""Kinds of values: an annotated type for each, with the text that follows "allowed is" in error messages.
 
 Every type accepts a value as TOML gives it, and as a string, because environment variables are strings.
 """
@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The end of the sentence "allowed is ..." for a type, and whether the value is secret in error messages."""
+    """The end of the sentence "allowed is ..." for a type, and whether error messages must not show the value."""
 
     text: str
     secret: bool = False
@@ -40,7 +40,7 @@ HOST_NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?\Z",
     re.IGNORECASE | re.ASCII,
 )
-"""A name of a machine. Its last part begins with a letter, so that a misspelt IPv4 address is no name."""
+"""Matches the name of a machine. Its last part begins with a letter, so that a misspelt IPv4 address is no name."""
 
 
 def _check_inet(inet: str) -> str:
@@ -118,12 +118,13 @@ def _read_processes(value: object) -> int | str:
 
 AUTO = "auto"
 EVERY = "*"
-"""The name, in a list of buckets, that means all of them."""
+"""The name that, in a list of buckets, means all buckets."""
 U16_MAX = 0xFFFF
 U32_MAX = 0xFFFF_FFFF
 PROCESSES_MAX = 256
 MAP_SIZE_MB_MAX = 16 * 1024 * 1024
-"""16 TiB: with more, a few stores side by side would use up the address space of a 48-bit processor."""
+"""The largest map in MB, 16 TiB: with more, a few stores side by side would use up the address space of a 48-bit
+processor."""
 
 Limit = Annotated[
     int, Field(ge=0, le=U16_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U16_MAX}")

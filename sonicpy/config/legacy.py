@@ -1,6 +1,6 @@
 """Keys of other versions of Sonic: old names, keys that have no effect here, unknown keys.
 
-Of these, only a plain value where a section belongs is an error; everything else is a warning at most.
+Only a plain value in the place of a section is an error; for everything else there is at most a warning.
 """
 
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ ROCKSDB_KEYS = frozenset(
         "wal_ttl_seconds",
     )
 )
-"""Keys that have neither an effect nor a default here; their values are not checked."""
+"""Keys of Sonic that have neither an effect nor a default here; their values are not checked."""
 
 UNUSED = ROCKSDB_KEYS | {
     "store.fst.path",
@@ -81,8 +81,8 @@ class Given:
     """One key and its value, from one source.
 
     Attributes:
-        key: dotted, as written.
-        value: as the source gives it.
+        key: the dotted key as it was written.
+        value: the value as the source gives it.
         source: "FILE:LINE", "environment variable NAME" or "flag --name".
     """
 
@@ -106,10 +106,10 @@ class Resolved:
 
 
 def resolve(given: Iterable[Given]) -> Resolved:
-    """Return `given` under current names; of several values for one key, the last one counts.
+    """Return the given keys under their current names; of several values for one key, the last one counts.
 
     Args:
-        given: from lowest to highest precedence.
+        given: the keys and values, in the order from lowest to highest precedence.
 
     Raises:
         ConfigError: a key that names a section has a plain value.

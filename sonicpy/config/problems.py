@@ -15,16 +15,18 @@ from sonicpy.config.kinds import Allowed
 
 SHOWN_LENGTH = 60
 NEAR_ENOUGH = 60.0
-"""Similarity from 0 to 100: a name with a few typing errors is above it, an unrelated name below."""
+"""The least similarity, of 0 to 100, of a name to suggest: a name with a few typing errors is above it, an unrelated
+one below."""
 
 
 def describe(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> str:
-    """Return the sentence about the first error.
+    """Return a sentence about the first of the errors that pydantic found.
 
     Args:
-        error: from pydantic.
+        error: the error of pydantic.
         fields: every known key.
-        origins: place of each key, such as "sonicpy.cfg:3: search.ranking"; default: the key itself.
+        origins: key -> its place, such as "sonicpy.cfg:3: search.ranking"; a key that is missing has no place but
+            itself.
     """
     first = error.errors(include_url=False, include_context=False)[0]
     path = [str(part) for part in first["loc"]]
@@ -52,7 +54,7 @@ def show(value: object) -> str:
 
 
 def hint(key: str, known: Iterable[str]) -> str:
-    """Return the part of a sentence that names the known key most similar to `key`; empty if none is similar."""
+    """Return the part of a sentence that names the known key most similar to `key`; empty if no key is similar."""
     best = process.extractOne(key, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
     return "" if best is None else f"; the nearest known key is {best[0]}"
 

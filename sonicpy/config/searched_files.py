@@ -1,4 +1,5 @@
-"""The places that settings are looked for in: nothing here reads them, so that a verb that needs none is quick."""
+"""The places where settings files are looked for. Nothing here reads a file, so a verb without settings starts
+quickly."""
 
 from pathlib import Path
 
@@ -11,7 +12,7 @@ SEARCHED_FILES = (
     Path("/etc/sonic/sonic.cfg.toml"),
     Path("/etc/sonic/sonic.cfg"),
 )
-"""Sonic's list; in each folder, sonicpy's own names come first."""
+"""The paths that Sonic searches; in each folder, sonicpy's own names come first."""
 
 ENVIRONMENT_PREFIX = "SONIC_"
 
@@ -19,8 +20,8 @@ ENVIRONMENT_PREFIX = "SONIC_"
 def find_file() -> Path | None:
     """Return the first of SEARCHED_FILES that exists.
 
-    A folder counts as found, and reading it fails. Docker makes a folder where a mounted file is missing, and not to
-    start is better than to start without the password in that file.
+    A folder of such a name counts as found, and reading it fails. Docker makes a folder where a mounted file is
+    missing, and a refused start is better than a start without the password in that file.
     """
     return next((path for path in SEARCHED_FILES if _is_there(path)), None)
 

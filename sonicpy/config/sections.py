@@ -45,13 +45,13 @@ from sonicpy.config.kinds import (
 
 
 class Section(BaseModel):
-    """Base of all sections: immutable, and an unknown key is an error."""
+    """The base of all sections: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ServerConfig(Section):
-    """[server]: mode, logging, processes, keys."""
+    """[server]: the mode, logging, processes and keys."""
 
     compat: Compat = "none"
     log_level: LogLevel = "warn"
@@ -65,7 +65,7 @@ class ServerConfig(Section):
 
 
 class ChannelConfig(Section):
-    """[channel]: where and how the server speaks Sonic Channel."""
+    """[channel]: addresses, password and limits of Sonic Channel."""
 
     inet: Inets = ("127.0.0.1:1491", "[::1]:1491")
     unix_socket: FileOrNone = None
@@ -77,7 +77,7 @@ class ChannelConfig(Section):
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Return each of `inet` as (IP address or name, port)."""
+        """Return each address of `inet` as (IP address or name, port)."""
         return [split_address(inet) for inet in self.inet]
 
     @property
@@ -87,7 +87,7 @@ class ChannelConfig(Section):
 
 
 class MetricsConfig(Section):
-    """[metrics]: a second port, for monitoring."""
+    """[metrics]: a port of its own for monitoring."""
 
     inet: InetOrNone = None
 
@@ -98,7 +98,7 @@ class MetricsConfig(Section):
 
 
 class HttpConfig(Section):
-    """[http]: HTTP and JSON, and a page to look at the index."""
+    """[http]: the HTTP interface with JSON, and a web page that shows the index."""
 
     inet: InetOrNone = None
     read_only: TrueOrFalse = False
@@ -116,7 +116,7 @@ class HttpConfig(Section):
 
 
 class NormalizationConfig(Section):
-    """[normalization]: from token to term. The store records it and does not open with another."""
+    """[normalization]: the way from token to term. The store records this section, and does not open with another."""
 
     unicode_normalization: UnicodeNormalization = "nfkc"
     diacritic_folding_enabled: TrueOrFalse = False
@@ -124,14 +124,15 @@ class NormalizationConfig(Section):
 
 
 class TokenizationConfig(Section):
-    """[tokenization]: from text to tokens. The store records it and does not open with another."""
+    """[tokenization]: the way from text to tokens. The store records this section, and does not open with another."""
 
     detect_special_patterns: TrueOrFalse = True
     compat_split_special_patterns: TrueOrFalse = True
 
 
 class StopwordsConfig(Section):
-    """[stopwords]. The store records the settings that decide which words are stored, and does not open with others."""
+    """[stopwords]: the stop words. The store records the settings that decide the stored words, and does not open with
+    others."""
 
     mode: StopwordsMode = "weigh"
     allow: Words = ()
@@ -139,7 +140,7 @@ class StopwordsConfig(Section):
 
 
 class SearchConfig(Section):
-    """[search]: how queries, suggestions and lists are answered. It may change at any start."""
+    """[search]: answers to queries, suggestions and lists. These settings may change at any start."""
 
     ranking: Ranking = "bm25"
     live_words: TrueOrFalse = True
@@ -206,7 +207,7 @@ class FstGraphConfig(Section):
 
 
 class FstConfig(Section):
-    """[store.fst]: the word graphs. `path` has no effect: they are under store.kv.path."""
+    """[store.fst]: the word graphs. `path` has no effect, because they are under store.kv.path."""
 
     path: Folder = Path("./data/store/fst/")
     pool: FstPoolConfig = FstPoolConfig()

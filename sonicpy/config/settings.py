@@ -39,12 +39,12 @@ SONIC_DEFAULTS: dict[str, object] = {
     "store.kv.durability": "interval",
     "store.kv.retain_word_objects": 1000,
 }
-"""The defaults of `server.compat = "sonic"`, for keys that were not given."""
+"""Key -> its default with `server.compat = "sonic"`, where that differs from the default mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyOrder:
-    """Two keys; the value of the first must be below that of the second.
+    """A rule for two keys: the value of the first must be below that of the second.
 
     Attributes:
         by_default: whether the rule also holds if the first was not given.
@@ -60,20 +60,21 @@ ORDERS = (
     KeyOrder("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
     KeyOrder("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
-"""Rules whose violation is an error, as in Sonic."""
+"""The rules whose violation is an error, as in Sonic."""
 
 LIMITS = (
     KeyOrder("search.query_limit_default", "search.query_limit_maximum"),
     KeyOrder("search.suggest_limit_default", "search.suggest_limit_maximum"),
     KeyOrder("search.list_limit_default", "search.list_limit_maximum"),
 )
-"""Rules that log a warning when they are broken: Sonic does not have them. Both values may be equal."""
+"""The rules whose violation logs a warning: Sonic does not have them. Both values may be equal."""
 
 
 class Config(Section):
     """Every setting of an index and of the server around it.
 
-    `Config()` is the default mode; `Config.model_validate({"server": {"compat": "sonic"}})` overrides by section.
+    `Config()` has the defaults of the default mode; `Config.model_validate({"server": {"compat": "sonic"}})` changes
+    some.
 
     Raises:
         ConfigError: a value is not allowed, a key is not known, or two keys contradict each other.
@@ -140,7 +141,7 @@ def _walk(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fie
 
 
 FIELDS: dict[str, FieldInfo] = dict(_walk(Config))
-"""Every key, dotted, in the order of the settings file."""
+"""Every dotted key with its field, in the order of the settings file."""
 
 
 def _with_sonic_defaults(given: object) -> object:
@@ -163,7 +164,7 @@ def _gives_inet(given: object) -> bool:
 
 
 def _with_one_stemming(given: object) -> object:
-    """Return `given` with search.stemming off by default where normalization.stemming_enabled is given."""
+    """Return `given` with search.stemming off, unless it is given, if normalization.stemming_enabled is on."""
     if not isinstance(given, Mapping):
         return given
     settings = _explicit(given)
@@ -175,7 +176,7 @@ def _with_one_stemming(given: object) -> object:
 
 
 def _is_on(given: object) -> bool:
-    """Return whether a switch is on; one that is neither on nor off is refused later."""
+    """Return whether a switch is on. A value that is neither on nor off is refused later."""
     try:
         return given is not None and SWITCH.validate_python(given)
     except ValidationError:
@@ -211,7 +212,7 @@ def _check_order(config: Config, order: KeyOrder, origins: Mapping[str, str]) ->
 
 
 def _blame(config: Config, order: KeyOrder) -> tuple[str, Any, str, str]:
-    """Return the key to name first, its value, the other key, and a text for the value of that one."""
+    """Return, for a broken rule, the key to name first, its value, the other key, and a text for the other value."""
     key, other = order.lower, order.upper
     # Prefer a key that was given: a default cannot be found in a file.
     if _is_given(config, other) and not _is_given(config, key):

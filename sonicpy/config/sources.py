@@ -15,7 +15,7 @@ from sonicpy.errors import ConfigError
 
 FLAGS = {"channel.inet": "--inet", "store.kv.path": "--data", "server.log_level": "--log-level"}
 FOUND = "; without -c it is read because of its name, and -c names another file (-c /dev/null: none)"
-"""End of an error message about a settings file that may belong to another program."""
+"""The end of an error message about a settings file that may belong to another program."""
 REFERENCE = re.compile(r"\$\{env\.([^{}]+)\}")
 
 
@@ -25,8 +25,8 @@ class Loaded:
 
     Attributes:
         config: the settings.
-        warnings: whole sentences.
-        source: the settings file; None: there was none.
+        warnings: the warnings, as whole sentences.
+        source: the settings file; None: no file was read.
         ignored: keys that were given and have no effect here, as they were written.
     """
 
@@ -37,19 +37,20 @@ class Loaded:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return the sentences to log at the start: the warnings, and one that names the ignored keys."""
+        """Return the sentences to log at the start: the warnings, and a sentence that names the ignored keys."""
         if not self.ignored:
             return self.warnings
         return *self.warnings, f"These settings have no effect here and are ignored: {', '.join(self.ignored)}."
 
 
 def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Loaded:
-    """Return the settings.
+    """Return the settings merged from all sources.
 
     Args:
         config_file: the settings file; None: the first of SEARCHED_FILES that exists, or no file.
-        environ: holds variables such as SONIC_SEARCH__RANKING, in upper or lower case; others are ignored.
-        flags: from dotted key to value; a value None means that the flag was not given.
+        environ: the environment, with variables such as SONIC_SEARCH__RANKING in upper or lower case; others are
+            ignored.
+        flags: dotted key -> value; None means that the flag was not given.
 
     Raises:
         ConfigError: a file cannot be read, or a setting is wrong.

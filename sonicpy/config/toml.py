@@ -1,4 +1,4 @@
-"""to_toml(): the settings in force as a TOML text that load() can read."""
+"""to_toml(): writes the settings in force as a TOML text that load() can read."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Judge the answers of an index, or of any server that speaks Sonic Channel: the code behind `sonicpy eval`.
+"""Judges the answers of an index, or of any server that speaks Sonic Channel: the code behind `sonicpy eval`.
 
 inputs.py      the content of a path: a collection with judged queries, misspelt words, or sentences by language
 searched.py    the judged system: an index in a temporary folder, or a server

@@ -30,20 +30,20 @@ class Collection:
 
     name: str
     documents: dict[str, str]
-    """Text by id, each with its title in front."""
+    """Id -> text of each document, with its title in front."""
     queries: dict[str, str]
-    """Text by id; only judged queries."""
+    """Id -> text of each judged query."""
     relevant: dict[str, dict[str, int]]
     """Query id -> document id -> grade above 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typos:
-    """Misspelt words."""
+    """A list of misspelt words with the right ones."""
 
     name: str
     pairs: list[tuple[str, str]]
-    """(wrong, right)"""
+    """The pairs (wrong word, right word)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Sentences:
 
     name: str
     texts: list[tuple[str, str]]
-    """(ISO 639-3 code, text)"""
+    """The pairs (ISO 639-3 code, text)."""
 
 
 Input = Collection | Typos | Sentences
@@ -62,7 +62,7 @@ def read_inputs(path: Path) -> Iterator[Input]:
     """Yield the inputs in a path: a collection, all collections and files of a folder in order of name, or one file.
 
     Raises:
-        EvaluationError: there is no input, or a line cannot be read; the message names file and line.
+        EvaluationError: there is no input, or a line cannot be read; the message names the file and the line.
     """
     if path.is_file():
         yield read_rows(path)
@@ -79,7 +79,7 @@ def read_inputs(path: Path) -> Iterator[Input]:
 
 
 def read_collection(folder: Path) -> Collection:
-    """Read a judged collection. Raises EvaluationError like `read_inputs`."""
+    """Return the judged collection in a folder. Raises EvaluationError as `read_inputs` does."""
     documents = {}
     for identity, row in _json_rows(_needed(folder, DOCUMENT_FILES)):
         title = row.get("title") or ""
@@ -96,7 +96,8 @@ def read_collection(folder: Path) -> Collection:
 
 
 def read_rows(path: Path) -> Typos | Sentences:
-    """Read a TSV file of misspelt words or of sentences. Raises EvaluationError like `read_inputs`."""
+    """Return the content of a TSV file of misspelt words or of sentences. Raises EvaluationError as `read_inputs`
+    does."""
     rows = [line.split("\t") for line in _lines(path) if line]
     if rows and all(len(row) == SENTENCE_COLUMNS for row in rows[:5]) and rows[0][0] in LANG_CODES:
         return Sentences(path.stem, [(row[0], row[-1]) for row in rows if len(row) == SENTENCE_COLUMNS])
@@ -107,7 +108,7 @@ def read_rows(path: Path) -> Typos | Sentences:
 
 
 def read_words(path: Path) -> dict[str, int]:
-    """Read a list of words, one a line, each with or without a count after white space.
+    """Return word -> count from a file with one word a line; a count may follow a word after white space.
 
     Raises:
         EvaluationError: the file cannot be read, or a count is not a whole number.
@@ -140,7 +141,7 @@ def _needed(folder: Path, names: tuple[str, ...]) -> Path:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (id, row) of every line."""
+    """Yield the (id, object) of every line of a file of JSON objects."""
     for number, line in enumerate(_lines(path), 1):
         if not line:
             continue

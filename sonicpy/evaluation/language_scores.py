@@ -1,4 +1,5 @@
-"""Sentences of known languages: does a part of a sentence find it, and is its language guessed right?"""
+"""Judges sentences of known languages: whether a part of a sentence finds it, and whether its language is guessed
+right."""
 
 import random
 import time
@@ -15,7 +16,7 @@ from sonicpy.lexer.stopwords import StopWords
 
 SEED = 20
 LENGTHS = (20, 60, 200)
-"""Sizes in bytes of the texts whose language is guessed."""
+"""The sizes in bytes of the texts whose language is guessed."""
 
 BORROWED = frozenset("aka aze bel epo hau jav kur lat sna srp tuk uzb yid yor zul".split())
 """Languages without an n-gram profile, left out of the shares like all languages that the lexer does not know."""
@@ -49,25 +50,25 @@ class LanguageScores:
     languages: int
     sentences: int
     found: float
-    """Share of the parts (three words in a row; four letters in a row in languages without blanks; a Korean word
+    """The share of the parts (three words in a row; four letters in a row in languages without blanks; a Korean word
     without its last letter) that find their sentence among the first ten, or ten sentences that all hold the part."""
     found_inside: float
-    """`found` for the languages whose parts are smaller than words between blanks."""
+    """The value of `found` for the languages whose parts are smaller than words between blanks."""
     empty: int
     query_us: float
     guessed: dict[int, float]
-    """Bytes of a text -> share of texts whose language is guessed right; empty if the guess is not judged."""
+    """Size of a text in bytes -> share of texts whose language is guessed right; empty if guesses are not judged."""
     guess_us: float
-    """Time of a guess at the largest size."""
+    """The time of a guess at the largest size, in microseconds."""
     found_by_language: dict[str, float]
 
 
 def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool) -> LanguageScores:
-    """Push sentences of all languages into one bucket, and query a part of each.
+    """Push sentences of all languages into one bucket, query a part of each, and return the figures.
 
     Args:
-        scope: name of a collection that only this evaluation uses.
-        guesses: also judge the guess of this version; a server does not return its guess.
+        scope: the name of a collection that only this evaluation uses.
+        guesses: whether to judge the guesses of this version of sonicpy, too; a server does not return its guesses.
     """
     chance = random.Random(SEED)
     by_language: defaultdict[str, list[str]] = defaultdict(list)
@@ -106,7 +107,7 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
 
 
 def part(text: str, chance: random.Random, code: str) -> str:
-    """Return a part of a text, from a random place, as a query; the text itself if it has no such part."""
+    """Return a part of a text, from a random place, as a query; the text itself if it is too short."""
     words = text.split()
     if code in WITHOUT_BLANKS:
         return chance.choice(inner_parts(text) or [text])
@@ -160,7 +161,7 @@ def cut_pieces(texts: Iterable[LanguageText], size_bytes: int) -> list[LanguageT
 
 
 def accuracy(guess: Guess, texts: list[LanguageText]) -> float:
-    """Return the share of `texts` whose language `guess` names right."""
+    """Return the share of `texts` whose language `guess` returns."""
     return _share(guess(text) == code for code, text in texts)
 
 

@@ -15,7 +15,7 @@ RANKED_FIRST = 10
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Means over queries."""
+    """Measures of ranked lists, each the mean over all queries."""
 
     ndcg_10: float
     mrr_10: float
@@ -23,10 +23,10 @@ class Measures:
 
 
 def measure(relevant: Mapping[str, Mapping[str, int]], answers: Mapping[str, Sequence[str]]) -> Measures:
-    """Judge answers.
+    """Return the measures of answers.
 
     Args:
-        relevant: query -> document -> grade; other documents are not relevant.
+        relevant: query -> document -> grade; documents that are not listed are not relevant.
         answers: query -> documents, best first; a query that is missing, or has none, counts as 0.
 
     Raises:
@@ -50,7 +50,7 @@ def measure(relevant: Mapping[str, Mapping[str, int]], answers: Mapping[str, Seq
 
 
 def load() -> Any:
-    """Return the library. Raises EvaluationError if it is not installed."""
+    """Return the module pytrec_eval. Raises EvaluationError if it is not installed."""
     try:
         return importlib.import_module(PACKAGE)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Judged queries: the quality of the order of answers."""
+"""Judges answers by queries with known relevant documents: the quality of their order."""
 
 import time
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sonicpy.evaluation.measures import measure
 from sonicpy.evaluation.searched import Searched, fill
 
 PLACES = 100
-"""Answers asked for: those that Recall@100 counts, and the most that a Sonic server gives by default."""
+"""The number of answers to ask for: Recall@100 counts them, and a Sonic server gives no more by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class Relevance:
     mrr_10: float
     recall_100: float
     empty: int
-    """Queries without any answer."""
+    """The number of queries without an answer."""
     query_us: float
-    """Mean time of a query for 100 answers, in microseconds, with a server including the round trip."""
+    """The mean time of a query for 100 answers in microseconds, including the round trip to a server."""
     push_us: float
-    """Mean time of pushing a document."""
+    """The mean time of pushing a document, in microseconds."""
 
 
 def evaluate(
@@ -38,13 +38,13 @@ def evaluate(
     query_lang: str | None = None,
     most_bytes: int | None = None,
 ) -> Relevance:
-    """Push all documents, ask all queries, and judge the answers.
+    """Push all documents, ask all queries, judge the answers, and return the figures.
 
     Args:
         scope: name of a collection that only this evaluation uses.
-        lang: language of documents and queries; None: each text's language is guessed.
-        query_lang: language of queries, instead of `lang`.
-        most_bytes: of one PUSH; None: push documents whole.
+        lang: the language of documents and queries; None: the language of each text is guessed.
+        query_lang: the language of queries, instead of `lang`.
+        most_bytes: the most bytes of one PUSH; None: documents are pushed whole.
 
     Raises:
         EvaluationError: the extra [eval] is not installed.

@@ -1,4 +1,4 @@
-"""The judged system: an object with the methods of an index; and functions that push texts to it."""
+"""The judged system, which is an object with the methods of an index, and functions that push texts to it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -15,20 +15,20 @@ class Searched(Protocol):
     def query(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> Iterable[str]:
-        """Return objects, best first."""
+        """Return the objects that answer, best first."""
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> Iterable[str]:
         """Return words that complete or correct `word`."""
 
     def consolidate(self) -> None:
-        """Build the word graphs: then every word is suggested."""
+        """Build the word graphs, so that every word can be suggested."""
 
     def flush_collection(self, collection: str) -> int:
         """Erase a collection."""
 
 
 def pieces(text: str, most_bytes: int | None) -> Iterator[str]:
-    """Yield a text in pieces of at most `most_bytes` bytes, split at blanks if possible; None: as a whole."""
+    """Yield a text in pieces of at most `most_bytes` bytes, split at blanks if possible; None: in one piece."""
     if most_bytes is None or len(text.encode()) <= most_bytes:
         yield text
         return
@@ -54,8 +54,8 @@ def fill(
     """Push (object, text) pairs, then consolidate.
 
     Args:
-        lang: as in `push`.
-        most_bytes: of one PUSH; longer texts are pushed in pieces; None: push them whole.
+        lang: the language of the texts, as in `push`.
+        most_bytes: the most bytes of one PUSH; longer texts are pushed in pieces. None: texts are pushed whole.
     """
     for name, text in texts:
         for piece in pieces(text, most_bytes):

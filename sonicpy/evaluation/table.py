@@ -1,4 +1,4 @@
-"""Figures as lines, one for each collection or file: as text or as JSON."""
+"""Writes figures, one line for each collection or file, as text or as JSON."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,7 @@ Scores = Relevance | Corrected | LanguageScores
 
 
 def as_line(figures: Scores) -> str:
-    """Return one line of text."""
+    """Return the figures as one line of text."""
     if isinstance(figures, Relevance):
         return _line(
             figures.name,
@@ -45,7 +45,7 @@ def as_line(figures: Scores) -> str:
 
 
 def as_json(figures: Scores) -> str:
-    """Return one line of JSON; its key "kind" is relevance, typos or languages."""
+    """Return the figures as one line of JSON; the value of "kind" is relevance, typos or languages."""
     kinds = {Relevance: "relevance", Corrected: "typos", LanguageScores: "languages"}
     return json.dumps({"kind": kinds[type(figures)], **asdict(figures)}, ensure_ascii=False)
 

@@ -1,4 +1,5 @@
-"""Misspelt words: the place of the right word among suggestions, and whether a query with the wrong one finds it."""
+"""Judges corrections: the place of the right word among suggestions, and whether a query with the wrong word finds
+it."""
 
 import time
 from collections import defaultdict
@@ -12,33 +13,33 @@ from sonicpy.evaluation.searched import Searched, fill
 
 SUGGESTED = 5
 FOUND_WITHIN = 10
-"""The object of the right word must be among the first results of a query, up to this number."""
+"""The number of first results of a query among which the object of the right word must be."""
 
 EDITS_BY_LENGTH = ((4, 0), (7, 1), (10, 2))
-"""(length, edits): a typed word shorter than `length` may have that many edits; longer words three."""
+"""Pairs (length, edits): the most edits of a typed word shorter than `length` letters; longer words may have three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The figures of one list of misspelt words; shares of the judged pairs."""
+    """The figures of one list of misspelt words; the shares are of the judged pairs."""
 
     name: str
     words: int
     """The number of words that were indexed."""
     pairs: int
-    """Pairs whose right word is indexed and whose wrong word is not, within the allowed distance."""
+    """The number of judged pairs: the right word is indexed, the wrong one is not, and their distance is allowed."""
     first: float
-    """Share of the pairs whose right word is suggested first."""
+    """The share of the pairs whose right word is suggested first."""
     suggested: float
-    """Share of the right words among the first five suggestions."""
+    """The share of the pairs whose right word is among the first five suggestions."""
     found: float
-    """Share of the pairs whose wrong word, as a query, finds the object of the right word among the first ten."""
+    """The share of the pairs whose wrong word, as a query, finds the object of the right word among the first ten."""
     suggest_us: float
     query_us: float
 
 
 def edits_allowed(word: str) -> int:
-    """Return how many edits a typed word may have."""
+    """Return the most edits that a typed word may have."""
     return next((edits for length, edits in EDITS_BY_LENGTH if len(word) < length), 3)
 
 
@@ -52,7 +53,7 @@ def within_reach(pairs: Iterable[tuple[str, str]], words: Mapping[str, int]) -> 
 
 
 def evaluate(searched: Searched, scope: str, given: Typos, words: Mapping[str, int] | None = None) -> Corrected:
-    """Push every word as an object, then query every misspelt word.
+    """Push every word as an object, query every misspelt word, and return the figures.
 
     Args:
         scope: name of a collection that only this evaluation uses.

@@ -11,7 +11,7 @@ from sonicpy.index.report.term_stats import ObjectStats, TermStats
 def buckets(index: Index) -> pd.DataFrame:
     """Return the buckets of an index, indexed by collection and bucket: objects, words, average_length.
 
-    At most the first 1,000 collections, and the first 1,000 buckets of each.
+    The frame has at most the first 1,000 collections, and the first 1,000 buckets of each.
     """
     found = {
         (collection, bucket): figures
@@ -26,8 +26,8 @@ def buckets(index: Index) -> pd.DataFrame:
 def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
     """Return the words of a bucket, indexed by word, the most frequent first.
 
-    Columns: `objects`, the number of objects with the word; `postings`, the number of the newest of these objects,
-    which a search for the word finds; `times`, the occurrences of the word in these.
+    Columns: `objects`, the number of objects with the word; `postings`, the number of those objects that a search for
+        the word can find, the newest ones; `times`, the occurrences of the word in these.
 
     Args:
         hidden: include words that are only parts of runs without blanks, and the column `hidden_objects`: the number of
@@ -46,8 +46,9 @@ def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
 def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:
     """Return the objects of a bucket, indexed by name, oldest first.
 
-    Columns: `length` in words, repeated ones and stop words included; different `words`; different `hidden_words`; and
-    `new_words`, which no older object holds. Raises like `words`.
+    Columns: `length`, the number of words, including repeated ones and stop words; `words` and `hidden_words`, the
+        numbers of different ones; `new_words`, the number of words that no older object holds. Raises the errors of
+        `words`.
     """
     _expect_index(index)
     frame = pd.DataFrame(index.object_stats(collection, bucket), columns=ObjectStats._fields)
@@ -58,7 +59,7 @@ def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
     """Return the number of words for each object frequency, indexed by the object frequency.
 
     Columns: `words`; their `share` of all words; and `up_to`, the share of words with this frequency or a lower one.
-    Args and errors as in `words`.
+    Arguments and errors as in `words`.
     """
     counts = words(index, collection, bucket, hidden=hidden)["objects"].value_counts().sort_index()
     share = counts / counts.sum()
@@ -68,8 +69,8 @@ def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -
 def growth(index: Index, collection: str, bucket: str) -> pd.DataFrame:
     """Return the growth of the vocabulary, a row for each object in the order of creation, counted from 1.
 
-    Columns: `tokens`, the length of all objects so far, and the different `words` in them, hidden ones included. Raises
-    like `words`.
+    Columns: `tokens`, the length of all objects so far; `words`, the number of different words in them, including
+        hidden ones. Raises the errors of `words`.
     """
     made = objects(index, collection, bucket)
     frame = pd.DataFrame({"tokens": made["length"].cumsum(), "words": made["new_words"].cumsum()})

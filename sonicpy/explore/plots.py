@@ -10,9 +10,9 @@ WIDTH_INCHES, HEIGHT_INCHES = 6.0, 3.6
 
 
 def plot_ranks(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
-    """Plot how many objects hold a word against its rank, both logarithmic; Zipf's law is a straight line.
+    """Plot the number of objects that hold a word against its rank, both logarithmic; Zipf's law is a straight line.
 
-    Stop words are included. Raises like `words`.
+    Stop words are included. Raises the errors of `words`.
 
     Args:
         ax: the axes to draw on; None: a new figure.
@@ -29,7 +29,7 @@ def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = 
     """Plot how many words have each number of postings, in bins that double.
 
     If store.kv.retain_word_objects is set, a dashed line shows it: queries do not read the oldest postings of words to
-    the right of it. Args and errors as in `plot_ranks`.
+    the right of the line. Arguments and errors as in `plot_ranks`.
     """
     counts = words(index, collection, bucket, hidden=True)["postings"]
     window = index.config.store.kv.retain_word_objects
@@ -49,7 +49,7 @@ def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = 
 def plot_growth(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
     """Plot the number of different words against the number of objects; it flattens as words repeat (Heaps' law).
 
-    Args and errors as in `plot_ranks`.
+    Arguments and errors as in `plot_ranks`.
     """
     grown = growth(index, collection, bucket)
     ax = _axes(ax)

@@ -1,6 +1,6 @@
 """Conditions: the tree of a filter.
 
-A tree has one form for each meaning: a comparison is a Range, `a AND b AND c` is one All of three.
+A tree has one form for each meaning: every comparison is a Range, and `a AND b AND c` is one All of three conditions.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Within(NamedTuple):
 
     Attributes:
         meters: the distance.
-        latitude, longitude: of the centre, in units of 1e-7 degree.
+        latitude, longitude: the centre, in units of 1e-7 degree.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Not(NamedTuple):
 
 
 class All(NamedTuple):
-    """The condition that an object meets every one of some conditions; of none: every object does."""
+    """The condition that an object meets all of several conditions. Without conditions, every object meets it."""
 
     conditions: tuple["Condition", ...]
 
 
 class Any(NamedTuple):
-    """The condition that an object meets one of some conditions; of none: no object does."""
+    """The condition that an object meets at least one of several conditions. Without conditions, no object meets it."""
 
     conditions: tuple["Condition", ...]
 
@@ -68,7 +68,7 @@ Condition = HasTag | Range | Among | Within | Not | All | Any
 
 
 def literals(condition: Condition) -> Iterator[Condition]:
-    """Yield the conditions of a tree that hold no others."""
+    """Yield the conditions of a tree that contain no other conditions: its leaves."""
     if isinstance(condition, Not):
         yield from literals(condition.condition)
     elif isinstance(condition, All | Any):

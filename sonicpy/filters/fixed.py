@@ -1,4 +1,4 @@
-"""Fixed filters: conditions that are added to each question, and that no question can leave out."""
+"""Fixed filters: conditions that are added to every question, and that no question can leave out."""
 
 from functools import lru_cache
 from math import floor
@@ -6,7 +6,8 @@ from math import floor
 from sonicpy.filters.grammar import parse
 
 NOBODY = "(fixed AND fixed < -9223372036854775808)"
-"""Met by no object. It is about a tag and a value, so APART, which leaves out conditions of one facet, keeps it."""
+"""A filter that no object meets. It combines a tag and a value, so APART, which leaves out conditions of one facet,
+keeps it."""
 STEPS = 100
 
 
@@ -16,11 +17,11 @@ def with_fixed(fixed: tuple[str, ...], asked: str | None, *, apart: bool = False
 
     Args:
         fixed: the filters that always hold.
-        asked: the filter of a question; None: it has none.
-        apart: the question leaves out conditions of its facets; the fixed ones stay.
+        asked: the filter of the question; None: the question has none.
+        apart: whether the question leaves out the conditions of its facets; the fixed filters stay.
 
     Raises:
-        InvalidArgument: one of them is not a filter. Each is read alone, so brackets of one cannot close those of
+        InvalidArgument: one of them is not a filter. Each is read alone, so that brackets in one cannot close those of
             another.
     """
     if asked is not None:
@@ -33,5 +34,5 @@ def with_fixed(fixed: tuple[str, ...], asked: str | None, *, apart: bool = False
 
 
 def coarse(score: float | None) -> float | None:
-    """Return a score cut behind its second decimal, so that it shows less about objects that a filter hides."""
+    """Return a score cut off after its second decimal, so that it reveals less about objects that a filter hides."""
     return None if score is None else floor(score * STEPS + 1e-9) / STEPS

@@ -42,7 +42,7 @@ MEMBERS_MAX = 1_000
 DEPTH_MAX = 32
 LENGTH_MAX = 256 * 1024
 SPHERE_MAX = 20_037_509
-"""Half of the way round the earth, in metres, so every point is within it."""
+"""Half of the way round the earth in metres: every point is within this distance."""
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign><=|>=|!=|[<>=(),])|(?P<word>[\w.:/-]+))""", re.DOTALL
@@ -55,7 +55,7 @@ BRIEF = re.compile(
     r"""\s*(?:"([ !#-\[\]-~]+)"\s*|([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?)""", re.ASCII
 ).fullmatch
 BRIEF_MAX = 8
-"""The most conditions of a filter that is read without tokens."""
+"""The most conditions of a filter that `brief` reads."""
 
 
 class Token(NamedTuple):
@@ -63,8 +63,8 @@ class Token(NamedTuple):
 
     Attributes:
         kind: "word", "quoted", "sign" or "end".
-        text: without quotes.
-        at: the place of its first letter in the filter, from 0.
+        text: the text of the token, without quotes.
+        at: the index of its first character in the filter, from 0.
     """
 
     kind: str
@@ -77,11 +77,11 @@ class Token(NamedTuple):
         return self.kind == "quoted" or (self.kind == "word" and self.text not in GRAMMAR_WORDS)
 
     def is_word(self, keyword: str) -> bool:
-        """Return whether the token is a keyword."""
+        """Return whether the token is this keyword."""
         return self.kind == "word" and self.text == keyword
 
     def is_sign(self, sign: str) -> bool:
-        """Return whether the token is a sign."""
+        """Return whether the token is this sign."""
         return self.kind == "sign" and self.text == sign
 
 
@@ -98,8 +98,8 @@ def parse(text: str) -> Condition:
 
 
 def brief(text: str) -> Condition | None:
-    """Return the condition of a filter of a few tags and comparisons that all have to hold, in less time than the whole
-    grammar takes; None: it may be another one."""
+    """Return the condition of a filter that joins a few tags and comparisons by AND, in less time than the whole
+    grammar takes; None: the filter may have another form."""
     clauses = text.split(" AND ", BRIEF_MAX)
     if len(clauses) > BRIEF_MAX or not text.isascii():
         return None
@@ -138,22 +138,24 @@ _BRIEFLY: dict[str, Callable[[str, int], tuple[Condition, ...]]] = {
     ">=": lambda name, number: _range(name, number, INT_MAX),
     ">": lambda name, number: _range(name, number + 1, INT_MAX),
 }
-"""The conditions of a comparison with a number of 18 digits at most, which all have to hold."""
+"""Sign of a comparison -> a function that returns its conditions, which all have to hold, for a number of at most 18
+digits."""
 
 
 def _ascii_tag(name: str) -> str:
-    """Return a tag of letters, digits and signs of ASCII, which is its only form. Raises InvalidArgument."""
+    """Return a tag of ASCII letters, digits and signs, which is already in its canonical form. Raises InvalidArgument
+    if it is too long."""
     return name if len(name) <= TAG_BYTES_MAX else tag_of(name)
 
 
 def filter_text(value: AnyValue) -> str:
     """Return the text of a filter that a program gave: a str, or a dict of conditions by name.
 
-    In a dict, `tag` holds a tag, or a list of tags of which one is enough; any other name is that of values: a number,
-    a list of numbers, or (low, high), both included, of which either may be None.
+    In a dict, the key `tag` has a tag, or a list of tags of which one is enough. Any other key is the name of values,
+    with a number, a list of numbers, or (low, high), both included, of which either may be None.
 
     Raises:
-        InvalidArgument: it is no such value, or not a filter.
+        InvalidArgument: the value has another type, or is not a filter.
     """
     if type(value) is str:  # first: each query with a filter comes here
         parse(value)
@@ -197,7 +199,7 @@ def _unquoted(found: re.Match[str]) -> str:
 
 
 class _Parser:
-    """Reads the tokens of a filter."""
+    """Reads the tokens of a filter by recursive descent."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -289,7 +291,7 @@ class _Parser:
         return self._take().text
 
     def _of_values(self, token: Token, name: str) -> str:
-        """Return a name of values. Raises InvalidArgument if no values have such a name."""
+        """Return a name of values. Raises InvalidArgument if no values can have that name."""
         if is_name(name):
             return name
         raise refused(
@@ -400,7 +402,7 @@ _COMPARISONS = {
 
 
 def _clause(name: AnyValue, wanted: AnyValue) -> str:
-    """Return the text of a condition of a dict."""
+    """Return the text of one condition of a dict, given its key and its value."""
     if not is_name(name):
         raise refused(f"filter has {shown_part(name)} as a key; allowed are `tag` and names of values")
     if name == TAG_NAME:

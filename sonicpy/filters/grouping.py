@@ -1,4 +1,4 @@
-"""GROUP, as a value: the tags or the values by which hits are grouped."""
+"""The argument of GROUP as an object: the tags or the values by which hits are grouped."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,21 +10,21 @@ from sonicpy.tags import tag_of
 from sonicpy.values import NAME
 
 TAG_ENDS = (":", "*")
-"""The ends of a beginning of tags."""
+"""The characters with which a text for groups of tags ends."""
 
 GroupKey = int | str
-"""A group: the value, or the tag, that its objects have in common."""
+"""The key of a group: the value, or the tag, that its objects have in common."""
 
 ALONE = "-"
 """The text of an object without a group."""
 
 
 class Group(NamedTuple):
-    """The groups of objects.
+    """A division of objects into groups.
 
     Attributes:
-        name: of the values, or the beginning of the tags.
-        is_tags: objects with the same tag are a group, not those with the same value.
+        name: the name of the values, or the beginning of the tags.
+        is_tags: True: objects with the same tag are a group; False: objects with the same value.
     """
 
     name: str
@@ -36,7 +36,7 @@ def parse_group(text: str) -> Group:
     """Return the groups that a text names: by values such as `author`, or by tags such as `size:` or `size:*`.
 
     Raises:
-        InvalidArgument: it names none.
+        InvalidArgument: the text names no groups.
     """
     if text.endswith(TAG_ENDS) and "*" not in text[:-1]:
         beginning = text.removesuffix("*")
@@ -50,7 +50,7 @@ def parse_group(text: str) -> Group:
 
 
 def group_text(value: Any) -> str:
-    """Return the text of a group that a program gave. Raises InvalidArgument."""
+    """Return the text for groups that a program gave. Raises InvalidArgument if it names no groups."""
     if not isinstance(value, str):
         raise refused(f"group is {shown(value)}; allowed is a str")
     parse_group(value)
@@ -58,17 +58,17 @@ def group_text(value: Any) -> str:
 
 
 def pack_group(key: GroupKey | None) -> str:
-    """Return a group as a text, percent-encoded; None: an object is one of its own."""
+    """Return the key of a group as a text, percent-encoded. The key None belongs to an object without a group."""
     return ALONE if key is None else "%2D" if key == ALONE else quote(str(key), safe="")
 
 
 def in_group(key: GroupKey | None, object: str) -> str:
-    """Return the name of an object with that of its group, as `<group>/<object>`."""
+    """Return the names of an object and its group, as `<group>/<object>`."""
     return f"{pack_group(key)}/{object}"
 
 
 def split_group(item: str) -> tuple[str | None, str]:
-    """Return the tag and the object that `in_group` put together. Raises InvalidArgument if no slash is there."""
+    """Return the tag and the object in a text that `in_group` returned. Raises InvalidArgument if it has no slash."""
     packed, slash, object = item.partition("/")
     if not slash:
         raise refused(

@@ -4,5 +4,5 @@ from sonicpy.errors import InvalidArgument
 
 
 def refused(message: str) -> InvalidArgument:
-    """Return the error, whose sentence reaches clients, too."""
+    """Return the error with a message, which clients of a server get, too."""
     return InvalidArgument(message, "invalid_meta_value", message)

@@ -1,4 +1,4 @@
-"""Orders of answers and facets, as values: the contents of SORT, OF and RANGES."""
+"""Orders of answers, boosts and facets as objects: the arguments of SORT, BOOST, OF and RANGES."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,9 +25,10 @@ class Sort(NamedTuple):
     """An order of objects.
 
     Attributes:
-        name: of the values that order them; "score", "newest".
-        descending: the highest value first.
-        point: (latitude, longitude) in units of 1e-7 degree: the values are points, the nearest come first.
+        name: the name of the values that order the objects; or "score", "newest".
+        descending: whether the highest value comes first.
+        point: (latitude, longitude) in units of 1e-7 degree: the values are points, the nearest first. None: the values
+            are numbers.
     """
 
     name: str
@@ -36,12 +37,12 @@ class Sort(NamedTuple):
 
 
 class Facet(NamedTuple):
-    """Tags to be counted, or values.
+    """A facet: tags, or values in ranges, whose objects are counted.
 
     Attributes:
-        name: the beginning of the tags; "": all. Or the name of the values.
-        bounds: of the ranges of values, rising: a range goes from one bound up to the next one, which it leaves out.
-            None: tags are counted.
+        name: the beginning of the tags ("": all tags), or the name of the values.
+        bounds: the bounds of the ranges of values, rising; a range reaches from one bound to the next one, which it
+            excludes. None: tags are counted.
     """
 
     name: str
@@ -53,7 +54,7 @@ def parse_sort(text: str) -> Sort:
     """Return the order that a text names: `score`, `newest`, `price`, `-price`, `distance place 47.21,-1.55`.
 
     Raises:
-        InvalidArgument: it names none.
+        InvalidArgument: the text names no order.
     """
     words = text.split()
     if len(words) >= 3 and words[0] == DISTANCE:
@@ -68,7 +69,7 @@ def parse_sort(text: str) -> Sort:
 
 
 def _name_in(option: str, name: str) -> str:
-    """Return a name of values. Raises InvalidArgument: no values can have it, so it would order nothing."""
+    """Return a name of values. Raises InvalidArgument if no values can have that name."""
     if is_name(name):
         return name
     raise refused(f"{option} has {shown(name)} as a name of values; allowed is one name of {NAME_RULE}")
@@ -84,7 +85,7 @@ def _point_of(text: str) -> tuple[int, int]:
 
 
 def sort_text(value: Any) -> str:
-    """Return the text of an order that a program gave. Raises InvalidArgument."""
+    """Return the text of an order that a program gave. Raises InvalidArgument if it names no order."""
     return _checked("sort", value, parse_sort)
 
 
@@ -92,19 +93,20 @@ def sort_text(value: Any) -> str:
 
 BOOST_DIVISOR = 16.0
 BOOST_MOST = 1.0 + 63.0 / BOOST_DIVISOR
-"""The largest factor of any value."""
+"""The largest factor by which a value can multiply a score."""
 HALF_LIFE_MOST = 2.0
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 HALF_LIFE = re.compile(r"([1-9]\d{0,8})([smhdw])")
 
 
 class Boost(NamedTuple):
-    """A factor of scores.
+    """The values whose size or age multiplies scores by a factor.
 
     Attributes:
-        name: of the values that raise scores.
-        half_life: in seconds; the values are times: the newest time of the bucket doubles a score, and this much older
-            ones raise it half as much. None: a value v multiplies a score by 1 + log2(1 + v) / 16.
+        name: the name of the values that raise scores.
+        half_life: a number of seconds; the values are times: the newest time of the bucket doubles a score, and one
+            that is older by the half-life raises it by half as much. None: a value v multiplies a score by 1 + log2(1 +
+            v) / 16.
     """
 
     name: str
@@ -112,12 +114,12 @@ class Boost(NamedTuple):
 
     @property
     def most(self) -> float:
-        """The largest factor of any object."""
+        """The largest factor that an object can get."""
         return BOOST_MOST if self.half_life is None else HALF_LIFE_MOST
 
 
 def highest_factor(boost: str | None) -> float:
-    """Return the largest factor of a score; None: nothing raises scores. Raises as `parse_boost`."""
+    """Return the largest factor of a score, 1.0 without a boost. Raises the errors of `parse_boost`."""
     return 1.0 if boost is None else parse_boost(boost).most
 
 
@@ -126,7 +128,7 @@ def parse_boost(text: str) -> Boost:
     """Return the boost that a text names: `population`, or times with a half-life: `time 7d`.
 
     Raises:
-        InvalidArgument: it names none.
+        InvalidArgument: the text names no boost.
     """
     words = text.split()
     half = HALF_LIFE.fullmatch(words[1]) if len(words) == 2 else None
@@ -139,7 +141,7 @@ def parse_boost(text: str) -> Boost:
 
 
 def boost_text(value: Any) -> str:
-    """Return the text of a boost that a program gave. Raises InvalidArgument."""
+    """Return the text of a boost that a program gave. Raises InvalidArgument if it names no boost."""
     return _checked("boost", value, parse_boost)
 
 
@@ -164,7 +166,7 @@ def parse_ranges(text: str) -> tuple[Facet, ...]:
     """Return the facets that a text names: values with bounds, such as `price: 0,1000,5000; time: 0`.
 
     Raises:
-        InvalidArgument: it names none.
+        InvalidArgument: the text names no facets.
     """
     found = []
     for part in text.split(";"):
@@ -179,12 +181,12 @@ def parse_ranges(text: str) -> tuple[Facet, ...]:
 
 
 def of_text(value: Any) -> str:
-    """Return the text of OF that a program gave. Raises InvalidArgument."""
+    """Return the text of OF for facets that a program gave. Raises InvalidArgument if it names no facets."""
     return _checked("of", value, parse_of)
 
 
 def ranges_text(value: Any) -> str:
-    """Return the text of RANGES that a program gave. Raises InvalidArgument."""
+    """Return the text of RANGES for facets that a program gave. Raises InvalidArgument if it names no facets."""
     return _checked("ranges", value, parse_ranges)
 
 
@@ -206,7 +208,7 @@ def facets_texts(facets: Any) -> tuple[str | None, str | None]:
 
 
 def facets_of(of: str | None, ranges: str | None) -> tuple[Facet, ...]:
-    """Return the facets of both options. Raises InvalidArgument."""
+    """Return the facets that OF and RANGES name together. Raises InvalidArgument if a text names no facets."""
     return (*(parse_of(of) if of else ()), *(parse_ranges(ranges) if ranges else ()))
 
 

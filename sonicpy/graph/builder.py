@@ -1,4 +1,4 @@
-"""Sorted words in, the content of a graph file out; ext/sonicpy/_native/graph_builder.pyx builds it."""
+"""Builds the content of a graph file from sorted words, by ext/sonicpy/_native/graph_builder.pyx."""
 
 from sonicpy._native.graph_builder import WORD_BYTES_MAX, GraphTooLarge, PackedGraphBuilder
 from sonicpy.errors import GraphError
@@ -7,18 +7,18 @@ __all__ = ["WORD_BYTES_MAX", "WordGraphBuilder"]
 
 
 class WordGraphBuilder(PackedGraphBuilder):
-    """Takes the words of one bucket by `add`, in rising byte order; then `finish` is called once.
+    """Builds the graph of one bucket: `add` takes the words in rising byte order, then `finish` is called once.
 
     Args:
         automaton_max_bytes: the most bytes of each of the three automata.
     """
 
     def finish(self, bucket: int, version: int) -> bytes:
-        """Return the content of the graph file; other threads run meanwhile.
+        """Return the content of the graph file. Other threads can run meanwhile.
 
         Args:
-            bucket: id of the bucket.
-            version: of the lexicon that the words were read from.
+            bucket: the id of the bucket.
+            version: the version of the lexicon that the words were read from.
 
         Raises:
             GraphError: an automaton needs more bytes than allowed.

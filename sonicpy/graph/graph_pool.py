@@ -21,9 +21,9 @@ from sonicpy.late_logger import LateLogger
 logger = LateLogger(__name__)
 
 FILES_ENOUGH = 100
-"""While there are fewer files, small buckets have graphs, too."""
+"""The number of files up to which small buckets get graphs, too."""
 SYNCED_TOGETHER = 16
-"""From this many files on, one call syncs the whole file system instead of each file."""
+"""The number of files from which on one call syncs the whole file system, instead of each file."""
 FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
 
 
@@ -42,7 +42,7 @@ class Unwanted(NamedTuple):
 
 
 class OpenGraph:
-    """A graph and the time of its last use; None: the pool has closed it."""
+    """A graph (None: the pool has closed it) and the time of its last use."""
 
     __slots__ = ("graph", "used_s", "version")
 
@@ -53,10 +53,10 @@ class OpenGraph:
 
 
 class GraphPool:
-    """Graphs by bucket.
+    """The open graphs of a store, by bucket, and the files of all its graphs.
 
     Args:
-        folder: of the files; `write` creates it.
+        folder: the folder of the files; `write` creates it.
         access: modes of new files.
     """
 
@@ -64,9 +64,9 @@ class GraphPool:
         self.folder = folder
         self._access = access
         self.broken: set[int] = set()
-        """Buckets whose graph could not be opened; consolidation builds it again."""
+        """The buckets whose graph could not be opened; consolidation builds it again."""
         self.outdated: set[int] = set()
-        """Buckets whose graph has an older format, without the parts of words; consolidation builds it again."""
+        """The buckets whose graph has an older format, without the parts of words; consolidation builds it again."""
         self._unwanted: deque[Unwanted] = deque()  # by rising commit
         self._open: dict[int, OpenGraph] = {}
         self._files: int | None = None
@@ -75,7 +75,7 @@ class GraphPool:
         return len(self._open)
 
     def get(self, bucket: int, version: int) -> WordGraph | None:
-        """Return the graph of a bucket; None: it has none (version 0), or the graph is in `broken`.
+        """Return the graph of a bucket; None: the bucket has none (version 0), or is in `broken`.
 
         A snapshot of an older version gets the newer graph, since the older file is gone.
         """
@@ -83,7 +83,7 @@ class GraphPool:
         return None if opened is None else opened.graph
 
     def opened(self, bucket: int, version: int) -> OpenGraph | None:
-        """Return the graph that `get` returns, as the pool has it: a query needs it many times."""
+        """Return the graph that `get` returns, in its OpenGraph: a query that needs it many times keeps that."""
         opened = self._open.get(bucket)
         if opened is None or opened.version < version:
             graph = self._read(bucket, version)
@@ -96,7 +96,7 @@ class GraphPool:
 
     @property
     def unusable(self) -> set[int]:
-        """The buckets in `broken` and in `outdated`: their graphs are to be built again."""
+        """The buckets in `broken` and in `outdated`, whose graphs have to be built again."""
         return self.broken | self.outdated
 
     def take_broken(self) -> set[int]:
@@ -116,7 +116,7 @@ class GraphPool:
 
     @property
     def has_room(self) -> bool:
-        """Whether a small bucket may have a file, too. Other processes that write files are noticed late."""
+        """Whether a small bucket may get a graph, too. Files that other processes write are noticed late."""
         if self._files is None:
             self._files = sum(1 for _ in self.folder.glob("*.graph"))
         return self._files < FILES_ENOUGH
@@ -160,7 +160,7 @@ class GraphPool:
             raise GraphError(f"cannot write the word graphs in {self.folder}: {error.strerror}") from error
 
     def remove(self, bucket: int, version: int) -> None:
-        """Delete the file of a graph that is not needed any more; a search that has it open is not disturbed."""
+        """Delete the file of a graph that is no longer needed; a search that has the graph open is not disturbed."""
         self._files = None  # it may have been written by another process
         with contextlib.suppress(OSError):  # the next start tries again
             self.path(bucket, version).unlink()
@@ -169,7 +169,7 @@ class GraphPool:
         """Leave the file of a graph to `sweep`.
 
         Args:
-            commit: the first one that does not name the graph.
+            commit: the first commit that does not refer to the graph.
         """
         self._unwanted.append(Unwanted(commit, GraphName(bucket, version)))
 
@@ -185,7 +185,7 @@ class GraphPool:
         return bool(self._unwanted) and self._unwanted[0].commit <= checkpoint
 
     def sweep(self, files: int, checkpoint: int) -> None:
-        """Delete at most `files` files that no commit from `checkpoint` on names."""
+        """Delete at most `files` files to which no commit from `checkpoint` on refers."""
         done = 0
         while done < files and self.has_unwanted(checkpoint):
             self.remove(*self._unwanted[0].name)
@@ -199,7 +199,7 @@ class GraphPool:
             opened.graph = None
 
     def close_idle(self, seconds: float) -> None:
-        """Close the graphs that were not used for `seconds`."""
+        """Close the graphs that have not been used for `seconds` seconds."""
         limit = time.monotonic() - seconds
         for bucket in [bucket for bucket, opened in self._open.items() if opened.used_s < limit]:
             self.close(bucket)

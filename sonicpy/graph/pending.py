@@ -1,4 +1,4 @@
-"""Words added since the graph file was built, in one sorted array that is walked as a graph is."""
+"""The words added since the graph file was built, in one sorted array, on which walks work as on a graph."""
 
 import threading
 from collections.abc import Sequence
@@ -11,24 +11,24 @@ from sonicpy._native.word_text import NearWords
 from sonicpy._native.word_walks import find_words
 
 AS_TYPED = Folding({})
-"""Corrections compare letters as they are."""
+"""A folding that changes no letter: corrections compare letters as they are."""
 NEW_WORDS_MAX = 64
-"""More new words are not set apart: a walk over all pending words costs less than to sort them."""
+"""The most new words that are sorted apart from the others; with more, a walk over all pending words costs less."""
 WALKED_DISTANCE = 1
-"""With more errors, looking at each word by itself takes less time than a walk."""
+"""The most errors with which a walk takes less time than comparing each word by itself."""
 NO_BUDGET = 2**62
-"""A budget that no walk uses up: it finds every word that is near enough, however many are pending."""
+"""A budget that no walk uses up, so that it finds every word that is near enough, however many are pending."""
 
 
 class PendingWords:
-    """Words of one bucket that its graph may lack; some may no longer be in any object.
+    """The words of one bucket that its graph may lack; some may no longer be in any object.
 
     Args:
         source: a list that only grows; `refresh` adds the words that were appended to it.
 
     Attributes:
-        words: those that were taken, for walks.
-        aliases: of their parts, as in a graph; also of those that begin a word.
+        words: the words taken from the source so far, for walks.
+        aliases: the aliases of the parts of these words, as in a graph, and also of parts that begin a word.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:
@@ -45,11 +45,11 @@ class PendingWords:
 
     @property
     def taken(self) -> int:
-        """How many words of the source were taken."""
+        """The number of words of the source that were taken."""
         return self._taken
 
     def taken_since(self, before: int) -> tuple[SortedWords, SortedWords] | None:
-        """Return the words, and the aliases, that were taken since `taken` was `before`; None: they are too many."""
+        """Return the words and the aliases that were taken since `taken` was `before`; None: there are too many."""
         now, apart = self._taken, self._apart
         if apart is not None and apart[:2] == (before, now):
             return apart[2:]
@@ -63,7 +63,7 @@ class PendingWords:
         return len(self.words)
 
     def refresh(self) -> None:
-        """Add the words that were appended to the source. Other threads may append some meanwhile."""
+        """Take the words that were appended to the source. Other threads may append more meanwhile."""
         with Held(self._refreshing):
             end = len(self.source)
             if end > self._taken:
@@ -73,7 +73,7 @@ class PendingWords:
                 self._taken = end
 
     def text(self) -> bytes:
-        """Return the words, each with a line feed behind it, in no order, and perhaps some several times."""
+        """Return the words, each with a line feed behind it, in no order; a word may occur several times."""
         with Held(self._refreshing):
             if self._in_text < self._taken:
                 new = self.source[self._in_text : self._taken]
@@ -85,9 +85,9 @@ class PendingWords:
         """Return the words within an edit distance of `word`, with their distances, in no order.
 
         Args:
-            word: UTF-8.
+            word: a word in UTF-8.
             distance: the largest edit distance, in characters.
-            transpositions: a swap of two neighbours counts as one error; else as two.
+            transpositions: whether a swap of two neighbours counts as one error, not two.
         """
         if distance > WALKED_DISTANCE:
             return list(self._near_words().find(word, distance, swaps=transpositions).items())
@@ -109,6 +109,6 @@ class PendingWords:
 
 
 def _walked(words: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Return the pending words that walks find as words, and the aliases of all."""
+    """Return the pending words that are no joints, for walks, and the aliases of all words."""
     whole = [word for word in words if not word.startswith(JOINT_MARK)]
     return whole, [alias for word in words for alias in aliases_of(word)]

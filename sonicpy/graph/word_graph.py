@@ -18,11 +18,11 @@ __all__ = ["EDGE_BUDGET", "Completions", "Corrections", "WordGraph"]
 class WordGraph(PackedGraph):
     """The words of one bucket at one lexicon version, read-only. Any number of threads may use it.
 
-    The file stays mapped as long as the graph, or an iterator over its words, is referenced. Meanwhile it may be
+    The file stays mapped as long as the graph, or an iterator over its words, is referenced. Meanwhile the file may be
     replaced or deleted, but not written to or truncated in place.
 
     Args:
-        path: a file with the result of `WordGraphBuilder.finish`.
+        path: the file with the result of `WordGraphBuilder.finish`.
 
     Raises:
         GraphError: the file is missing, is no word graph, or is incomplete or damaged.
@@ -37,12 +37,13 @@ class WordGraph(PackedGraph):
 
     @cached_property
     def text(self) -> bytes:
-        """All words in byte order, each with a line feed behind it; made once, and as large as the words."""
+        """All words in byte order, each with a line feed behind it. Made once, and kept; it is as large as the
+        words."""
         return self.made_text()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Return the graph of bytes that `WordGraphBuilder.finish` returned, without a file.
+        """Return the graph for bytes that `WordGraphBuilder.finish` returned, without a file.
 
         Raises:
             GraphError: the bytes are no word graph, or are incomplete or damaged.

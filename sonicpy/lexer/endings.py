@@ -1,25 +1,27 @@
-"""Endings of the forms of words, in languages that Snowball has no algorithm for: a light stemmer for each.
+"""Light stemmers, by tables of endings, for languages that Snowball has no algorithm for.
 
-The tables hold endings of declension and conjugation as grammars list them. Only words of one language are compared by
-them, so a table need not give roots, only the same beginning to the forms of a word. docs/quality.md has the share of
-forms that meet, by lists of lemmas.
+The tables hold endings of declension and conjugation as grammars list them. Stems are only compared with stems of the
+same language, so a stem need not be a root, only equal for the forms of a word. docs/quality.md has the share of forms
+with equal stems, measured on lists of lemmas.
 """
 
 import unicodedata
 from collections.abc import Mapping, Sequence
 
 HANGUL_FIRST, HANGUL_LAST, HANGUL_FINALS = 0xAC00, 0xD7A3, 28
-"""The syllables of Hangul, and by how many of them one comes before the next vowel: 27 end with a consonant."""
+"""The first and the last syllable of Hangul, and the number of syllables with the same beginning: one ends with the
+vowel, 27 end with a consonant."""
 
 
 class Endings:
-    """A light stemmer: it takes the longest ending of each table off a word, one table after the other.
+    """A light stemmer: removes from a word the longest ending in each table, one table after the other.
 
     Args:
-        tables: endings, between blanks.
-        least: letters that are left of a word, at least.
-        changed: pairs "x>y": a last letter x that replaces y before some endings (Ukrainian knyha, knyzi).
-        doubled: letters that are written once at the end of a stem.
+        tables: strings of endings separated by blanks.
+        least: the least number of letters to keep of a word.
+        changed: pairs "x>y" separated by blanks: a last letter x that replaces y before some endings (Ukrainian knyha,
+            knyzi) becomes y.
+        doubled: letters of which only one is kept if a stem ends with two.
     """
 
     def __init__(self, *tables: str, least: int, changed: str = "", doubled: str = "") -> None:
@@ -46,10 +48,10 @@ class Endings:
 
 
 class Particles:
-    """The light stemmer of Korean: it takes the particle off a noun, which is written together with it.
+    """The light stemmer of Korean: removes from a noun the particles that are written together with it.
 
-    Particles that have two forms show by the form whether a consonant is before them (eun, neun). So they are known
-    from syllables of a noun, and even a noun of one syllable may come before them.
+    Some particles have two forms, one behind a consonant and one behind a vowel (eun, neun). This distinguishes them
+    from syllables of a noun, so they are removed even from a noun of one syllable.
     """
 
     _BEHIND_CONSONANT = "을 은"
@@ -63,7 +65,7 @@ class Particles:
     )
     _SHORT = "이 가 의 에 로 와 과 랑 도 만 뿐 께 나 라 야 들"
     _SHORT_BEHIND = {"이": True, "과": True, "가": False, "와": False, "랑": False, "나": False, "라": False}
-    """particle of one syllable -> whether a consonant comes before it; before other particles, either may."""
+    """Particle of one syllable -> whether a consonant comes before it. Before other particles, either may come."""
 
     def __init__(self) -> None:
         self._sure = _by_length(self._SURE.split())
@@ -72,7 +74,7 @@ class Particles:
         self._vowel = frozenset(self._BEHIND_VOWEL.split())
 
     def stem(self, word: str) -> str:
-        """Return a noun without its particles: several may follow each other."""
+        """Return a noun without its particles, of which there may be several."""
         shorter = self._without_last(word)
         while shorter != word:
             word, shorter = shorter, self._without_last(shorter)
@@ -97,7 +99,7 @@ class Particles:
 
 
 def _by_length(endings: Sequence[str]) -> list[tuple[int, frozenset[str]]]:
-    """Return endings by their length, the longest first."""
+    """Return (length, endings of this length) for each length of endings, the longest first."""
     lengths = sorted({len(ending) for ending in endings}, reverse=True)
     return [(length, frozenset(ending for ending in endings if len(ending) == length)) for length in lengths]
 
@@ -185,4 +187,4 @@ ENDINGS: Mapping[str, Endings | Particles] = {
     ),
     "urdu": Endings("وں یں یاں یوں ات ے ی ا ہ و ؤں ئیں ئے ئی یا تا تی تے نا نے نی", least=2),
 }  # fmt: skip
-"""The language in English, by the name of an algorithm."""
+"""English name of a language, in small letters -> its stemmer."""

@@ -1,4 +1,4 @@
-"""A text folded piece by piece, which maps places in the folded text back to places in the text."""
+"""A text that is folded piece by piece, so that places in the folded text can be mapped back to the original."""
 
 import unicodedata
 from bisect import bisect_left, bisect_right
@@ -31,7 +31,7 @@ class Folded:
     """A text folded piece by piece, from word border to word border.
 
     Args:
-        fold: folds a piece, and a letter with its marks.
+        fold: a function that folds a piece, or a letter with its marks.
 
     Attributes:
         text: the folded text.
@@ -54,13 +54,15 @@ class Folded:
         self._letters: dict[int, dict[int, int]] = {}
 
     def span(self, start: int, end: int) -> Span | None:
-        """Return the span of the text that folds to `text[start:end]`; None: it cuts through a letter."""
+        """Return the span of the original text that folds to `text[start:end]`; None: the span would cut through a
+        letter."""
         # A piece that folds to nothing has the same place in the folded text as the piece behind it.
         first, last = self._place(start, after=True), self._place(end, after=False)
         return None if first is None or last is None or last <= first else (first, last)
 
     def _place(self, folded: int, *, after: bool) -> int | None:
-        """Return the place in the text for a place in the folded text: after or before pieces that fold to nothing."""
+        """Return the place in the original for one in the folded text, after or before any pieces that fold to
+        nothing."""
         starts = self._folded_starts
         number = (bisect_right(starts, folded) if after else bisect_left(starts, folded)) - 1
         if starts[number] == folded:
@@ -71,10 +73,10 @@ class Folded:
         return None if inside is None else self._starts[number] + inside
 
     def _letters_of(self, number: int) -> dict[int, int]:
-        """Return the places in a piece by the places in the folded piece.
+        """Return, for places in a folded piece, the places in the piece.
 
-        They lie between characters; if characters fold together, between letters with their marks. If these fold
-        together, too, the result is empty.
+        They lie between characters, or between letters with their marks if characters fold together. If even these fold
+        together, the result is empty.
         """
         if number not in self._letters:
             piece, folded = self._pieces[number], self._folded[number]
@@ -82,7 +84,8 @@ class Folded:
         return self._letters[number]
 
     def _matched(self, parts: list[str], whole: str) -> dict[int, int]:
-        """Return folded end -> end of each part; empty if the folded parts do not make up the whole."""
+        """Return end in the folded text -> end in the original, of each part; empty if the folded parts differ from
+        `whole`."""
         places: dict[int, int] = {}
         original = folded = 0
         out = []

@@ -1,4 +1,5 @@
-"""Irregular plurals of English nouns, which no stemmer finds, and a few other forms; they count less than others.
+"""Irregular plurals of English nouns, and a few other forms, which no stemmer finds. In scores they count less than
+regular forms.
 
 Verbs are left out: most of those with irregular forms are frequent words, which hardly decide the subject of a text.
 """
@@ -20,13 +21,14 @@ _GROUPS = (
 _ENDINGS = {"man": "men", "men": "man", "child": "children", "children": "child", "wife": "wives", "wives": "wife"}
 """Irregular endings of words and compounds (fireman, firemen): ending -> the ending of the other form."""
 _COMPOUND_LETTERS = 2
-"""The fewest letters before an ending of this table in a compound."""
+"""The least number of letters before an ending of `_ENDINGS` in a compound."""
 _SUPERLATIVE, _PLAIN = "iest", "y"
 _ENDS = (*_ENDINGS, _SUPERLATIVE)
 
 
 def irregular_forms(word: str) -> set[str]:
-    """Return the other forms of an English word in small letters that its stemmer misses; most words have none."""
+    """Return the other forms of an English word that its stemmer misses; most words have none. The word is in small
+    letters."""
     group = _groups().get(word, ())
     if not group and not word.endswith(_ENDS):
         return set()

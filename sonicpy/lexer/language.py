@@ -1,4 +1,4 @@
-"""Guess the language of a text by its script, by n-grams, and by stop words where the n-grams are unsure.
+"""Guesses the language of a text by its script, by n-grams, and by stop words where the n-grams are unsure.
 
 Invariant: the answer is a code of the table of languages or None, and only the first 200 bytes decide it.
 """
@@ -14,10 +14,10 @@ from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords
 
 MIN_BYTES = 20
-"""A shorter text has no language."""
+"""The least number of bytes of a text whose language is guessed."""
 
 MAX_BYTES = 200
-"""Only the beginning of a text decides."""
+"""The number of bytes at the beginning of a text that decide its language."""
 
 SURE_LEAD = 10.0
 """The lead in nats at which n-grams alone decide. In texts of 20 bytes, n-grams are wrong in four of ten below it, and
@@ -25,40 +25,41 @@ in one of forty above it. A higher value changes no share by more than 0.1 %."""
 
 
 class LanguageGuesser:
-    """Guesses the language of a text of QUERY and PUSH without LANG. The table is mapped at once, words are read if
-    needed."""
+    """Guesses the language of texts of QUERY and PUSH without LANG. The table is mapped at once; the words are read
+    when they are needed."""
 
     def __init__(self, stopwords: StopWords) -> None:
-        """Map the n-gram table of the package. Raise OSError or ValueError if it is missing or damaged."""
+        """Map the n-gram table of the package. Raises OSError or ValueError if it is missing or damaged."""
         self._detector = Detector(LANGUAGE_PROFILES)
         self._clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
         self._stopwords = stopwords
         self._words: LanguageWords | None = None
 
     def prepare(self) -> None:
-        """Read the words now, which takes tens of milliseconds, so that no text waits for them."""
+        """Read the words now, which takes tens of milliseconds, so that no text has to wait for them."""
         if self._words is None:
             self._words = LanguageWords(self._stopwords)
 
     def listed(self, words: Iterable[str]) -> list[str]:
-        """Return the words on lists among some words; see `LanguageWords.listed`."""
+        """Return those words that are on a list of stop words; see `LanguageWords.listed`."""
         self.prepare()
         assert self._words is not None
         return self._words.listed(words)
 
     def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return the languages that some words are most likely of; see `LanguageWords.languages`."""
+        """Return the most likely languages of words; see `LanguageWords.languages`."""
         self.prepare()
         assert self._words is not None
         return self._words.languages(words)
 
     def guess(self, text: str) -> str | None:
-        """Return the language of `text`; None: it is too short, has no letters, or the table lacks its language."""
+        """Return the language of `text`; None: the text is too short or has no letters, or the table lacks its
+        language."""
         code = self._clear.guess(text)  # one compiled call, enough for nearly every text
         return self.explain(text)[0] if code == UNCLEAR else code
 
     def counted(self, text: str) -> str | None:
-        """Return the result of `guess` if letters alone decide, which takes a tenth of the time; else None."""
+        """Return the result of `guess` if letters alone decide it, in a tenth of the time; else None."""
         code = self._clear.guess(text)
         if code != UNCLEAR:
             return code
@@ -67,7 +68,7 @@ class LanguageGuesser:
         return code if lead >= SURE_LEAD and code in by_code else None
 
     def explain(self, text: str) -> tuple[str | None, str]:
-        """Return the language as `guess` does, and the reason: "short", "script", "letters", "words" or "unknown"."""
+        """Return the result of `guess`, and its reason: "short", "script", "letters", "words" or "unknown"."""
         head = _examined(text)
         if head is None:
             return None, "short"
@@ -78,7 +79,7 @@ class LanguageGuesser:
         return (code, reason) if code in by_code else (None, "unknown")
 
     def _by_words(self, head: str) -> str | None:
-        """Return the language with most evidence by n-grams and words together."""
+        """Return the language with the most evidence by n-grams and words together."""
         self.prepare()
         assert self._words is not None
         return self._detector.guess_with(head, self._words.evidence(head))

@@ -14,35 +14,37 @@ from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.stopwords import StopWords
 
 SHARED_SCRIPTS = frozenset({"Latin", "Cyrillic", "Arabic", "Devanagari", "Hebrew"})
-"""The scripts shared by several languages: n-grams decide between these. (Han is Japanese if the text has kana too.)"""
+"""The scripts that several languages share: n-grams decide between these. (Han is Japanese if the text has kana
+too.)"""
 
 LISTED_SHARE = 50_000
-"""A word on a list of n words adds log(LISTED_SHARE / n) nats to the language: about half of the words of a text in it
-are on the list, while any other word is one in 100,000. A tenth of this value and ten times this value give more
-errors."""
+"""A word on a list of n words adds log(LISTED_SHARE / n) nats to the language: about half of the words of a text in
+that language are on the list, while any other word is one in 100,000. A tenth of this value and ten times this value
+give more errors."""
 
 LEAST_NATS = 3.0
 LIKELY_SHARE = 0.4
-"""The languages of some words have this evidence at least, and this share of the best one's. The words of five
-sentences, in 30 languages, have the right one in 98 of 100 samples, and another one beside it in 13."""
+"""The least evidence of a likely language, and its least share of the evidence of the best one. For the words of five
+sentences, in 30 languages, the right language is likely in 98 of 100 samples, and another one beside it in 13."""
 
 _BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
 _MODIFIERS = frozenset("\u02bb\u02bc")
-"""Letters that end a word here, unlike other letters."""
+"""Letters that separate words here, unlike all other letters."""
 
 
 class LanguageWords:
-    """The words of all lists, each with the languages that list it."""
+    """The words on the lists of all languages, each with its languages."""
 
     def __init__(self, stopwords: StopWords) -> None:
         """Read every list from `stopwords`."""
         self._listed: dict[str, int] = {}
-        """The languages of each word, as bits; the words of one language share one number, which takes a third of the
-        memory."""
+        """Word -> the languages that list it, as bits. Words with the same languages share one int, which takes a third
+        of the memory."""
         self._phrases: dict[str, list[tuple[list[str], int]]] = {}
-        """The phrases on lists by last word, each as its words with its languages as bits; long ones first."""
+        """Last word -> the phrases on lists that end with it, longest first: each its words, and its languages as
+        bits."""
         self._weights: list[tuple[str, float]] = []
-        """The language of each bit, and the nats of a word on its list."""
+        """The language of each bit, and the evidence of a word on its list in nats."""
         self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}
         phrases: dict[str, int] = {}
         for code, words in _lists(stopwords):
@@ -56,18 +58,18 @@ class LanguageWords:
             self._phrases.setdefault(parts[-1], []).append((parts, phrases[phrase]))
 
     def listed(self, words: Iterable[str]) -> list[str]:
-        """Return the words on lists among some words: `languages` looks at these alone."""
+        """Return those words that are on a list: only they matter to `languages`."""
         listed = self._listed
         return [word for word in words if word in listed]
 
     def languages(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return the languages that some words are most likely of, the most likely one first; none: no list has them.
+        """Return the most likely languages of words, the best one first; none if the words are on no list.
 
         A word on the lists of several languages is evidence for each by the square of its share. Languages of one
-        script are compared with the one that has most of it.
+        script are compared with the language of this script that has the most evidence.
 
         Args:
-            words: case-folded, in NFC.
+            words: case-folded words in NFC.
         """
         found: defaultdict[str, float] = defaultdict(float)
         for word in self.listed(words):
@@ -85,11 +87,11 @@ class LanguageWords:
         return tuple(code for _, code in sorted(likely))
 
     def evidence(self, text: str) -> list[tuple[str, float]]:
-        """Return (language, nats) of every word of `text` for every language that lists it."""
+        """Return the (language, nats) of every word of `text`, for every language that lists the word."""
         return [pair for pairs in self._found(spaced(text)[1:-1].split(" ")) for pair in pairs]
 
     def _found(self, words: list[str]) -> Iterator[tuple[tuple[str, float], ...]]:
-        """Yield the languages, with nats, of every listed word among some words that follow each other."""
+        """Yield the (language, nats) pairs of every listed word or phrase in words that follow each other."""
         listed, phrases = self._listed, self._phrases
         for place, word in enumerate(words, 1):
             for parts, bits in phrases.get(word, ()):
@@ -112,7 +114,8 @@ def spaced(text: str) -> str:
 
 
 def _lists(stopwords: StopWords) -> Iterator[tuple[str, dict[str, None]]]:
-    """Yield each language that has a list with its words, as `spaced` leaves them, without the blanks at both ends."""
+    """Yield each language that has a list, with its words in the form of `spaced`, but without the blanks at both
+    ends."""
     for language in LANGUAGES:
         if SHARED_SCRIPTS.isdisjoint(language.scripts):
             continue

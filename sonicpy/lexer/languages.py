@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 
 class Language(NamedTuple):
-    """The lexer's knowledge of one language."""
+    """The data of one language for the lexer."""
 
     code: str
     """The code of ISO 639-3, in lower case."""
     name: str
     """The name in English."""
     stopwords: str | None
-    """ISO 639-1 key of its stop words in stopwords-iso or in ext/tables/; None: it has none."""
+    """The ISO 639-1 key of its stop words in stopwords-iso or in ext/tables/; None: the language has no list."""
     stemmer: str | None
-    """Name of its Snowball algorithm in PyStemmer; None: the lexer never stems its words."""
+    """The name of its Snowball algorithm in PyStemmer; None: the lexer never stems its words."""
     scripts: tuple[str, ...]
-    """Unicode names of its scripts, the usual one first; Kana means Hiragana and Katakana."""
+    """The Unicode names of its scripts, the usual one first; Kana means Hiragana and Katakana."""
 
 
 LATIN = ("Latin",)

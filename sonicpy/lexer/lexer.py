@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 Stem = Callable[[str], str]
 
 VERSION = 2
-"""Version of the analysis of texts. A store made with another version is refused."""
+"""The version of the analysis of texts. A store made with another version is refused."""
 
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
 
 SONIC_VERSION = 3
-"""Version of the analysis in compat mode, if terms are normalised or stemmed, or a dictionary cuts Chinese text.
+"""The version of the analysis in compat mode, if terms are normalised or stemmed, or a dictionary cuts Chinese text.
 
-The first stores lack it.
+The first stores do not have it.
 """
 
 PLAIN_NORMALIZATION = {
@@ -49,7 +49,7 @@ PLAIN_NORMALIZATION = {
     "diacritic_folding_enabled": False,
     "stemming_enabled": False,
 }
-"""The settings of [normalization] under which the terms of compat mode are Sonic's own."""
+"""The settings of [normalization] with which the terms of compat mode equal Sonic's."""
 
 LISTS = ("allow", "deny")
 """The settings of [stopwords] that change the lists of words."""
@@ -59,11 +59,11 @@ class Lexer:
     """Turns texts into terms according to the settings.
 
     Args:
-        compat: analyse as Sonic does: special words keep their case, and patterns may end inside words.
-        rules: of `sonicpy.rules`, in the default mode.
+        compat: whether to analyse as Sonic does: special words keep their case, and patterns may end inside words.
+        rules: the version of the rules in the default mode; see `sonicpy.rules`.
 
     Attributes:
-        rules: those that this lexer follows.
+        rules: the version of the rules that this lexer follows.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Lexer:
         self._bind_none()
 
     def _bind_none(self) -> None:
-        """Forget the analyzers of languages, which belong to one analyzer."""
+        """Begin with no analyzer bound to a language; each is made when it is needed."""
         self._plain = BoundAnalyzer(self._analyzer)
         self._stores = BoundAnalyzer(self._analyzer, joints=True)
         self._analyzers: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
@@ -109,7 +109,8 @@ class Lexer:
         self._any_of: dict[str, BoundAnalyzer] = {}
 
     def under(self, rules: int) -> "Lexer":
-        """Return the lexer of the same settings that follows other rules; it shares all that no rule changes.
+        """Return a lexer with the same settings that follows other rules. It shares everything on which rules have no
+        effect.
 
         Raises:
             KeyError: this version does not have the rules.
@@ -127,7 +128,7 @@ class Lexer:
         return found
 
     def ordered(self) -> "Lexer":
-        """Return the same lexer, whose terms have their order."""
+        """Return a lexer with the same settings whose terms come with the order of the words."""
         found = self._ordered
         if found is None:
             found = copy(self)
@@ -170,11 +171,11 @@ class Lexer:
 
     @property
     def prepares(self) -> bool:
-        """Whether characters of a text become others before words are cut; see ext/tables/prepared.py."""
+        """Whether some characters of a text are replaced before words are cut; see ext/tables/prepared.py."""
         return self.rules >= NEWEST and self._normalization.unicode_normalization == "nfkc"
 
     def prepare(self) -> None:
-        """Read all tables now, so that no text waits for them."""
+        """Read all tables now, so that no text has to wait for them."""
         self._guesser.prepare()
         if self._sonic_guesser is not None and self._sonic_guesser.has_whatlang:
             for script in CANDIDATES:
@@ -184,7 +185,7 @@ class Lexer:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
-            lang: None: guess; "none": no language; else a result of `sonicpy.langcodes.language_code`.
+            lang: a result of `sonicpy.langcodes.language_code`; "none": no language; None: guess the language.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -199,7 +200,7 @@ class Lexer:
         return analyzer.analyze(text)
 
     def lex_push(self, text: str, lang: str | None) -> Terms:
-        """Return the terms that PUSH of a text stores: those of `lex`, without flags of stop words in the default mode.
+        """Return the terms of a text for PUSH: those of `lex`, but in the default mode without flags for stop words.
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
@@ -222,9 +223,10 @@ class Lexer:
         return analyzer.analyze(text)
 
     def note_language(self, terms: Terms, text: str, lang: str | None) -> None:
-        """Note in the terms of a PUSH the language that its bucket is to count: LANG, or a guess.
+        """Note in the terms of a PUSH the language that the bucket counts: LANG, or a guess.
 
-        Callers leave out texts without LANG unless their objects are sampled (`is_sampled`): each guess takes time.
+        Callers skip texts without LANG unless their objects are in the sample (`is_sampled`), because each guess takes
+        time.
         """
         if self.rules < NEWEST or not isinstance(self._guesser, LanguageGuesser):
             return
@@ -233,7 +235,8 @@ class Lexer:
             terms.languages = code.encode()
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
-        """Return the terms of a text without a language; ask the detector only if its answer can change them."""
+        """Return the terms of a text without a given language. The detector is called only if its result can change
+        them."""
         found = guesser.decide(text)
         if isinstance(found, Undecided):
             if guesser.has_whatlang:  # it finds none but the candidates
@@ -245,7 +248,7 @@ class Lexer:
         return (self._analyzers.get(code) or self._bind(code)).analyze(text)
 
     def lex_query(self, text: str, lang: str | None) -> tuple[Terms, str | None]:
-        """Return the terms of a query, and the language that `lex` used: a code, "none", or None: unknown."""
+        """Return the terms of a query, and the language that was used: a code, "none", or None for an unknown one."""
         if lang is None:
             lang = self._guesser.guess(text)
             analyzer = self._analyzers.get(lang) or self._bind(lang)
@@ -253,13 +256,13 @@ class Lexer:
         return self.lex(text, lang), lang
 
     def listed(self, words: Iterable[str]) -> list[str]:
-        """Return the words among some words that `languages_of` looks at."""
+        """Return those words that matter to `languages_of`."""
         return self._guesser.listed(words) if isinstance(self._guesser, LanguageGuesser) else []
 
     def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return the languages that the words of a few texts are most likely of, the most likely one first.
+        """Return the most likely languages of the words of a few texts, the best one first.
 
-        None are: no list of stop words has any of them, or this is compat mode.
+        The result is empty if no list of stop words has any of the words, and in compat mode.
         """
         return self._guesser.languages_of(words) if isinstance(self._guesser, LanguageGuesser) else ()
 
@@ -279,14 +282,15 @@ class Lexer:
         return [] if stops is None else [word for word in terms.words if word in stops]
 
     def is_stop_word(self, word: bytes, code: str | None) -> bool:
-        """Return whether the list of stop words of a language holds a term; single letters of a run are on no list."""
+        """Return whether a term is on the list of stop words of a language. Single letters of a run without blanks
+        never are."""
         stops = self._stop_set(code)
         return stops is not None and word in stops
 
     def lex_plain(self, text: str) -> Terms:
         """Return the distinct terms of a text whose stop words count like all others: for SUGGEST.
 
-        As in Sonic, LANG(none) only keeps stop words: stems are those of the guessed language.
+        As in Sonic, LANG(none) only keeps stop words; words are still stemmed by the guessed language.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -319,7 +323,7 @@ class Lexer:
         return list(found)
 
     def analyser(self) -> dict[str, str]:
-        """Return the settings that decide which terms PUSH stores, by key; a store saves and compares them."""
+        """Return the settings that decide the terms that PUSH stores, by key; a store saves and compares them."""
         settings = {
             "lexer": str(VERSION),
             "server.compat": "sonic" if self._compat else "none",
@@ -339,7 +343,7 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer of texts in a language, which later texts share; languages without a table have one."""
+        """Return the analyzer for texts in a language, which later texts reuse; languages without a table share one."""
         if code is not None and code not in by_code:
             return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
@@ -348,7 +352,7 @@ class Lexer:
         return analyzer
 
     def _candidates(self, script: str) -> BoundAnalyzer:
-        """Return the analyzer that flags the stop words of every language that the detector may find in a script."""
+        """Return the analyzer that flags the stop words of all languages that the detector may find in a script."""
         analyzer = self._any_of.get(script)
         if analyzer is None:
             words = frozenset().union(*(self._lists.sonic_words(code) for code in CANDIDATES[script]))
@@ -364,7 +368,7 @@ class Lexer:
         return self._stop_sets[code]
 
     def _as_stop_set(self, listed: frozenset[str]) -> StopSet | None:
-        """Return a list of stop words as the settings change it, in every form that the analyzer looks up."""
+        """Return a list of stop words, changed by the settings, in every form that the analyzer looks up."""
         # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
         words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
         if self._compat:  # Sonic ignores how a letter is composed, and which of its forms it is

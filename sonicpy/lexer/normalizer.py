@@ -14,15 +14,15 @@ POINTS = range(10, 37)
 ATTACHED = range(200, 241)
 
 MARKS_MAX = 30
-"""At most this many marks on one letter count, as in the Stream-Safe Text Format of UAX #15; no script needs more."""
+"""The most marks on one letter that count, as in the Stream-Safe Text Format of UAX #15; no script needs more."""
 
 
 def normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
-    """Return str -> str: full case folding to a normal form, and removal of accents if `fold_diacritics`.
+    """Return a function str -> str: full case folding to a normal form, and removal of accents if `fold_diacritics`.
 
     Args:
         form: the Unicode normal form; "none" leaves composed and decomposed letters different.
-        fold_diacritics: remove accents.
+        fold_diacritics: whether to remove accents.
     """
     if form == "none":
         folded: Normalizer = str.casefold
@@ -44,12 +44,12 @@ def normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
 
 
 def sonic_normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
-    """Return str -> str as Sonic folds a piece: case once, before marks and the normal form.
+    """Return a function str -> str that folds a piece as Sonic does: case once, before marks and the normal form.
 
     Args:
         form: the Unicode normal form.
-        fold_diacritics: decompose letters and remove all marks (general category M); with the form "none", Hangul stays
-            decomposed.
+        fold_diacritics: whether to decompose letters and remove all marks (general category M); with the form "none",
+            Hangul stays decomposed.
     """
 
     def folded(piece: str) -> str:

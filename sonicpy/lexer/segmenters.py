@@ -13,7 +13,8 @@ from typing import Any
 Segmenter = Callable[[str], list[str]]
 
 find_spec = cache(importlib.util.find_spec)
-"""Called once a process: an exception of a signal handler inside it may leave the import lock held."""
+"""importlib's find_spec, called once a process and module: an exception of a signal handler inside it may leave the
+import lock held."""
 
 HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
@@ -22,11 +23,12 @@ PART_CHARACTERS = 1_000
 """Longer texts are cut into parts of this size in characters, because dictionaries take more than linear time."""
 
 LINE_CHARACTERS = 20_000
-"""The most characters in a line of the channel: in compat mode, jieba cuts a text as a whole, in milliseconds."""
+"""The most characters of a text that jieba cuts as a whole in compat mode, in milliseconds: a line of the channel has
+no more."""
 
 
 class Segmenters:
-    """The dictionaries that are installed."""
+    """The installed dictionaries, each loaded for the first text that needs it."""
 
     def __init__(self) -> None:
         self.has_zh = find_spec("rjieba") is not None
@@ -35,7 +37,7 @@ class Segmenters:
         self._ja: Segmenter | None = None
 
     def words_of_run(self, run: str) -> list[str]:
-        """Return the words of a run of letters without blanks; none if no installed dictionary is for its script."""
+        """Return the words of a run of letters without blanks; none if no installed dictionary covers its script."""
         if any(HIRAGANA_TO_KATAKANA[0] <= char <= HIRAGANA_TO_KATAKANA[1] for char in run):
             return self.japanese(run) if self.has_ja else []
         if self.has_zh and any(first <= char <= last for char in run for first, last in HAN):
@@ -47,7 +49,7 @@ class Segmenters:
         return [piece for part in parts(text) for piece in self._cut_chinese(part)]
 
     def chinese_text(self, text: str) -> list[str]:
-        """Return the pieces of a text as Sonic cuts it: as a whole."""
+        """Return the pieces of a whole text, not only of its Chinese runs, as Sonic cuts it."""
         return [piece for part in parts(text, LINE_CHARACTERS) for piece in self._cut_chinese(part)]
 
     def _cut_chinese(self, part: str) -> list[str]:

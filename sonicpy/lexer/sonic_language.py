@@ -1,7 +1,7 @@
 """Guesses the language of a text as Sonic does: by its stop words, if its script has several languages.
 
-Where no stop word decides, and in short texts, Sonic asks the detector whatlang. The extra [compat] provides it;
-without the extra, our own guess replaces it.
+Where no stop word decides, and in short texts, Sonic calls the detector whatlang. The extra [compat] provides it;
+without the extra, sonicpy's own guess replaces it.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from sonicpy.lexer.sonic_scripts import has_other_letters, in_one_script, main_s
 from sonicpy.lexer.stopwords import StopWords
 
 SHORT_BYTES = 60
-"""In shorter texts, stop words do not overrule a detector whose confidence is SURE."""
+"""In texts of fewer bytes, stop words do not overrule a detector whose confidence is SURE or more."""
 SURE = 0.9
 JAPANESE_SHARE = 0.05
 """A text in Han letters is Japanese if its share of kana is larger."""
@@ -57,7 +57,7 @@ class Undecided(NamedTuple):
 
 
 class SonicGuesser:
-    """Guesses for compat mode, with the interface of `LanguageGuesser`.
+    """Guesses languages in compat mode, with the interface of `LanguageGuesser`.
 
     Attributes:
         has_whatlang: whether the extra [compat] is installed.
@@ -71,7 +71,7 @@ class SonicGuesser:
         self._detect: Detect = _whatlang() if self.has_whatlang else self._detect_ours
 
     def prepare(self) -> None:
-        """Read the words of all scripts now, so that no text waits for them."""
+        """Read the words of all scripts now, so that no text has to wait for them."""
         self._ours.prepare()
         for script in CANDIDATES:
             self._read_votes(script)
@@ -81,12 +81,12 @@ class SonicGuesser:
         return self.explain(text)[0]
 
     def explain(self, text: str) -> tuple[str | None, str]:
-        """Return the language as `guess` does, and the reason: "short", "script", "letters", "words" or "unknown"."""
+        """Return the result of `guess`, and its reason: "short", "script", "letters", "words" or "unknown"."""
         found = self.decide(text)
         return self.ask(found) if isinstance(found, Undecided) else found
 
     def decide(self, text: str) -> "tuple[str | None, str] | Undecided":
-        """Return the language and the reason; or an Undecided, if the detector, which takes long, has to decide."""
+        """Return the language and the reason, or an Undecided if the detector, which takes long, has to decide."""
         begin, size, script = _examined(text)
         if size < MIN_BYTES:
             return None, "short"
@@ -109,17 +109,17 @@ class SonicGuesser:
         return (code, "letters") if code is not None else (None, "unknown")
 
     def _agrees(self, script: str, text: str, by_words: str) -> bool:
-        """Return whether the detector is not needed for a short text, because our own guess agrees with the words.
+        """Return whether a short text needs no detector, because sonicpy's own guess agrees with the words.
 
-        A detector that is sure of another language than both is very rare where all letters are of one script.
+        The detector is very rarely sure of a third language if all letters are of one script.
         """
         return self._ours.guess(text) == by_words and not has_other_letters(script, text)
 
     def _by_letters(self, script: str, text: str) -> tuple[str | None, float]:
         """Return the language of a text by its letters, and the confidence.
 
-        If several scripts have equally many letters, the detector may choose another one than `script`; it then runs
-        again.
+        If several scripts have the same number of letters, the detector may choose another script than `script`; it
+        then runs again on the letters of `script`.
         """
         code, confidence = self._detect(text)
         if code is None or code in CANDIDATES[script]:
@@ -130,7 +130,8 @@ class SonicGuesser:
         return self._ours.guess(text), 0.0
 
     def _most_words(self, script: str, text: str) -> str | None:
-        """Return the language with most stop words among the pieces of a text between blanks, case unchanged."""
+        """Return the language with the most stop words among the pieces of a text between blanks, with their case
+        unchanged."""
         if not text.isascii():
             text = unicodedata.normalize("NFKD", text)
         best = (self._votes.get(script) or self._read_votes(script)).most(text)

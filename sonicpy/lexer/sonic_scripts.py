@@ -38,13 +38,13 @@ LETTERS = {
     "Khmer": "\u1780-\u17ff\u19e0-\u19ff",
     "Armenian": "\u0530-\u058f\ufb13-\ufb17",
 }
-"""Characters that count for a script.
+"""The characters that count for each script.
 
-Greek letters with breathings are of no script, full-width Latin letters are Hangul.
+As in Sonic, Greek letters with breathings count for no script, and full-width Latin letters for Hangul.
 """
 
 YI, YI_LETTERS = 0xA000, 1165
-"""Letters that count for no script."""
+"""The first of a row of letters that count for no script, and their number."""
 
 _SPANS = [
     (ord(first), ord(last or first), name)
@@ -79,14 +79,14 @@ def main_script(text: str) -> str | None:
 
 
 def has_other_letters(script: str, text: str) -> bool:
-    """Return whether a text holds letters of another script than `script`, which is its main one."""
+    """Return whether a text, whose main script is `script`, also has letters of another one."""
     return not text.isascii() and any(_SCRIPT_OF[char] not in (script, None) for char in text)
 
 
 def in_one_script(script: str, text: str) -> str:
     """Return a text with the letters of other scripts than `script` replaced by letters of no script.
 
-    So the detector finds a text in `script`, and still counts all of its letters.
+    The detector then sees a text in `script`, and still counts all of its letters.
     """
     return "".join(
         char if _SCRIPT_OF[char] == script or not char.isalpha() else chr(YI + ord(char) % YI_LETTERS) for char in text
@@ -96,7 +96,7 @@ def in_one_script(script: str, text: str) -> str:
 def _first_of(scripts: list[str | None], text: str) -> str | None:
     """Return the winning script: each letter of the text moves its script one place up in a ranking.
 
-    In the beginning it is the order of LETTERS.
+    The ranking begins in the order of LETTERS.
     """
     order: list[str | None] = list(LETTERS)
     for script in map(_SCRIPT_OF.__getitem__, text):

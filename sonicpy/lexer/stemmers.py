@@ -1,7 +1,7 @@
-"""Stemmers by name: each takes a list of words and returns their stems. Only the forms of words are found by them.
+"""Stemmers by name: each takes a list of words and returns their stems. They are only used to find the forms of words.
 
-A stemmer is Snowball's of PyStemmer, or a table of `endings.py`. The lexer itself stems with `Language.stemmer`,
-and only where the settings ask for it, as Sonic does.
+A stemmer is one of Snowball, in PyStemmer, or one of `endings.py`. The lexer itself stems with `Language.stemmer`, and,
+as Sonic, only if the settings ask for it.
 """
 
 from collections.abc import Callable
@@ -38,11 +38,12 @@ ALGORITHMS = {language.code: language.stemmer for language in LANGUAGES if langu
     "ukr": "ukrainian",
     "urd": "urdu",
 }
-"""By language, the stemmer that finds forms of its words; of Galician and others, that of a language next to it."""
+"""Language -> the stemmer that finds forms of its words. Galician and some others have the stemmer of a related
+language."""
 
 
 class Stemmers(dict[str, StemWords]):
-    """Stemmers by name, each made when it is needed first. Raises KeyError for an unknown name."""
+    """Stemmers by name, each made when it is first needed. Raises KeyError for an unknown name."""
 
     def __missing__(self, name: str) -> StemWords:
         own = ENDINGS.get(name)

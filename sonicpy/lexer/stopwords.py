@@ -13,17 +13,17 @@ STOP_WORD, SHORT_WORD, MARK_WORD, SONIC_WORD = ":", "=", "+", "~"
 
 
 class StopWords:
-    """The packed lists. The words of a language become Python objects at the first call for it."""
+    """The packed lists of stop words. The words of a language become Python objects at the first call for it."""
 
     def __init__(self, path: Path = STOP_WORDS) -> None:
-        """Map the dictionary at `path`. Raise RuntimeError if it is missing or not a dictionary."""
+        """Map the dictionary at `path`. Raises RuntimeError if it is missing or not a dictionary."""
         self._trie = marisa_trie.Trie()
         self._trie.mmap(str(path))
         self._words: dict[str, frozenset[str]] = {}
         self._short: dict[str, frozenset[str]] = {}
 
     def words(self, code: str) -> frozenset[str]:
-        """Return the stop words of the language `code` by its long list; none if it has no list."""
+        """Return the stop words on the long list of the language `code`; none if it has no list."""
         words = self._words.get(code)
         if words is None:
             words = self._words[code] = frozenset(self._list(code, STOP_WORD))
@@ -39,14 +39,14 @@ class StopWords:
     def sonic_words(self, code: str) -> frozenset[str]:
         """Return the stop words of the language `code` in compat mode; none if it has no list.
 
-        The result is not cached: the lexer keeps the sets that it makes of it.
+        The result is not cached, because the lexer keeps the sets that it makes from it.
         """
         return frozenset(self._list(code, SONIC_WORD)) or frozenset(self._list(code, STOP_WORD))
 
     def guess_words(self, code: str) -> list[str]:
         """Return the words by which the guesser recognises the language `code`: its long list, and more function words.
 
-        The result is not cached: the lists of all languages together would take megabytes.
+        The result is not cached, because the lists of all languages together would take megabytes.
         """
         return self._list(code, STOP_WORD) + self._list(code, MARK_WORD)
 

@@ -1,4 +1,4 @@
-"""Case of the Turkish i: ı and I are one letter, i and İ another.
+"""The case of the Turkish i: ı and I are one letter, i and İ another.
 
 The rule applies to texts with LANG Turkish or Azerbaijani; in all others I is the capital of i.
 """

@@ -1,6 +1,6 @@
 """Letters that are spelled in more than one way: simplified and traditional Chinese, both kana, signs of Devanagari.
 
-Texts are stored as they are written. A query that looks for one spelling finds the others below it.
+Texts are stored as they are written. A query for one spelling finds the others, too, and ranks them lower.
 """
 
 import unicodedata
@@ -11,23 +11,23 @@ from typing import Final
 from sonicpy.data import SIMPLIFIED
 
 VARIANTS_MAX: Final = 8
-"""The most other spellings of a few letters that are looked for."""
+"""The most other spellings of a few letters that a query looks for."""
 
 KATAKANA = range(0x30A1, 0x30F7)
 KANA_DISTANCE = 0x60
-"""The distance from a letter of Hiragana to the same one of Katakana."""
+"""The distance from the code point of a letter in Hiragana to that of the same letter in Katakana."""
 SCRIPTS: Final = ("CJK", "HIRAGANA", "KATAKANA", "DEVANAGARI")
-"""The scripts of these letters, as the names of characters begin."""
+"""The scripts of these letters, as the first words of the names of characters."""
 
 NUKTA, CANDRABINDU, ANUSVARA, VIRAMA = "\u093c", "\u0901", "\u0902", "\u094d"
 NASALS = {"ङ": "कखगघ", "ञ": "चछजझ", "ण": "टठडढ", "न": "तथदध", "म": "पफबभ"}
-"""The nasal consonants of Devanagari, and the consonants before which an anusvara may replace each."""
+"""Nasal consonant of Devanagari -> the consonants before which an anusvara may replace it."""
 NASAL_BEFORE = {consonant: nasal for nasal, consonants in NASALS.items() for consonant in consonants}
 
 
 @cache
 def foldings() -> dict[str, str]:
-    """Return the letters that become others where spellings are compared: by letter, the other one, or nothing."""
+    """Return, for letters that are replaced when spellings are compared, the other letter, or nothing."""
     kana = {chr(point): chr(point - KANA_DISTANCE) for point in KATAKANA}
     with_nukta = {
         chr(point): apart[0]
@@ -45,14 +45,15 @@ def simplified() -> dict[str, str]:
 
 
 def patterns(word: str) -> list[str]:
-    """Return the folded forms of the spellings of a word: one, or in Devanagari also those with other nasal signs."""
+    """Return the folded forms of the spellings of a word: one form, or, in Devanagari, also those with other nasal
+    signs."""
     folded = word.translate(_table())
     found = [folded, _with_anusvara(folded), _with_nasals(folded)] if "\u0900" <= word[:1] < "\u0980" else [folded]
     return list(dict.fromkeys(found))
 
 
 def beginnings(word: str) -> list[str]:
-    """Return the folded forms of the spellings of a beginning: with other nasal signs at its end, too."""
+    """Return the folded forms of the spellings of the beginning of a word, also with other nasal signs at its end."""
     found = patterns(word)
     if word.endswith(ANUSVARA):
         found += [found[0][:-1] + nasal + VIRAMA for nasal in NASALS]
@@ -79,7 +80,7 @@ def _with_nasals(word: str) -> str:
 
 @lru_cache(4096)
 def spellings(letters: str) -> tuple[str, ...]:
-    """Return the other spellings of a few letters, of Han or kana, at most VARIANTS_MAX."""
+    """Return the other spellings of a few letters of Han or kana, at most VARIANTS_MAX."""
     ways = [_ways(letter) for letter in letters]
     if all(len(each) == 1 for each in ways):
         return ()
@@ -95,7 +96,7 @@ def _ways(letter: str) -> tuple[str, ...]:
 
 @cache
 def _variants() -> dict[str, tuple[str, ...]]:
-    """Return the letters that fold to each letter."""
+    """Return, for each letter, the letters that fold to it."""
     found: dict[str, list[str]] = {}
     for letter, plain in foldings().items():
         if plain:

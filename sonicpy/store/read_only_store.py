@@ -28,18 +28,18 @@ from sonicpy.store.views.view import View
 
 @refuses(Maintainable, besides=Readable)
 class ReadOnlyStore(StoreReader):
-    """A folder that this process only reads.
+    """A store that this process only reads.
 
     Args:
-        folder: holds a store.
+        folder: the folder of an existing store.
         analyzer: the analysis settings; they must be those of the store.
-        map_bytes: address space to reserve; it grows with the writer's.
+        map_bytes: the address space to reserve, which grows with that of the writing process.
         postings_max_bytes: the most bytes of postings that readers cache.
         access: modes of new files.
 
     Raises:
-        StoreLocked: a process writes it, and this one may not write LMDB's lock file.
-        StoreError: there is no store, or it cannot be opened; the message says why.
+        StoreLocked: a process writes the store, and this one may not write LMDB's lock file.
+        StoreError: the folder has no store, or the store cannot be opened; the message says why.
     """
 
     refusing = has_dropped = has_removals = False
@@ -82,10 +82,10 @@ class ReadOnlyStore(StoreReader):
         self.drop_idle_reads()
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether the writing process has an uncommitted change, by the change board.
+        """Return whether, according to the change board, the writing process has an uncommitted change.
 
         Args:
-            bucket: None: a change of any bucket counts.
+            bucket: the name of the changed bucket; None: any bucket.
         """
         board = self._board
         assert board is not None, "it watches no board"
@@ -100,7 +100,8 @@ class ReadOnlyStore(StoreReader):
         """Return a view of a new read transaction.
 
         Raises:
-            StoreError: a newer version has written unknown names, or names other than those that were opened.
+            StoreError: a newer version has noted features in the store that this one does not know, or had not found
+                when it opened the store.
         """
         names = uses_of(transaction)
         if names != self._uses:
@@ -116,28 +117,29 @@ class ReadOnlyStore(StoreReader):
         return super().reading(then, *args)
 
     def snapshot(self) -> AbstractContextManager[View]:
-        """Return a context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
+        """Return a context manager for a read of the last commit: `with ... as view`. Raises the errors of
+        `reading`."""
         self.drop_idle_reads()
         return super().snapshot()
 
     def any_store(self) -> AnyStore:
-        """Return this store as an index takes it."""
+        """Return this store, typed as the store of an index."""
         return cast(AnyStore, self)
 
     def refusal(self) -> ReadOnly:
-        """Return the reason why changes are refused."""
+        """Return the error that refuses every change."""
         return ReadOnly(f"the index in {self.folder} is open for reading only: open it without read_only to change it")
 
     def readable_stamp(self) -> int:
-        """Return the number of the last commit of any process: answers are valid while it stays the same."""
+        """Return the number of the last commit of any process. Answers are valid while the number stays the same."""
         return self.last_commit()
 
     def pending_buckets(self) -> set[int]:
-        """Return no bucket: consolidation is the writer's."""
+        """Return no bucket: only the writing process consolidates."""
         return set()
 
     def log_bytes(self) -> int:
-        """Return the bytes of log files in the folder."""
+        """Return the number of bytes of the log files in the folder."""
         return sum(path.stat().st_size for path in (self.folder / "log").glob("*.log"))
 
     def leave_to_parent(self) -> None:
@@ -148,7 +150,8 @@ class ReadOnlyStore(StoreReader):
 
 
 def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> frozenset[str]:
-    """Return the names that the store uses. Raises StoreError if it cannot be read with this analysis of texts."""
+    """Return the features of `uses.KNOWN` that the store uses. Raises StoreError if its texts were analysed by other
+    settings."""
     with environment.reading() as transaction:
         if FORMAT.read(transaction) is None:
             raise StoreError(f"another process is creating the store in {folder}: try again")

@@ -20,24 +20,24 @@ from sonicpy.store.views.view import View
 
 
 class StoreReader:
-    """The common part of `Store` and `ReadOnlyStore`, which give back by `_closers` all that they hold.
+    """The common part of `Store` and `ReadOnlyStore`. The functions in `_closers` release all that they hold.
 
     Args:
-        folder: of the store.
-        environment: its tables, open.
+        folder: the folder of the store.
+        environment: the open environment of the folder.
         access: modes of new files.
 
     Attributes:
-        late: the commits soon after changes, if threads share the open transaction; see `SharedStore`.
+        late: makes the commits soon after changes, if threads share the open transaction; see `SharedStore`.
         durability: when a change is on the disk; see `Store`.
-        uncommitted: number of mutations since the last commit.
-        recoveries: number of recoveries: after one, earlier reads of the open transaction may be invalid.
+        uncommitted: the number of mutations since the last commit.
+        recoveries: the number of recoveries. After each, earlier reads of the open transaction may be invalid.
         is_torn: whether the open transaction is in the middle of a change.
     """
 
     durability = "interval"
     harmless = CommandError
-    """Errors in a read of the open transaction after which it is whole: arguments are refused."""
+    """Errors that leave the open transaction whole when a read of it raises them: they only refuse arguments."""
     late: LateCommits | None = None
     uncommitted = 0
     is_torn = False
@@ -58,15 +58,16 @@ class StoreReader:
         """Return a context manager for a read of the state that this thread should see: `with ... as view`.
 
         Args:
-            then, args: the block gets `then(view, *args)` instead.
+            then, args: if given, the block gets `then(view, *args)` instead of the view.
 
         Raises (the block):
-            StoreDamaged: for rows that cannot be decoded.
+            StoreDamaged: a row cannot be decoded.
         """
         return Reading(self._environment.transactions, self, True, then, args, DamagedBytes, self.damaged)
 
     def snapshot(self) -> AbstractContextManager[View]:
-        """Return a context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
+        """Return a context manager for a read of the last commit: `with ... as view`. Raises the errors of
+        `reading`."""
         return Reading(self._environment.transactions, self, False, None, (), DamagedBytes, self.damaged)
 
     def show(self, transaction: Transaction) -> Snapshot:
@@ -95,21 +96,21 @@ class StoreReader:
         """Copy the last commit into a folder; return the file. Any thread may call it.
 
         Raises:
-            StoreError: it could not be written; an earlier backup is kept.
+            StoreError: the backup could not be written; an earlier one is kept.
         """
         from sonicpy.store.care.backup import write_backup  # noqa: PLC0415  loaded when it is needed
 
         return write_backup(self._environment, folder, self._access)
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether reads may lack an acknowledged change: never in the writing process."""
+        """Return whether reads may lack an acknowledged change: always False in the writing process."""
         return False
 
     def drop_idle_reads(self) -> None:
-        """Do nothing: in the writing process, each commit ends idle transactions of older ones."""
+        """Do nothing: in the writing process, each commit ends the idle transactions of older commits."""
 
     def readers(self) -> list[ReaderSlot]:
-        """Return the readers in all processes with their commits."""
+        """Return the readers of the store in all processes, with the commits that they show."""
         return self._environment.readers()
 
     def last_commit(self) -> int:
@@ -117,18 +118,18 @@ class StoreReader:
         return self._environment.last_commit()
 
     def size_bytes(self) -> int:
-        """Return the used bytes of the environment."""
+        """Return the number of bytes of the environment that are in use."""
         return self._environment.used_bytes()
 
     def map_bytes(self) -> int:
-        """Return the bytes of address space reserved for the environment."""
+        """Return the number of bytes of address space that are reserved for the environment."""
         return self._environment.map_bytes()
 
     def close(self, seconds: float = inf) -> None:
-        """Finish the work, and release the store for other processes; a second call finishes an interrupted one.
+        """Finish the work, and release the store for other processes. A second call finishes an interrupted one.
 
         Args:
-            seconds: time limit for the reads of other threads; if they take longer, the store stays as after a kill.
+            seconds: the time limit for reads of other threads. If they take longer, the store is left as after a kill.
         """
         is_alone = True
         try:
@@ -140,12 +141,13 @@ class StoreReader:
 
     @property
     def is_worked_here(self) -> bool:
-        """Whether this thread is one of the store's own, on which closing would wait for itself."""
+        """Whether the calling thread is one of the store's own, which must not close the store: it would wait for
+        itself."""
         return False
 
     @property
     def is_closed(self) -> bool:
-        """Whether `close` has given everything back."""
+        """Whether `close` has released everything."""
         return not self._closers
 
     def _finish(self, seconds: float) -> bool:

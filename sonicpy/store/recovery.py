@@ -4,9 +4,9 @@
 last commit. The same routine runs when a store is opened.
 
 An exception of a signal handler may come at any moment, also in `_recover`. So the open transaction is marked as torn
-before it is changed, and as whole once it holds just the changes of the log and of the unsealed records: the next use
-of one that is torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in
-`OpenTransactions`.
+before it is changed, and as whole once it holds exactly the changes of the log and of the unsealed records. The next
+use of a transaction that is torn, or was given up at the end of a `Turn`, recovers first. The mark and the transaction
+are in `OpenTransactions`.
 """
 
 import threading
@@ -38,15 +38,15 @@ Item = TypeVar("Item")
 
 
 class RecoveringStore(StoreReader):
-    """A store with an open write transaction, and the changes of it that need no record of the log.
+    """A store with an open write transaction, and with those changes that need no record in the log.
 
     Args:
-        folder, environment, postings_max_bytes, access: as of `StoreReader`.
-        log: the transaction is recovered from it.
-        analyzer: written into a new store.
+        folder, environment, postings_max_bytes, access: as for `StoreReader`.
+        log: the log from which the transaction is recovered.
+        analyzer: the analysis settings, which are written into a new store.
 
     Attributes:
-        stamp: grows before and after every visible change: the same stamp, the same answers.
+        stamp: a number that grows before and after every visible change: equal stamps mean equal answers.
         view: the view of the open write transaction; None: no write transaction is open.
     """
 
@@ -78,24 +78,24 @@ class RecoveringStore(StoreReader):
     # -- changes without a record ------------------------------------------------------------------------------------
 
     def take_step(self) -> bool:
-        """Carry out a step of a removal in steps; return whether anything is left. Needs no log record."""
+        """Carry out a step of a removal in steps; return whether anything is left. A step needs no log record."""
         return self.maintain(take_step)
 
     @property
     def has_removals(self) -> bool:
-        """Whether something is half gone, so that `take_step` has to be called."""
+        """Whether an object or a collection is half gone, so that `take_step` has to be called."""
         return bool(self._write_cache.removals)
 
     def sweep(self, rows: int) -> bool:
-        """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
+        """Delete about `rows` rows of flushed buckets; return whether any rows are left."""
         self._write_cache.has_dropped = self.maintain(lambda view: sweep(view, rows))
         return self._write_cache.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Value]) -> Value:
-        """Change rows by `work` in a way that needs no log record, because it changes nothing that was acknowledged.
+        """Call `work`, which changes rows without a log record, because it changes nothing that was acknowledged.
 
         Raises:
-            StoreError: it failed twice.
+            StoreError: `work` failed twice.
         """
         done = self._at_most_twice(_do, work)
         self.is_torn = False
@@ -105,14 +105,15 @@ class RecoveringStore(StoreReader):
         """Write the rows of words that PUSH changed, so that the next commit has less to write.
 
         Raises:
-            StoreError: it failed twice; nothing is lost.
+            StoreError: writing failed twice; nothing is lost.
         """
         view = self.view
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return whether an object holds the text of a digest; for the thread that may change the store."""
+        """Return whether the text of an object has this digest. Only the thread that may change the store calls
+        this."""
         if self.has_removals or self.is_torn:
             return False  # the change takes away the rest first
         view = self.view
@@ -129,7 +130,7 @@ class RecoveringStore(StoreReader):
         return self._write_cache.pending_buckets.copy()
 
     def forget_pending_bucket(self, bucket: int) -> None:
-        """Drop a bucket from `pending_buckets`: it was flushed."""
+        """Drop a bucket from `pending_buckets` because it was flushed."""
         self._write_cache.pending_buckets.discard(bucket)
 
     def take_flushed(self) -> dict[int, int]:
@@ -145,9 +146,9 @@ class RecoveringStore(StoreReader):
         return self._write_cache.has_dropped
 
     def share_changes(self) -> ChangeBoard:
-        """Return the board on which readers in other processes see which buckets have changes that no commit holds.
+        """Return the change board, which shows readers in other processes the buckets with uncommitted changes.
 
-        For the thread that changes the store.
+        Only the thread that changes the store calls this.
         """
         if self._board is None:
             self._board = ChangeBoard.create()
@@ -159,7 +160,7 @@ class RecoveringStore(StoreReader):
         return self._board
 
     def readable_stamp(self) -> int | None:
-        """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
+        """Return `stamp` if this thread reads the newest state; None: it reads an older commit."""
         stamp = self.stamp  # read before the count: a change raises the count first
         if self._owner == threading.get_ident():
             return stamp
@@ -177,7 +178,7 @@ class RecoveringStore(StoreReader):
         return self.view is None and not self._transactions.is_lost and not self.is_torn
 
     def _mark(self, board: ChangeBoard, names: tuple[Any, ...]) -> None:
-        """Note on the board which commit will hold a change, which begins with names, of the open transaction."""
+        """Note on the board that a change, which begins with `names`, will be in the commit of the open transaction."""
         view = self.view
         assert view is not None
         number = view.transaction.number
@@ -187,14 +188,14 @@ class RecoveringStore(StoreReader):
             board.mark_all(number)
 
     def _note_position(self, view: WriteView) -> None:
-        """Write into a transaction that is about to be committed which part of the log it covers."""
+        """Write the log position up to which a transaction covers the log, right before its commit."""
         POSITION.write(view.transaction, self._log.position)
 
     def _commit_environment(self) -> None:
-        """Commit the open transaction with the log position it covers; if the map is full, in a larger one.
+        """Commit the open transaction with the log position that it covers; enlarge the map if it is full.
 
         Raises:
-            StoreError: the commit failed; call `_recover`.
+            StoreError: the commit failed; the caller recovers by `_recover`.
         """
         for _ in range(GROWTHS_MAX):
             try:
@@ -249,10 +250,10 @@ class RecoveringStore(StoreReader):
         self._transactions.abort()
 
     def _at_most_twice(self, work: Callable[[WriteView, Item], Value], given: Item) -> Value:
-        """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
+        """Call `work` with the open transaction; after an error of the storage once more, with a recovered one.
 
-        If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
-        caller notes the records of its changes, and that the transaction is not torn any more.
+        If `work` raises anything else, the transaction is recovered, too, so that nothing half done stays. If it
+        succeeds, the caller notes the records of its changes, and that the transaction is no longer torn.
         """
         self.stamp += 1
         try:
@@ -282,11 +283,12 @@ class RecoveringStore(StoreReader):
             self.stamp += 1
 
     def _recover(self, cause: StoreError | None, from_log_end: int | None = None) -> None:
-        """Begin a fresh write transaction that holds every sealed record and every one applied since.
+        """Begin a new write transaction, with the changes of all sealed records and of those applied since.
 
         Args:
-            cause: why; if it is a full map, the map grows first.
-            from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
+            cause: the error that led to the recovery; if the map is full, it grows first.
+            from_log_end: when a store is being opened, the log position of its last commit: the end of the log is then
+                found by the replay.
         """
         self._transactions.is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before

@@ -1,4 +1,4 @@
-"""The reasons why a store takes no changes at the moment, and when it is to try again."""
+"""The reasons why a store refuses changes at the moment, and the time of the next try."""
 
 import time
 
@@ -13,13 +13,13 @@ RETRY_PAUSE = 4  # and at least this many times as long as the last one took
 
 
 class Refusals:
-    """A commit that failed, a file that was replaced, an order of `Store.refuse`: each refuses changes.
+    """The reasons for refusing changes: a failed commit, a replaced file, or a call of `Store.refuse`.
 
     Args:
-        lock: of the store; it checks whether the files of the store are still there.
+        lock: the lock of the store; it checks whether the files of the store are still there.
 
     Attributes:
-        now: the reason; None: changes are taken.
+        now: the error that a change raises; None: changes are accepted.
     """
 
     def __init__(self, lock: WriterLock) -> None:
@@ -32,7 +32,7 @@ class Refusals:
 
     @property
     def may_end(self) -> bool:
-        """Whether the last commit failed and the next one may pass."""
+        """Whether the last commit failed, and the next one may succeed."""
         return self._failed is not None and self._replaced is None
 
     @property
@@ -41,12 +41,12 @@ class Refusals:
         return time.monotonic() >= self._next_try_s
 
     def hold_back(self, why: str | None) -> None:
-        """Refuse changes with this sentence; None: end that."""
+        """Refuse changes with a sentence as the reason; None: accept them again."""
         self._held_back = None if why is None else StoreFull(why)
         self._renew()
 
     def note_failure(self, error: StoreError) -> StoreFull:
-        """Refuse changes because a commit failed; return the reason."""
+        """Refuse changes because a commit failed; return the error to raise for them."""
         reason = StoreFull(f"changes are refused until the store can be written again: {error}")
         self._failed = reason
         self._renew()
@@ -57,13 +57,13 @@ class Refusals:
         self._next_try_s = time.monotonic() + max(RETRY_S, RETRY_PAUSE * took_s)
 
     def note_commit(self) -> None:
-        """Take changes again: a commit has passed."""
+        """Accept changes again, because a commit has succeeded."""
         self._failed = None
         self._renew()
 
     def replaced(self) -> StoreLocked | None:
-        """Return the reason to refuse changes for good, because a file of the store was deleted or replaced; None: none
-        was. The first call that finds one logs it.
+        """Return the error that refuses changes for good, because a file of the store was deleted or replaced; None:
+        all files are in place. The first call that returns an error also logs it.
         """
         if self._replaced is None and (found := self._lock.refusal()) is not None:
             self._replaced = self._failed = found
@@ -72,19 +72,19 @@ class Refusals:
         return self._replaced
 
     def finds_replaced(self) -> bool:
-        """Return whether a file was deleted or replaced; however often it is called, it looks only from time to
+        """Return whether a file was deleted or replaced. This may be called often: files are examined only from time to
         time.
         """
         is_time = self._replaced is not None or time.monotonic() >= self._lock.next_look_s
         return is_time and self.replaced() is not None
 
     def check_files(self) -> None:
-        """Look from time to time whether the files of the store are there. Raises StoreLocked."""
+        """Check, if the last check is some time ago, that the files of the store are in place. Raises StoreLocked."""
         if self.finds_replaced() and (replaced := self.replaced()) is not None:
             raise replaced.with_traceback(None)
 
     def check(self) -> None:
-        """Raise the reason, if there is one."""
+        """Raise the error of `now`, if changes are refused."""
         if self.now is not None:
             raise self.now.with_traceback(None)  # of the last change that was refused
 

@@ -1,9 +1,9 @@
 """The store of a replica: its content follows from the cluster's log, so it keeps no log of its own on the disk.
 
-`apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
-the last entry and its details for the replica (`LogProgress`). The records since the last commit stay in memory:
-after a failed transaction they are applied again. After a crash the replica reads the cluster's log from the position
-of its last commit.
+`apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the progress of
+the replica up to the last entry (`LogProgress`). The records since the last commit stay in memory: after a failed
+transaction they are applied again. After a crash the replica reads the cluster's log from the position of its last
+commit.
 
 A position is the number of an entry, beginning with 1; 0 is an empty replica.
 """
@@ -26,7 +26,7 @@ from sonicpy.store.views.write_view import WriteView
 
 
 class RecordsInMemory:
-    """Takes the place of the log of a Store: the records since the last commit, and no file."""
+    """Takes the place of a store's log: keeps the records since the last commit in memory, and has no file."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -42,18 +42,18 @@ class RecordsInMemory:
         self.position = position
 
     def retire(self, position: int) -> None:
-        """Do nothing: `forget` has removed the records before; a sync may call this from any thread."""
+        """Do nothing: `forget` removes records. A sync may call this from any thread."""
 
     def forget(self, position: int) -> None:
         """Forget the records up to `position`."""
         self._records = [(number, record) for number, record in self._records if number > position]
 
     def append(self, payloads: list[bytes]) -> int:
-        """Refuse: only `keep` adds records. Raises StoreError."""
+        """Raise StoreError: only `keep` adds records."""
         raise StoreError(f"{len(payloads)} changes are refused: a replica changes by the cluster's log alone")
 
     def start(self, position: int) -> list[Path]:
-        """Go on at `position`."""
+        """Set the position of the last record; return no damaged files."""
         self.position = position
         return []
 
@@ -61,7 +61,7 @@ class RecordsInMemory:
         """Do nothing: there are no segments."""
 
     def sync(self) -> int:
-        """Do nothing: the cluster's log is on the disks of its brokers."""
+        """Return the position: the cluster's log is on the disks of its brokers."""
         return self.position
 
     @property
@@ -85,9 +85,10 @@ class RecordsInMemory:
 
 
 class ReplicaStore(Store):
-    """A folder that holds one partition.
+    """The store of one partition at a node.
 
-    Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed outside of the cluster.
+    Arguments and errors are those of `Store`; StoreError is also raised for a folder that is no replica, or was changed
+    outside of the cluster.
     """
 
     progress = LogProgress()
@@ -97,7 +98,7 @@ class ReplicaStore(Store):
         """Carry out the records of the next entry of the cluster's log; return the result of each.
 
         Args:
-            progress: after this entry; the next commit stores it.
+            progress: the progress after this entry; the next commit stores it.
 
         Raises:
             StoreError: nothing of the entry was carried out; everything before it is.
@@ -117,7 +118,8 @@ class ReplicaStore(Store):
         return answers
 
     def note_position(self, position: int, epoch: str) -> None:
-        """Store a position behind the last entry with the next commit: the entries between are of other partitions.
+        """Store a position behind the last applied entry with the next commit: the entries in between are of other
+        partitions.
 
         Raises:
             StoreError: the store cannot be written.
@@ -129,7 +131,7 @@ class ReplicaStore(Store):
             self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
 
     def adopt(self, position: int, epoch: str) -> None:
-        """Continue with another log from `position` on, and commit that; applied changes stay.
+        """Continue from `position` of another log, and commit that; applied changes stay.
 
         Raises:
             StoreError: the store cannot be written.

@@ -4,7 +4,8 @@ A change is done when the log has it. It stays in the open write transaction, wh
 turn: for the next change, or to read. LMDB's lock of the writer belongs to a thread, so a thread that no caller touches
 begins, commits and aborts the transaction (`OneThread`). `LateCommits` says when.
 
-While another thread is in a batch, or makes a long change, reads show the last commit, which is made right before.
+While another thread is in a batch, or makes a long change, reads show the last commit, which was made right before
+that.
 """
 
 import threading
@@ -18,25 +19,24 @@ from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
 PATIENCE_S: Final = 0.5
-"""Longest wait of a late commit for readers, in seconds, if the map is full: readers may wait for the turn that it
-has.
+"""The longest time for which a late commit waits for readers when the map is full: readers may be waiting for its turn.
 """
 SWEEPS: Final = 10
 SWEEP_ROWS: Final = 500
-"""The most rows of flushed buckets that a step after a late commit deletes, of SWEEPS steps: some ms."""
+"""The most rows of flushed buckets that one of the SWEEPS steps after a late commit deletes: some ms."""
 
 
 class SharedStore(Store):
-    """A folder that the threads of one process write in turn; see `Store`.
+    """A store that the threads of one process write in turn; see `Store`.
 
     Attributes:
-        late: the thread with the turn calls its `begin` before a change if it `is_idle`.
+        late: the late commits; the thread with the turn calls `late.begin` before a change if `late.is_idle`.
     """
 
     late: LateCommits
 
     def shown_now(self) -> View | None:
-        """Return the view of the open write transaction, if there is one; this thread has the turn.
+        """Return the view of the open write transaction, if there is one. Only the thread with the turn calls this.
 
         Raises:
             StoreError: the transaction is lost and cannot be recovered, so acknowledged changes cannot be read.
@@ -47,13 +47,13 @@ class SharedStore(Store):
         return None if view is None else self._with_cache(view)
 
     def readable_stamp(self) -> int | None:
-        """Return `stamp` if this thread reads the state it belongs to; None: another thread makes a long change."""
+        """Return `stamp` if this thread reads the newest state; None: another thread makes a long change."""
         turn = self._transactions.turn
         return self.stamp if turn.is_mine or not (turn.batches or turn.apart) else None
 
     @property
     def is_worked_here(self) -> bool:
-        """Whether this thread is one of the store's own."""
+        """Whether the calling thread is one of the store's own."""
         worker = self._transactions.worker
         assert worker is not None
         return worker.thread == threading.get_ident() or self.late.is_here or self._background.is_here
@@ -70,7 +70,7 @@ class SharedStore(Store):
         """Seal all changes, and wait for the disk with durability "commit"; commit only if very many wait for it.
 
         Raises:
-            StoreError: as `seal`; or the commit failed, and the log keeps the changes.
+            StoreError: the changes could not be sealed; or the commit failed, and the log keeps the changes.
         """
         self.seal()
         if self.durability == "commit":
@@ -79,13 +79,13 @@ class SharedStore(Store):
             self.commit()
 
     def _is_due(self) -> bool:
-        """Return whether to commit now: another process reads the folder, or has replaced a file of it, which the
-        commit reports.
+        """Return whether to commit now: another process reads the folder, or has replaced one of its files, which the
+        commit then reports.
         """
         return self._environment.is_read_elsewhere or self._refusals.finds_replaced()
 
     def _commit_late(self) -> None:
-        """Commit on a thread that must not wait for readers; then delete some rows of flushed buckets."""
+        """Commit without waiting long for readers; then delete some rows of flushed buckets."""
         self._environment.patience_s = PATIENCE_S
         try:
             self.commit()
@@ -101,7 +101,7 @@ class SharedStore(Store):
             self.late.begin()
 
     def leave_to_parent(self) -> None:
-        """As of `Store`."""
+        """In a forked process: use neither the threads nor the transaction of the parent; see `Store`."""
         self.late.leave_to_parent()
         self._background.leave_to_parent()
         super().leave_to_parent()

@@ -61,25 +61,26 @@ HOLES_AT_CLOSE_S = 0.5
 
 
 class Store(VectorPushes, RecoveringStore):
-    """A folder that one process writes.
+    """A store that one process writes.
 
     Args:
         folder: created if it is missing.
         analyzer: the analysis settings, by key; they must be those of the store.
-        map_bytes: address space to reserve for the environment (sparse).
+        map_bytes: the address space to reserve for the environment; it takes no disk until it is used.
         durability: "interval": a loss of power undoes the changes of about the last second; "commit": it undoes no
             change for which the caller waited by `sync_log`. Both sync in the background.
         postings_max_bytes: the most bytes of postings that readers cache.
         access: modes of new files.
-        turn: of the threads that change the store; a thread leaves no transaction open behind its turn. None: only one
+        turn: the turn that threads take to change the store; no transaction stays open after a turn. None: only one
             thread changes the store, and decides when to commit.
 
     Raises:
-        StoreLocked: another process writes it.
-        StoreError: it cannot be opened; the message holds the reason and advice.
+        StoreLocked: another process writes the store.
+        StoreError: the store cannot be opened; the message holds the reason and advice.
 
     Attributes:
-        was_converted: whether opening converted the store from an older format: its word graphs are to be built.
+        was_converted: whether the store was converted from an older format when it was opened, and needs new word
+            graphs.
     """
 
     # Objects of at most 30 attributes are read with fewer instructions, so rare ones are here.
@@ -127,11 +128,11 @@ class Store(VectorPushes, RecoveringStore):
         """Carry out a mutation; return the number for the client, to be sent after `seal`.
 
         Args:
-            in_steps: leave most of a long removal to `take_step`; the client waits for the last step.
+            in_steps: only begin a long removal, and leave the rest to `take_step`; the client waits for the last step.
 
         Raises:
-            StoreError: it was not carried out; everything applied before it is.
-            RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
+            StoreError: the change was not carried out; all changes before it were.
+            RulesDiffer: the text of a PUSH was cut by other rules than those of its bucket; nothing was changed.
             InvalidArgument: a bucket would have too many names of values; nothing was changed.
         """
         if isinstance(mutation, (PushTerms, PushWith, UpsertTerms)):
@@ -143,11 +144,11 @@ class Store(VectorPushes, RecoveringStore):
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST) -> None:
-        """Carry out PushTerms as `apply` does, but mostly without its calls, which take 2 % of a PUSH.
+        """Carry out PushTerms as `apply` does, but mostly without its calls, which take 2 % of the time of a PUSH.
 
         Raises:
             RulesDiffer: the bucket has other rules than the text; nothing was changed.
-            StoreError: it was not carried out; everything applied before it is.
+            StoreError: the change was not carried out; all changes before it were.
         """
         record = pack_push(collection, bucket, oid, terms, rules)
         view = self.view  # None, too, when the open transaction is lost
@@ -188,15 +189,15 @@ class Store(VectorPushes, RecoveringStore):
     def _carry_out(
         self, record: bytes, change: tuple[Any, ...], work: Callable[[WriteView, Item], Value], given: Item
     ) -> Value:
-        """Carry out one change; return the answer of `work`.
+        """Carry out one change; return the result of `work`.
 
         Args:
-            record: of the change.
-            change: its names, and the rest.
-            work: changes the store as `given` says.
+            record: the record of the change.
+            change: the fields of the mutation, names first.
+            work: a function that carries out the change `given` in a view.
 
         Raises:
-            StoreError: it was not carried out; everything applied before it is.
+            StoreError: the change was not carried out; all changes before it were.
         """
         self._check_accepting()
         if len(record) > RECORD_MAX_BYTES:
@@ -217,14 +218,14 @@ class Store(VectorPushes, RecoveringStore):
         return answer
 
     def apply_pushes(self, pushes: Sequence[AnyPush], *, new: bool = False) -> list[int]:
-        """Carry out many PUSHes, or UPSERTs, as one change; return the places of the PUSHes left out.
+        """Carry out many PUSHes or UPSERTs as one change; return the indices of the PUSHes that were left out.
 
         Args:
             new: leave out PUSHes whose object exists.
 
         Raises:
-            StoreError: none of them was carried out; everything applied before them is.
-            RulesDiffer: as `apply`.
+            StoreError: none of them was carried out; all changes before them were.
+            RulesDiffer: a text was cut by other rules than those of its bucket; nothing was changed.
         """
         self._check_accepting()
         check_rules(self._writing(), pushes)
@@ -251,7 +252,7 @@ class Store(VectorPushes, RecoveringStore):
         """Write the records of all mutations since the last seal to the log.
 
         Raises:
-            StoreError: none was written; the mutations are undone.
+            StoreError: no record was written; the mutations are undone.
         """
         if not self._unsealed:
             return
@@ -271,7 +272,7 @@ class Store(VectorPushes, RecoveringStore):
         """Make all applied mutations visible to all readers; grow the map before it is needed.
 
         Raises:
-            StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
+            StoreError: the commit failed. Reads go on; mutations are refused until a commit succeeds.
         """
         self._owner = threading.get_ident()
         self._refusals.check_files()
@@ -306,17 +307,17 @@ class Store(VectorPushes, RecoveringStore):
     def shorten_log(self) -> None:
         """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
 
-        Only the thread that changes the store may call it, when nothing was changed for a while.
+        Only the thread that changes the store may call this, after some time without a change.
         """
         if self._is_committed() and self._log.position == self._committed_position:
             self._begin_segment()
 
     def sync_log(self) -> int:
-        """Wait until the log is on the disk; return its position on the disk. Any thread may call it."""
+        """Wait until the log is on the disk; return the position up to which it is there. Any thread may call this."""
         return self._log.sync()
 
     def sync(self) -> None:
-        """Wait until log and environment are on the disk, then delete segments of the log that are not needed.
+        """Wait until the log and the environment are on the disk, then delete segments of the log that are not needed.
 
         Any thread may call it. Afterwards a loss of power cannot undo the commits before the call.
 
@@ -344,7 +345,7 @@ class Store(VectorPushes, RecoveringStore):
         return self._free_space.is_much()
 
     def sync_before(self, work: Callable[[], None]) -> None:
-        """Begin every sync with `work`, which syncs the files that commits refer to."""
+        """Call `work` at the beginning of every sync; it syncs the files that commits refer to."""
         self._environment.sync_before(work)
 
     @property
@@ -354,7 +355,7 @@ class Store(VectorPushes, RecoveringStore):
 
     @property
     def log_position(self) -> int:
-        """The end of the last sealed record."""
+        """The log position behind the last sealed record."""
         return self._log.position
 
     @property
@@ -404,7 +405,7 @@ class Store(VectorPushes, RecoveringStore):
                 logger.error("%s", error)
 
     def log_bytes(self) -> int:
-        """Return the bytes of records in the log."""
+        """Return the number of bytes of the records in the log."""
         return self._log.size_bytes()
 
     def note_server(self, url: str) -> None:
@@ -412,7 +413,7 @@ class Store(VectorPushes, RecoveringStore):
         self._lock.note_server(url)
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
+        """In a forked process: close the inherited files without touching a transaction; the parent keeps its lock."""
         self._environment.leave_to_parent()
         self._lock.release()
 
@@ -455,7 +456,7 @@ class Store(VectorPushes, RecoveringStore):
         self._refusals.check()
 
     def _try_again(self) -> None:
-        """Repeat a failed commit. No mutation was accepted since, so there is nothing to seal."""
+        """Repeat a failed commit. No mutation has been accepted since, so there is nothing to seal."""
         try:
             self.commit()
         except StoreError as error:  # it is the refusal now

@@ -1,4 +1,5 @@
-"""The short ways of a PUSH with a vector or an order, an UPSERT and a FLUSHO; `Store.push` has that of a plain PUSH."""
+"""Short ways for a PUSH with a vector or an order, an UPSERT and a FLUSHO. The short way of a plain PUSH is
+`Store.push`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,20 +26,20 @@ TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
 
 
 class VectorPushes(RecoveringStore):
-    """A store that takes vectors beside texts."""
+    """A store with short ways for some changes besides plain PUSHes."""
 
     _refusals: Refusals
 
     def push_with_vector(
         self, collection: str, bucket: str, oid: str, terms: Terms, vector: bytes, rules: int = FIRST
     ) -> bool:
-        """Carry out a PUSH with one vector as `push` does; return False if `apply` has to carry it out.
+        """Carry out a PUSH with one vector as `push` does; return False if nothing was done and `apply` is needed.
 
         Args:
-            vector: packed, as `pack_vectors` does.
+            vector: the vector, packed by `pack_vectors`.
 
         Raises:
-            StoreError: as `push`.
+            StoreError: the change was not carried out; all changes before it were.
         """
         writer = self._ready_writer(collection, bucket, rules)
         if writer is None or writer.vectors.of(vector) is None:
@@ -50,13 +51,14 @@ class VectorPushes(RecoveringStore):
     def push_with_order(
         self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int = FIRST
     ) -> bool:
-        """Carry out a PUSH with the order of its words as `push` does; return False as `push_with_vector`.
+        """Carry out a PUSH with the order of its words as `push` does; return False if nothing was done and `apply` is
+        needed.
 
         Args:
-            order: as records of the log give it.
+            order: the order, as a record of the log holds it.
 
         Raises:
-            StoreError: as `push`.
+            StoreError: the change was not carried out; all changes before it were.
         """
         writer = self._ready_writer(collection, bucket, rules)
         if writer is None:
@@ -66,13 +68,13 @@ class VectorPushes(RecoveringStore):
         return bool(self._short(writer, writer.push_with_order, change, (collection, bucket), record, terms.languages))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
-        """Carry out an UPSERT of a text as `apply` does; return False as `push_with_vector`.
+        """Carry out an UPSERT of a text; return False if nothing was done and `apply` is needed.
 
         Args:
-            digest: of the text.
+            digest: the digest of the text.
 
         Raises:
-            StoreError: as `push`.
+            StoreError: the change was not carried out; all changes before it were.
         """
         writer = self._ready_writer(collection, bucket, rules)
         if writer is None:
@@ -82,10 +84,10 @@ class VectorPushes(RecoveringStore):
         return bool(self._short(writer, writer.upsert, change, (collection, bucket), record, terms.languages))
 
     def flush_object(self, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int | None:
-        """Carry out FlushObject as `apply` does; return its answer, None where it has to take the way of `apply`.
+        """Carry out FlushObject and return its result; None: nothing was done, and `apply` is needed.
 
         Raises:
-            StoreError: as `push`.
+            StoreError: the change was not carried out; all changes before it were.
         """
         writer = self._ready_writer(collection, bucket, None)
         if writer is None or writer.view.by_association:
@@ -96,7 +98,8 @@ class VectorPushes(RecoveringStore):
         return words
 
     def _ready_writer(self, collection: str, bucket: str, rules: int | None) -> "BucketWriter | None":
-        """Return the writer of a bucket, if nothing is in the way of a short change; `rules`: None: any."""
+        """Return the writer of a bucket, if a short way is open to the change; `rules`: those of the text, None:
+        any."""
         view = self.view
         if view is None or self.is_torn or self._refusals.now is not None:
             return None
@@ -115,7 +118,7 @@ class VectorPushes(RecoveringStore):
         record: bytes,
         languages: bytes = b"",
     ) -> Any:
-        """Return the answer of the work on a bucket; None: nothing was done, the change takes the way of `apply`."""
+        """Return the result of `work` on a bucket; None: nothing was done, and `apply` is needed."""
         view = self.view
         assert view is not None
         if len(record) > RECORD_MAX_BYTES:

@@ -1,4 +1,4 @@
-"""The changes of a bucket's rows and blocks by a PUSH, in a `TermCache`."""
+"""Computes the changes that a PUSH makes to the rows and blocks of a bucket, in a `TermCache`."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -24,7 +24,7 @@ cdef uint64_t POSITION_MAX = 0xFFFFFFFF
 cdef class AddTerms(ObjectChange):
     """One PUSH: adds the terms of a text to an object.
 
-    Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`, `finish`; then write
+    The order of calls: read `word_keys`, `take_rows`; read the blocks that it names, `take_blocks`, `finish`; then write
     `blocks`, `new_terms()`, `changed_words()` and `record()`. The cache holds the changed rows of words.
 
     Args:
@@ -33,7 +33,7 @@ cdef class AddTerms(ObjectChange):
         next_term: the next unused term id of the bucket.
         cache: the cache in which the rows of words are changed.
         by_association: whether the bucket's lists are in the order of association; else by IID.
-        letters: words are shown up to 50 letters, not 40 bytes.
+        letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ cdef class AddTerms(ObjectChange):
         return self._next_term
 
     cdef list look_up(self):
-        """Look the words up in the cache; return the keys of missing words."""
+        """Look up the words in the cache; return the keys of missing words."""
         cdef uint8_t key[4 + TERM_KEY_BYTES]
         cdef Py_ssize_t number, size
         cdef bytes word
@@ -103,8 +103,8 @@ cdef class AddTerms(ObjectChange):
         return 0
 
     cpdef list take_rows(self, list found):
-        """Take the (key, row) pairs found for `word_keys`, in their order; return keys for the blocks needed: for each
-        key, the last block at or before it, see `Transaction.floor_many`.
+        """Take the (key, row) pairs found for `word_keys`, in their order; return a key for each block needed, which is
+        the last block at or before that key, see `Transaction.floor_many`.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -143,7 +143,7 @@ cdef class AddTerms(ObjectChange):
         return self._block_keys
 
     cdef int select_held(self) except -1:
-        """Prepare look-ups of these terms in the record, if it is too large to be unpacked for them."""
+        """Prepare look-ups of the terms of the text in the record, if it is too large to be unpacked."""
         cdef uint64_t *term_ids
         cdef Py_ssize_t number
         if self._record._packed is None:
@@ -213,7 +213,7 @@ cdef class AddTerms(ObjectChange):
         return 0
 
     cdef list gone(self):
-        """Return the ids of the terms of the record, which must be unpacked, that the text does not hold."""
+        """Return the ids of the terms that the object holds and the text does not; the record must be unpacked."""
         cdef Py_ssize_t number, step, at = 0
         cdef list gone = []
         cdef uint64_t *term_ids = <uint64_t *> malloc((self._count + 1) * sizeof(uint64_t))
@@ -242,7 +242,7 @@ cdef class AddTerms(ObjectChange):
         ]
 
     cdef list kept_in_blocks(self):
-        """Return (term id, tf) of the unchanged postings of the object that are not in the tail of their word."""
+        """Return the (term id, tf) of those unchanged postings of the object that are not in the tail of their word."""
         cdef Py_ssize_t number
         return [
             (self._edits[number].word.term_id, max(self._edits[number].held.tf, 1))
@@ -251,7 +251,7 @@ cdef class AddTerms(ObjectChange):
         ]
 
     cpdef take_blocks(self, list found):
-        """Take the (key, block) pairs, or None, found for the keys that `take_rows` returned, in their order.
+        """Take the blocks found for the keys that `take_rows` returned, in their order, as (key, block) or None.
 
         Raises:
             DamagedBytes: a block cannot be read, or an object is not in the block it belongs to.
@@ -318,7 +318,7 @@ cdef class AddTerms(ObjectChange):
         return self.stored(&posting, 1)
 
     cdef bytes stored(self, const Posting *postings, int count):
-        """Return a block as `postings` holds it."""
+        """Return a block in the form for the table `postings`."""
         return write_block(postings, count) if self._by_association else write_dense_block(postings, count)
 
     cdef int put(self, Edit *edit, Posting *postings, int count) except -1:
@@ -366,7 +366,7 @@ cdef class AddTerms(ObjectChange):
         return 0
 
     cdef bytes stored_tail(self, const Entry *entry):
-        """Return a tail as `postings` holds it."""
+        """Return a tail in the form for the table `postings`, as a block."""
         cdef Posting postings[BLOCK_POSTINGS]
         if self._by_association:
             return PyBytes_FromStringAndSize(<char *> entry.tail, entry.tail_size)
@@ -384,7 +384,7 @@ cdef class AddTerms(ObjectChange):
                 self._cache.mark(edit.entry)
 
     cpdef list new_terms(self):
-        """Return (term id, term) of the words that no object held."""
+        """Return the (term id, term) of the words that no object held before."""
         cdef Py_ssize_t number
         self.check_cache()
         return [

@@ -1,7 +1,7 @@
 """The rule for which objects answer a query, for native code.
 
-An object answers if it holds at least one clause that brings, all required clauses, and no forbidden one. Objects are
-bits here: of a window, of a whole bucket, or a single one.
+An object answers if it holds a word of at least one clause that brings, of all required clauses, and of no forbidden
+one. Objects are bits here: those of a window, of a whole bucket, or a single one.
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -24,7 +24,7 @@ cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
     """Return the objects that a clause allows.
 
     Args:
-        holders: of the clause.
+        holders: the holders of the clause.
     """
     if role & R_REQUIRED:
         return holders if not role & R_FORBIDDEN else 0
@@ -32,5 +32,5 @@ cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
 
 
 cdef inline bint is_kept(int role, bint held) noexcept nogil:
-    """Return whether a clause allows an object that holds it, or does not hold it."""
+    """Return whether a clause allows an object that holds a word of it (`held`), or holds none."""
     return kept_bits(role, ~<uint64_t> 0 if held else 0) != 0

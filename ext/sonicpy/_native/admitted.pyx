@@ -1,4 +1,4 @@
-"""The number of objects that answer a query: their bits, over a whole bucket."""
+"""Counts the objects that answer a query, as bits over a whole bucket."""
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
@@ -16,7 +16,7 @@ from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS
 
 
 cdef bint decides(QueryState query, const Term *term, bint implied) noexcept:
-    """Return whether a term affects which objects answer.
+    """Return whether a term decides, together with others, which objects answer; others only add to scores.
 
     Args:
         implied: see `is_implied`.
@@ -25,7 +25,7 @@ cdef bint decides(QueryState query, const Term *term, bint implied) noexcept:
 
 
 cdef bint is_implied(QueryState query) noexcept:
-    """Return whether a required term brings, so that all objects that answer hold a term that brings."""
+    """Return whether a required term also brings objects: then every object that meets the conditions is brought."""
     cdef Py_ssize_t number
     for number in range(query.term_count):
         if query.terms[number].role & R_BRINGS and query.terms[number].role & R_REQUIRED:
@@ -59,10 +59,10 @@ cdef uint64_t count_admitted(QueryState query) except? 0:
 
 
 cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
-    """Return the objects that answer the query as bits, to be freed by the caller.
+    """Return the objects that answer the query as bits, in an array that the caller has to free.
 
     Args:
-        count: becomes their number, in words of 64.
+        count: is set to the size of the array, in words of 64 bits.
     """
     cdef uint64_t most = 0
     cdef Py_ssize_t number, word, words
@@ -108,7 +108,7 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
 
 
 cdef int keep_passing(QueryState query, uint64_t *bits, Py_ssize_t windows) except -1:
-    """Drop the objects that the filter does not let pass."""
+    """Clear the bits of objects that do not pass the filter."""
     cdef Py_ssize_t window, word
     cdef uint64_t some
     for window in range(windows):
@@ -148,7 +148,7 @@ cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t w
 
 
 cdef list others_of(QueryState query, uint64_t wanted, uint64_t *total):
-    """Return the newest `wanted` of the objects that answer a query whose clauses are all forbidden, and set `total` to
+    """Return the newest objects, at most `wanted`, that answer a query whose clauses are all forbidden; set `total` to
     the number of all."""
     cdef Py_ssize_t words = 0
     cdef uint64_t *bits = admitted_bits(query, &words)
@@ -169,7 +169,7 @@ cdef list others_of(QueryState query, uint64_t wanted, uint64_t *total):
 
 
 cdef bint refuses_only(Plan plan) except -1:
-    """Return whether the clauses of a plan bring the objects that hold none of their words; then all do."""
+    """Return whether a plan asks for the objects that hold none of its words; then all its clauses are forbidden."""
     if plan is None or not plan.clauses:
         return False
     return (<Clause?> plan.clauses[0]).role & (R_BRINGS | R_FORBIDDEN) == R_BRINGS | R_FORBIDDEN

@@ -1,8 +1,8 @@
 """The analyzer: text in, terms out. It finds patterns and words, folds them and counts the distinct ones.
 
-It makes one pass over the UTF-8 of a text. Patterns (patterns.pxd) come first, the text between them is cut at word
-borders (word_break.pxd), pieces are folded (folding.pxd) and gathered (terms.pyx). Pieces that need more than
-one-to-one folding, which are rare, go through the `normalize` callable. The time is linear in the length of any text.
+The analyzer makes one pass over the UTF-8 of a text. Patterns (patterns.pxd) come first, the text between them is cut
+at word borders (word_break.pxd), pieces are folded (folding.pxd) and gathered (terms.pyx). Pieces that need more than
+one-to-one folding, which are rare, go through the function `normalize`. The time is linear in the length of any text.
 """
 
 from unicodedata import is_normalized, normalize
@@ -48,8 +48,8 @@ cdef class Analyzer:
 
     Args:
         normalize: str -> str, the whole normalisation of a piece, including case folding; its result is split at white
-            space without `whole_pieces`. Called for pieces that need more than one-to-one folding, or for all pieces
-            with `always_normalize`.
+            space, unless `whole_pieces`. Called for pieces that need more than one-to-one folding, or, with
+            `always_normalize`, for all.
         always_normalize: call `normalize` for every piece (diacritics are folded).
         composes: pieces that a Unicode normal form may change go through `normalize`.
         patterns: look for mail addresses, numbers and so on; their words are SPECIAL.
@@ -62,11 +62,11 @@ cdef class Analyzer:
         words_of_run: str -> list of str, the words of a run by a dictionary. If it returns words, they replace the run.
         marks_are_words: a piece without a letter or number is a word if it holds an alphabetic mark, such as a vowel
             sign of Devanagari (as in Sonic).
-        rules_special: the rules of the language are for special words, too (as in Sonic).
+        rules_special: the rules of the language also apply to special words (as in Sonic).
         whole_pieces: a piece is one word, even if its normal form contains blanks (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
-        rules: 1: those of version 1.0. 8: emoji and some symbols are words, and C++, C# and .NET are, beside c and net.
-        keeps_order: terms have their order.
+        rules: 1: those of version 1.0. 8: emoji and some symbols are words; so are C++, C# and .NET, beside c and net.
+        keeps_order: terms come with the order of the words.
         prepares: characters are replaced as ext/tables/prepared.py says before words are cut.
     """
 
@@ -108,10 +108,10 @@ cdef class BoundAnalyzer:
         stem: str -> str for ordinary words, called after stop words are found; None: no stemming.
         segment: str -> list of str that cuts a text instead of UAX #29; every piece is a word, blanks and signs, too
             (as in Sonic).
-        joints: a word in camelCase has a hidden term more, which names its parts: byte 2 before each, in small letters.
-            Its count is 0, so that it adds nothing to the length of an object. Needs the newer rules.
+        joints: a word in camelCase gets an additional hidden term: its parts in small letters, byte 2 before each. The
+            count of this term is 0, so that it adds nothing to the length of an object. Needs the newer rules.
 
-    Special words follow none of these rules without `rules_special`, single letters of a run without blanks never.
+    These rules apply to special words only with `rules_special`, and never to single letters of a run without blanks.
     """
 
     cdef Analyzer _analyzer
@@ -200,7 +200,7 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
-        """Add every piece of the text with a letter or number; return their number."""
+        """Add every piece of the text that has a letter or number; return the number of pieces."""
         cdef Py_ssize_t at = 0, end, piece_size, began = 0, behind = -1, dot = -1
         cdef bint has_word
         cdef bint bigrams = self._analyzer._bigrams
@@ -275,13 +275,13 @@ cdef class BoundAnalyzer:
         return words
 
     cdef int add_beside(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:
-        """Add another form of the word before, which is at its place."""
+        """Add another form of the word before, at the place of that word."""
         terms._shares_place = True  # after an exception no text uses this collector
         self.add_piece(terms, piece, size, flags)
         terms._shares_place = False
 
     cdef int add_joints(self, Collector terms, const uint8_t *word, Py_ssize_t size, uint8_t flags) except -1:
-        """Add the hidden term that names the parts of a word in camelCase, if it is one."""
+        """Add the hidden term with the parts of a word, if the word is in camelCase."""
         cdef int32_t places[JOINTS_MAX + 1]
         cdef int count = find_joints(word, size, places), step
         cdef int32_t begin = 0, newest = terms._newest
@@ -324,13 +324,13 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_joint(self, Collector terms, Py_ssize_t size, Py_ssize_t typed) except -1:
-        """Add the hidden term just written to the collector's room; its count is 0."""
+        """Add the hidden term that was just written to the collector's room, with the count 0."""
         terms.add(size, F_PART, hash_bytes(terms._bytes + terms._used, size), <uint32_t> typed)
         terms._entries[terms._newest].count = 0
         return 0
 
     cdef int add_parts(self, Collector terms, const uint8_t *word, Py_ssize_t size) except -1:
-        """Add the parts of a word that no word graph holds as hidden terms, which no object is longer for."""
+        """Add the parts of a word that is too long for word graphs, as hidden terms with the count 0."""
         cdef int32_t newest = terms._newest
         cdef Py_ssize_t before
         cdef bytes part, normal
@@ -359,7 +359,7 @@ cdef class BoundAnalyzer:
     ) except -1:
         """Add the run of letters without blanks that begins at `at`, its pairs and its letters; return its end.
 
-        A run that needs more than one-to-one folding is normalised as a whole first: the spelling of a letter must
+        A run that needs more than one-to-one folding is first normalised as a whole: the spelling of a letter must
         affect neither the dictionary nor the border between two letters.
         """
         cdef Py_ssize_t first = at, part_size
@@ -458,7 +458,7 @@ cdef class BoundAnalyzer:
         return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)
 
     cdef bint is_other_form(self, const uint8_t *word, Py_ssize_t size) except -1:
-        """Return whether the stop set holds the NFKC form of a word that is in another form."""
+        """Return whether a word is not in NFKC, and its NFKC form is in the stop set."""
         cdef Py_ssize_t at
         cdef const uint8_t *utf8
         for at in range(size):
@@ -475,7 +475,7 @@ cdef class BoundAnalyzer:
 
 
 def prepared(str text not None) -> str:
-    """Return a text with its characters replaced by the newer rules before words are cut."""
+    """Return a text in which characters are replaced by the newer rules, as is done before words are cut."""
     cdef Py_ssize_t size
     cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
     cdef bytes changed = prepared_text(utf8, size)

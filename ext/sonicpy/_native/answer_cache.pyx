@@ -1,4 +1,4 @@
-"""A cache of answers, each until its bucket changes.
+"""A cache of answers; an answer is valid until its bucket changes.
 
 Search-as-you-type sends the same few letters many times, and most queries repeat earlier ones.
 """
@@ -11,15 +11,15 @@ cdef enum:
 ROOM = ENTRIES
 """The most entries of all answers together: about 6 MB."""
 OVERHEAD = MORE
-"""The size of a question and a list, in entries."""
+"""The size of a question and its list without hits, in entries."""
 LONGEST = MOST
-"""Longer answers are not kept."""
+"""The most entries of an answer that is kept."""
 
 
 cdef class AnswerCache:
     """Answers by question. An answer is valid for the stamp at which it was computed, and for the moment of its bucket.
 
-    The stamp changes with the store and is available without reading it; the moment only changes with the bucket.
+    The stamp changes with the store, and is known without a read; the moment only changes with the bucket.
     """
     cdef dict _kept  # threads share it: each step is one call of a dict
     cdef Py_ssize_t _entries  # may count an answer twice
@@ -36,7 +36,7 @@ cdef class AnswerCache:
         return self._kept.get(question)
 
     def put(self, question, tuple kept not None) -> None:
-        """Store an answer, the third of a stamp, a moment and an answer; forget all others if there are too many."""
+        """Store `kept`, a tuple of stamp, moment and answer; forget all other answers if there are too many."""
         cdef Py_ssize_t entries = len(<list?> kept[2])
         if entries > MOST:
             return

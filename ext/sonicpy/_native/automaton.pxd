@@ -1,4 +1,5 @@
-"""The bytes of a word graph, shared by its builder, its reader and the corrector; graph.pyx describes the file."""
+"""The nodes and edges of a word graph as bytes, for its builder, its reader and the corrector; graph.pyx describes the
+file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -97,7 +98,7 @@ cdef inline void open_node(Node *node, const uint8_t *nodes, uint32_t place) noe
 
 
 cdef inline uint32_t stored_edge(const Node *node, int step) noexcept nogil:
-    """Return an edge with the distance back to its target instead of the target."""
+    """Return an edge in stored form: with the distance back to its target instead of the target."""
     return read_u32(node.edges + node.width * step) & node.mask
 
 

@@ -1,4 +1,4 @@
-"""Numbers in bits, for rows that rarely change and are packed most closely. The lowest bit of a byte comes first.
+"""Numbers packed in bits, for rows that rarely change. The lowest bit of a byte comes first.
 
     bits(n)      a number of n bits, the lowest one first
     unary        the number in zeros, then a one
@@ -79,7 +79,7 @@ cdef inline void put_gaps(BitWriter *bits, const uint32_t *gaps, int count, int 
 
 
 cdef inline uint64_t gap_bits(const uint32_t *gaps, int count, int k) noexcept nogil:
-    """Return how many bits `put_gaps` writes."""
+    """Return the number of bits that `put_gaps` writes."""
     cdef uint64_t found = <uint64_t> count * (k + 1)
     cdef int number
     for number in range(count):
@@ -179,7 +179,7 @@ cdef struct GapReader:  # reads gaps one by one
 
 
 cdef inline bint begin_gaps(GapReader *gaps, const BitReader *bits, uint64_t count, int k) noexcept nogil:
-    """Go to the first of `count` gaps, which the next bit begins; k is at most 32. Return False if the bits end first."""
+    """Begin to read `count` gaps at the next bit; k is at most 32. Return False if the bits end first."""
     gaps.bits, gaps.low_at, gaps.at, gaps.k = bits, bits.at, bits.at + count * k, k
     gaps.mask = low_bits(k)
     if gaps.at > 8 * bits.size:
@@ -212,7 +212,7 @@ cdef inline bint next_gap(GapReader *gaps, uint32_t *gap) noexcept nogil:
 
 
 cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) noexcept nogil:
-    """Read gaps; return False if the bits end first. k is at most 32."""
+    """Read `count` gaps; return False if the bits end first. k is at most 32."""
     cdef GapReader reader
     cdef int number
     if not begin_gaps(&reader, bits, count, k):

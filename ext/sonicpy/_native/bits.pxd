@@ -1,7 +1,8 @@
-"""Bits counted and found by the processor.
+"""Counts and finds bits with instructions of the processor.
 
-Wheels are built for every processor of a family, and the oldest of x86-64 cannot count bits: whether this one can is
-found out once, at run time. So arrays are counted by a call that has two bodies; a single number is counted without.
+Wheels are built for every processor of a family, and the oldest ones of x86-64 have no instruction that counts bits. So
+the bits of arrays are counted by a function with two bodies, one of which is chosen at its first call; the bits of a
+single number are counted by the body that every processor can run.
 """
 
 from libc.stdint cimport uint64_t

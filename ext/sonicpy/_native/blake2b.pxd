@@ -38,7 +38,7 @@ cdef enum:
 
 
 cdef inline uint64_t blake2b(const uint8_t *message, uint64_t size, int digest_bytes) noexcept nogil:
-    """Return the digest, its first byte lowest; the caller ignores the bits above its bytes."""
+    """Return the digest as a number, low byte first; the caller ignores the bits above `digest_bytes`."""
     cdef uint64_t h[8]
     cdef uint8_t last[BLOCK_BYTES]
     cdef uint64_t hashed = 0
@@ -60,7 +60,7 @@ cdef inline uint64_t blake2b(const uint8_t *message, uint64_t size, int digest_b
 
 
 cdef inline void compress(uint64_t *h, const uint8_t *block, uint64_t hashed, bint is_last) noexcept nogil:
-    """Work one block into the state; `hashed` bytes of the message end with it."""
+    """Work one block into the state; `hashed` is the number of bytes of the message up to the end of this block."""
     cdef uint64_t v[16]
     cdef uint64_t m[16]
     cdef int number
@@ -93,7 +93,7 @@ cdef inline void compress(uint64_t *h, const uint8_t *block, uint64_t hashed, bi
 
 
 cdef inline uint64_t eight_bytes(const uint8_t *at) noexcept nogil:
-    """Read eight bytes, low byte first."""
+    """Return eight bytes as a number, low byte first."""
     return (
         <uint64_t> at[0] | <uint64_t> at[1] << 8 | <uint64_t> at[2] << 16 | <uint64_t> at[3] << 24
         | <uint64_t> at[4] << 32 | <uint64_t> at[5] << 40 | <uint64_t> at[6] << 48 | <uint64_t> at[7] << 56

@@ -34,5 +34,5 @@ cpdef double idf(uint64_t objects, uint64_t df) noexcept
 
 
 cdef inline double part_of_score(double weight, uint32_t tf, double norm, double k1) noexcept nogil:
-    """Return the part of a posting in the score of its object."""
+    """Return the part that a posting has in the score of its object."""
     return weight * tf * (k1 + 1.0) / (tf + norm)

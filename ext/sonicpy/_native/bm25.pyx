@@ -22,7 +22,7 @@ last_norms.k1 = -1.0
 
 
 cdef const double *norms_of(double average, double k1, double b) noexcept:
-    """Return the length norms by packed length; they are valid until the next call."""
+    """Return the length norms, one for each packed length; the array is valid until the next call."""
     cdef Py_ssize_t number
     cdef double *norms = last_norms.norms
     if last_norms.average == average and last_norms.k1 == k1 and last_norms.b == b:

@@ -25,7 +25,7 @@ cdef uint64_t LARGEST_IID = IID_MAX
 
 
 cdef class Counters:
-    """The numbers in a bucket's row of `scopes`; `sonicpy.store.rows.bucket_state.BucketState` documents them."""
+    """The counters in a bucket's row of `scopes`; `sonicpy.store.rows.bucket_state.BucketState` documents them."""
     cdef public uint64_t bucket
     cdef public uint64_t next_iid
     cdef public uint64_t next_term
@@ -74,10 +74,10 @@ cdef class Counters:
 
 
 def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
-    """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None.
+    """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or None.
 
     Args:
-        cursor: of lmdb.
+        cursor: a cursor of lmdb in the table.
     """
     cdef list found = []
     cdef object set_range = cursor.set_range, key_here = cursor.key, before = cursor.prev, item = cursor.item
@@ -101,8 +101,8 @@ def count_states(rows, bytes prefix not None, int place) -> int:
     """Return how many rows of `scopes` have a number other than 0 at `place`.
 
     Args:
-        rows: (key, row) pairs in key order; counted are those up to the first whose key does not begin with `prefix`.
-        place: of the number, as in BucketState.
+        rows: (key, row) pairs in key order; counting ends before the first key that does not begin with `prefix`.
+        place: the place of the number among the fields of BucketState.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -126,35 +126,38 @@ def count_states(rows, bytes prefix not None, int place) -> int:
 
 
 cdef class PushWriter:
-    """PUSH into one bucket of an open transaction.
+    """Carries out PUSH, UPSERT and FLUSHO in one bucket of an open transaction.
 
     Args:
-        counters: of the bucket.
+        counters: the counters of the bucket.
         terms: the cached rows of words.
         names: the OIDs that `oids` may lack.
         newest: the row for new objects.
-        lengths: of all objects.
-        read_names: returns the row of `oids` under a key, or None.
-        find_among: returns the IID and the record of the object among some IIDs that has an OID, or None.
-        read_words: returns (key, row) of the words that have a row, in the order of their keys.
-        read_blocks: returns for each key (key, block) of the last block of its term that is not behind it, or None.
-        write: writes the rows that no cache takes, once the caches and the counters hold the change: `write(iid, rewritten,
-            new_terms, appeared, record, blocks)`. Each of the last five may be None: nothing to do. They are the ids of
-            words whose lists changed other than at their end, (term id, term) of new words, the keys of words that
-            became live, the record of an object that does not belong into the newest row, (key, block) pairs.
+        lengths: the lengths of all objects.
+        read_names: a function that returns the row of `oids` under a key, or None.
+        find_among: a function that returns the IID and the record of the object, among some IIDs, that has an OID; or
+            None.
+        read_words: a function that returns the (key, row) of the words that have a row, in the order of their keys.
+        read_blocks: a function that returns, for each key, the (key, block) of the last block of its term at or before
+            the key, or None.
+        write: a function that writes the rows that no cache takes, called once the caches and the counters hold the
+            change: `write(iid, rewritten, new_terms, appeared, record, blocks)`. Each of the last five may be None:
+            nothing to do. They are the ids of words whose lists changed other than at their end, the (term id, term) of
+            new words, the keys of words that became live, the record of an object that does not belong in the newest
+            row, (key, block) pairs.
         by_association: whether the bucket's lists are in the order of association; else by IID.
-        letters: words are shown up to 50 letters, not 40 bytes.
-        read_terms: returns terms by their ids, of a list of ids that have one.
-        write_cut: writes the rows of the words that a replaced text took away, after `write`: `write_cut(iid, vanished,
-            blocks, deleted_blocks, shorter)`. Each of the last four may be None: the keys of words that were live, (key,
-            block) pairs, the keys of blocks to delete, and if the object became shorter (term id, tf) of its postings
-            whose impacts are stored.
-        end_digest: called with the IID of an object that a PUSH changed.
+        letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
+        read_terms: a function that returns the terms of a list of ids, by id.
+        write_cut: a function, called after `write`, that writes the rows of the words that a replaced text no longer
+            has: `write_cut(iid, vanished, blocks, deleted_blocks, shorter)`. Each of the last four may be None: the
+            keys of words that were live, (key, block) pairs, the keys of blocks to delete, and, if the object became
+            shorter, the (term id, tf) of its postings whose impacts are stored.
+        end_digest: a function that is called with the IID of an object that a PUSH changed.
 
     Attributes:
-        keeps_ids: note the ids of the terms of each text.
-        ids: of the terms of the last text, if they are noted.
-        added: those of them that the object, if it was there, did not hold.
+        keeps_ids: whether to note the ids of the terms of each text.
+        ids: the ids of the terms of the last text, if they are noted.
+        added: those of them that an existing object did not hold before.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -257,11 +260,11 @@ cdef class PushWriter:
         return True
 
     def replace(self, str oid not None, Terms terms not None) -> int:
-        """Give an object (created if it is missing) these terms, and take all others from it; return its IID, which
-        stays. Words that it holds already are not written again. Only for lists by IID.
+        """Replace the terms of an object (created if it is missing); return its IID, which stays. Words that the object
+        holds already are not written again. Only for lists by IID.
 
         Raises:
-            OverflowError, DamagedBytes: as `push`.
+            OverflowError, DamagedBytes: as in `push`.
         """
         cdef bytes name = oid.encode()
         cdef tuple found = self.find(name, name_hash(name))
@@ -297,14 +300,15 @@ cdef class PushWriter:
         return iid
 
     def flush(self, str oid not None, Py_ssize_t most, write_gone not None) -> int:
-        """Delete an object; return its number of words, hidden ones not counted, 0 if it does not exist; -1: it has
-        more than `most` terms, and nothing was done. Only for lists by IID.
+        """Delete an object; return its number of words, hidden ones not counted, 0 if it does not exist; -1: the object
+        has more than `most` terms, and nothing was done. Only for lists by IID.
 
         Args:
-            write_gone: writes the rows that no cache takes, once the caches and the counters hold the change:
-                `write_gone(iid, hash, record, in_newest, rewritten, vanished, blocks, deleted_blocks)`: hash of the OID,
-                whether the newest row held the record, the ids of the words whose lists changed; each of the others may
-                be None: the keys of words that were live, (key, block) pairs, the keys of blocks to delete.
+            write_gone: a function that writes the rows that no cache takes, called once the caches and the counters
+                hold the change: `write_gone(iid, hash, record, in_newest, rewritten, vanished, blocks,
+                deleted_blocks)`: hash of the OID, whether the newest row held the record, the ids of the words whose
+                lists changed; each of the others may be None: the keys of words that were live, (key, block) pairs, the
+                keys of blocks to delete.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -344,7 +348,7 @@ cdef class PushWriter:
         return cut.removed_shown
 
     def named(self, str oid not None) -> tuple:
-        """Return the IIDs of the objects that may have an OID, by its hash."""
+        """Return the IIDs of the objects that may have an OID, because its hash is that of their names."""
         return self.iids_of(name_hash(oid.encode()))
 
     cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
@@ -357,7 +361,7 @@ cdef class PushWriter:
         return 0
 
     cdef CutTerms begin_cut(self, uint64_t iid, list gone, ObjectRecord record):
-        """Change the rows and the blocks of the terms, by their ids, that an object loses."""
+        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses."""
         cdef dict words = self._read_terms(gone)
         cdef CutTerms cut
         if len(words) != len(gone):

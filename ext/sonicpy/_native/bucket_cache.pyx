@@ -5,7 +5,7 @@
     CachingReader     answers from the cache, and reads missing rows through its source
 
 The cache of the next commit takes over all rows that the commit did not touch. Postings and lengths that only grew are
-updated on demand, in place, unless a reader of the older commit still uses them: then they are read again.
+updated on demand, in place; if a reader of the older commit still uses them, they are read again instead.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
@@ -87,10 +87,10 @@ cdef class BucketCache:
         """Take over valid rows from the cache of an older commit, and leave that cache empty.
 
         Args:
-            rewritten: ids of the words whose lists changed in other ways than by new postings at their end; None: any
-                word.
-            length_rows: numbers of the changed rows of lengths.
-            words: whose rows changed; None: any.
+            rewritten: the ids of the words whose lists changed in other ways than by new postings at their end; None:
+                any word.
+            length_rows: the numbers of the changed rows of lengths.
+            words: the words whose rows changed; None: any word.
         """
         cdef object term_id
         self._number, self._rewrites, self._objects = before._number + 1, before._rewrites, before._objects
@@ -113,19 +113,19 @@ cdef class BucketCache:
         before._lengths = before._length_masks = before._old_rows = None
 
     cdef StoredPostings take_postings(self, term_id):
-        """Remove and return the cached postings of a word; None: there are none."""
+        """Remove and return the cached postings of a word; None: none are cached."""
         cdef StoredPostings found = self._postings.pop(term_id, None)
         return self._older_postings.pop(term_id, None) if found is None else found
 
     cdef int renew_lengths(self, dict rows, list numbers) except -1:
-        """Update the lengths.
+        """Update the lengths with changed rows.
 
         While a reader of the older commit uses them, they are copied. No other thread runs meanwhile, because this
         creates no object that the garbage collector counts.
 
         Args:
             rows: the changed rows by number, without deleted ones.
-            numbers: of all changed rows, rising.
+            numbers: the numbers of all changed rows, rising.
         """
         cdef LengthMasks masks = self._length_masks
         cdef object lengths = self._lengths
@@ -198,7 +198,7 @@ cdef class BucketCache:
 
     @property
     def sizes(self) -> tuple:
-        """Numbers of cached words, postings and rows of OIDs."""
+        """The numbers of cached words, postings and rows of OIDs."""
         return (
             len(self._words.keys() | self._older_words.keys()),
             len(self._postings.keys() | self._older_postings.keys()),
@@ -206,7 +206,7 @@ cdef class BucketCache:
         )
 
     def note_objects(self, Py_ssize_t count) -> None:
-        """Note how many objects there are of another bucket, whose objects hold the words of this one: postings that
+        """Note the number of objects, for the cache of tags, whose objects are those of another bucket: postings that
         were cached for fewer objects need more windows."""
         if count != self._objects:
             self._objects = count
@@ -214,7 +214,7 @@ cdef class BucketCache:
             self._united = {}
 
     def kept(self, number):
-        """Return the object that `keep` has cached under a number; None: there is none."""
+        """Return the object that `keep` has cached under a number; None: nothing is cached."""
         cdef PyObject *held = PyDict_GetItem(self._postings, number)
         if held != NULL:
             return <object> held
@@ -225,7 +225,8 @@ cdef class BucketCache:
         return None
 
     def keep(self, number, value not None) -> None:
-        """Cache an object for a bucket without words; a commit with the number among its rewritten lists drops it."""
+        """Cache an object under a number, for values; a commit that notes the number among its rewritten lists drops
+        it."""
         PyDict_SetItem(self._postings, number, value)
 
     def age_postings(self) -> None:
@@ -255,7 +256,7 @@ cdef class CachingReader:
 
     @property
     def serial(self) -> int:
-        """A number that changes with the rows of the bucket's words."""
+        """A number that changes whenever rows of the bucket's words change."""
         return self._cache.serial
 
     def words(self, list terms not None) -> list:
@@ -318,7 +319,7 @@ cdef class CachingReader:
         """Add new postings to the end of an older commit's postings, which have no other user.
 
         Returns:
-            False: they have to be read again.
+            False: the postings have to be read again.
         """
         cdef BucketCache cache = self._cache
         cdef object lengths
@@ -342,7 +343,8 @@ cdef class CachingReader:
         return [self.postings_held(word) for word in words]
 
     def united(self, list words not None):
-        """Return the postings of some rare words, all of which are in the rows of the words, as if they were one word."""
+        """Return the postings of several rare words, all of which are in the rows of the words, as if they were one
+        word."""
         cdef dict known = self._cache._united
         cdef tuple rows = tuple(words)
         cdef PyObject *held = PyDict_GetItem(known, rows)
@@ -396,7 +398,7 @@ cdef class CachingReader:
         return 0
 
     def lengths(self):
-        """Return the packed lengths of all objects, by IID, as bytes or a bytearray, not to be changed."""
+        """Return the packed lengths of all objects, by IID, as bytes or a bytearray that must not be changed."""
         cdef BucketCache cache = self._cache
         cdef set old_rows = cache._old_rows
         cdef dict rows
@@ -414,7 +416,7 @@ cdef class CachingReader:
         return cache._lengths
 
     def length_masks(self):
-        """Return the masks of these lengths."""
+        """Return the masks of the packed lengths of all objects."""
         lengths = self.lengths()
         if self._cache._length_masks is None:
             self._cache._length_masks = LengthMasks(lengths)
@@ -427,11 +429,12 @@ cdef inline Py_ssize_t references(object variable) noexcept:
 
 
 def words_of_all(list readers not None, list terms not None, *, bint letters=False) -> list:
-    """Return the rows of terms as `CachingReader.words` does, of each of some buckets of one view: rows that no cache
-    has are read together.
+    """Return, for each of several buckets of one view, the rows of terms as `CachingReader.words` does. Rows that no
+    cache has are read together.
 
     Args:
-        readers: of the buckets; others than CachingReader, and those of uncommitted changes, are asked one by one.
+        readers: the readers of the buckets. A reader that is no CachingReader, or reads uncommitted changes, is called
+            on its own.
         letters: see `shown_bytes`.
     """
     cdef list columns = [], asked = [], keys = [], own, missing, found, read
@@ -465,8 +468,8 @@ def words_of_all(list readers not None, list terms not None, *, bint letters=Fal
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):
-    """Return the cached values of some keys; a key without one is added to `missing` and leaves a HOLE. A value found
-    only in `older` moves to `held`, while that has fewer than `most`."""
+    """Return the cached values of keys; a key without one is added to `missing`, and its value is HOLE. A value found
+    only in `older` moves to `held`, as long as `held` has fewer than `most`."""
     cdef list found = []
     cdef PyObject *value
     for key in keys:

@@ -1,5 +1,6 @@
 """The words of a bucket inside one transaction: its graph, the words pushed since, and the look-up of other words for a
-typed one: families, words with it as a part, beginnings. All three are cached over transactions, by the typed word.
+typed one: its family, joined words of which it is a part, words that begin with it. All three are cached over
+transactions, by the typed word.
 
 The rules of languages and the files of graphs belong to the layer above (`Rules` and `Lexicons` in the stub).
 """
@@ -46,11 +47,11 @@ cdef class BucketWords:
     """The words of a bucket inside one transaction.
 
     Args:
-        lexicons: of the index, see `Lexicons` in the stub.
-        view: of the transaction.
-        reader: of the bucket.
-        collection: that the bucket is in.
-        rules: of languages, see `Rules` in the stub.
+        lexicons: the lexicons of the index, see `Lexicons` in the stub.
+        view: the view of the transaction.
+        reader: the reader of the bucket.
+        collection: the name of the collection of the bucket.
+        rules: the rules of languages, see `_Rules` in the stub.
     """
     cdef readonly object reader
     cdef readonly bint live
@@ -78,13 +79,13 @@ cdef class BucketWords:
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def note_use(self) -> None:
-        """Note that a query begins: the pool closes unused graphs."""
+        """Note that a query uses the graph, because the pool closes unused graphs."""
         if self._opened is not None:
             self._opened.used_s = time.monotonic()
 
     @property
     def graph(self):
-        """The graph, as long as the pool has it open."""
+        """The word graph of the bucket, as long as the pool has it open."""
         return self.open_graph()
 
     cdef object open_graph(self):
@@ -106,12 +107,12 @@ cdef class BucketWords:
 
     @property
     def moment(self) -> tuple:
-        """The state of the bucket: answers are valid until it changes."""
+        """A value for the state of the bucket: answers are valid while it stays the same."""
         return self.reader.serial, self._version, self.synonym_lookup()
 
     @property
     def words_moment(self) -> tuple:
-        """The moment of the state in which words lead to others: rows do not change while they are read."""
+        """A value for the state of the words: look-ups of other words are valid while it stays the same."""
         return self.known_moment()
 
     cdef tuple known_moment(self):
@@ -121,12 +122,12 @@ cdef class BucketWords:
         return self._moment
 
     def sources(self, graph, bytes word=b"", *, bint is_live=True, bint has_stand_in=True) -> list:
-        """Return all words for walks; some may be gone: their rows show it.
+        """Return the sources of all words for walks. Some words may be in no object any more, which their rows show.
 
         Args:
-            word: a typed word; words that are too long for a graph are there if they begin as it does.
-            is_live: words that became pending since the graph was built are there.
-            has_stand_in: where the graph cannot be read, the words of the store are there.
+            word: a typed word; words that are too long for a graph are included if they begin as it does.
+            is_live: whether words that became pending since the graph was built are included.
+            has_stand_in: whether the words of the store are included if the graph cannot be read.
         """
         return self.all_sources(graph, word, is_live, has_stand_in)
 
@@ -144,7 +145,8 @@ cdef class BucketWords:
         return found
 
     def part_sources(self, graph) -> list:
-        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
+        """Return the sources of aliases of joined words for walks. A graph has no aliases for parts that begin a
+        word."""
         return self.all_part_sources(graph)
 
     cdef list all_part_sources(self, graph):
@@ -156,12 +158,12 @@ cdef class BucketWords:
         return found
 
     def is_too_long(self, bytes word not None) -> bool:
-        """Return whether no shown word of the bucket has this beginning."""
+        """Return whether the beginning is longer than any word of the lexicon of the bucket."""
         return len(word) > SHOWN_BYTES and self._rules.is_too_long(self.reader, word)
 
     @property
     def known_synonyms(self):
-        """The synonyms of the collection; None: it has none. The same rules, the same object."""
+        """The synonyms of the collection; None: it has none. The object stays the same as long as the rules do."""
         return self.synonym_lookup()
 
     cdef object synonym_lookup(self):
@@ -178,7 +180,7 @@ cdef class BucketWords:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def rows(self, list words not None) -> list:
-        """Return the row of each of some words, None for a word that no object holds."""
+        """Return the row of each word, None for a word that no object holds."""
         return self.reader.words(words)
 
     def held(self, words not None) -> list:
@@ -201,8 +203,8 @@ cdef class BucketWords:
         The word itself is included. In live mode some of the words may be gone: they have no rows.
 
         Args:
-            transpositions: a swap of two neighbours is one edit, not two.
-            of_long: even if `word` is longer than any word of the graph.
+            transpositions: whether a swap of two neighbours is one edit, not two.
+            of_long: whether to look for corrections even if `word` is longer than any word of the graph.
         """
         cdef list found
         if distance == 0 or (not of_long and self.is_too_long(word)):
@@ -257,26 +259,27 @@ cdef class BucketWords:
         return family
 
     cdef tuple nearest_of(self, bytes word, set among):
-        """Return words that objects hold, those as long as the typed one first."""
+        """Return the words in `among` that objects hold; words as long as the typed one come first."""
         return self._rules.nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     cdef tuple mark(self):
-        """Return the pending words that are known now, and how many; None: there are none."""
+        """Return the object with the known pending words and their number at this time, as a mark for later
+        comparisons."""
         if not self._has_pending:
             return NOTHING_PENDING
         pending = self.pending_words()
         return pending, pending.taken
 
     cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
-        """Return whether all that was known at the mark `before` is still right at `now`: since then, words only became
-        pending."""
+        """Return whether look-ups made at the mark `before` are still right at `now`, because words only became pending
+        since."""
         if graph is None and self._version:  # what stands in for it is made anew
             return False
         return before[0] == now[0] and before[3] == now[3]
 
     cdef list new_sources(self, tuple before, tuple now):
-        """Return the words that became pending between two marks, and their aliases; an empty list if there are none,
-        None if all sources have to be looked at."""
+        """Return the sources of the words that became pending between two marks, and of their aliases; an empty list if
+        there are none, None if all sources have to be searched."""
         if before == now:
             return []
         if now[0] is None or before[0] is not now[0]:
@@ -287,7 +290,7 @@ cdef class BucketWords:
     # -- joined words --------------------------------------------------------------------------------------------------
 
     def joined(self, bytes word not None, matching) -> list:
-        """Return the joined words of which a part is `word` or one of its family; some may be in no object."""
+        """Return the joined words that have `word`, or a word of its family, as a part; some may be in no object."""
         cdef object lexicons = self._lexicons
         cdef dict known = lexicons.joined
         cdef tuple moment = self.known_moment(), key, cached, mark
@@ -326,7 +329,7 @@ cdef class BucketWords:
     # -- beginnings ----------------------------------------------------------------------------------------------------
 
     def beginnings(self, bytes word not None, int distance) -> list:
-        """Return the words that begin as a word does; see `Statistics`."""
+        """Return the words with the same beginning as a typed word; see `Statistics`."""
         cdef dict found = None
         cdef list words
         if distance:
@@ -369,7 +372,7 @@ cdef class BucketWords:
         return self.all_begun(word, distance, besides)
 
     def variants(self, bytes word not None) -> list:
-        """Return the words that begin as a word does, spelled otherwise, with their rows; see `Statistics`."""
+        """Return the words that begin with another spelling of a typed word, with their rows; see `Statistics`."""
         cdef dict found = self.all_begun(word, 0, word)
         cdef list words
         if not found:
@@ -384,7 +387,7 @@ cdef class BucketWords:
         return [] if self.is_too_long(word) else self.reader.likely_words(word, limit, examined)
 
     def inner(self, bytes word not None) -> list:
-        """Return the words with a part that begins as a word does, with their rows; see `Statistics`."""
+        """Return the words with a later part that begins with a typed word, with their rows; see `Statistics`."""
         cdef list sources = self.all_part_sources(self.open_graph()), words
         cdef dict found
         cdef bytes beginning
@@ -418,11 +421,11 @@ cdef object by_distance = itemgetter(1, 0)
 
 
 cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules):
-    """Return the words of some sources that begin as a word does, without accents, or in another spelling, each with the
-    fewest errors of such a beginning.
+    """Return the words of sources that begin with a typed word, perhaps without accents or in another spelling. Each
+    has the least number of errors of such a beginning.
 
     Args:
-        distance: errors that a beginning may have.
+        distance: the most errors of a beginning.
         besides: words with this beginning are left out.
     """
     cdef bint is_ascii = word.isascii()
@@ -440,7 +443,7 @@ cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules)
 
 
 cdef class Rules:
-    """The part of the rules of languages that words of ASCII letters alone need; see `_Rules` in the stub."""
+    """The part of the rules of languages that words of only ASCII letters need; see `_Rules` in the stub."""
     cdef object rules
     cdef Folding plain
     cdef uint32_t[26] seconds  # by the first letter of a pair that may stand for one letter: the second ones, a bit each
@@ -460,7 +463,7 @@ cdef Rules last_rules = Rules()
 
 
 cdef Rules known_rules(rules):
-    """Return the `Rules` of some rules of languages; all buckets share them."""
+    """Return the `Rules` for rules of languages; all buckets share the object."""
     global last_rules
     cdef Rules known = last_rules
     cdef bytes pair

@@ -72,7 +72,7 @@ cdef inline uint16_t properties_at(const uint8_t *text, Py_ssize_t size, Py_ssiz
 
 
 cdef inline int32_t fold_distance(uint32_t point) noexcept nogil:
-    """Return the difference between a character and its case-folded form, if that is one character."""
+    """Return the difference between a character and its case-folded form, if the latter is one character."""
     return FOLD_BLOCKS[(<uint32_t> FOLD_INDEX[point >> 7] << 7) + (point & 127)]
 
 

@@ -1,7 +1,7 @@
-"""Questions that planners ask about the clauses of every query, most of which are answered with no.
+"""Quick checks of the clauses of a query. The result of most checks is empty for most queries.
 
-So a plan takes the steps for words of other spellings, of scripts without blanks, and of unknown pieces only where a query
-has such a word.
+So a planner takes the steps for words of other spellings, of scripts without blanks, and of unknown pieces only if a
+query has such a word.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -31,22 +31,22 @@ cdef uint8_t flags_without(Terms terms) noexcept:
 
 
 def without_family(Terms terms not None) -> int:
-    """Return the flags of the terms of a query that have no family.
+    """Return the flags of the terms that have no family in a query.
 
-    These are special words, and parts of runs without blanks; stop words have one if a query holds nothing else.
+    These are special words, parts of runs without blanks, and stop words unless the query has no other words.
     """
     return flags_without(terms)
 
 
 def other_words(Terms terms not None, matching, family not None, same_numbers not None, spelled not None) -> tuple:
-    """Return the other words that the terms of a query surely find, and those that they may find, each by the number of
-    the term.
+    """Return two dicts, number of a term -> other words: the words that the terms of a query surely find, and those
+    that they may find.
 
     Args:
-        matching: the matching of families; None: no word has one.
-        family: returns the words of a word that it surely finds, and those that it may find, as two tuples.
-        same_numbers: returns the other ways to write a number.
-        spelled: returns the other spellings of letters of Han or kana.
+        matching: the matching of families; None: no word has a family.
+        family: a function that returns, as two tuples, the words that a word surely finds, and those that it may find.
+        same_numbers: a function that returns the other ways to write a number.
+        spelled: a function that returns the other spellings of letters of Han or kana.
     """
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef uint8_t without = flags_without(terms), first
@@ -109,8 +109,8 @@ def whole_clauses(list clauses not None, Terms terms not None) -> list:
 
 
 def cuttable_clauses(list clauses not None, Terms terms not None) -> list:
-    """Return the `whole_clauses` whose words may be written apart: they have other characters than a to z, or no
-    object holds them. Raises as `whole_clauses`."""
+    """Return the `whole_clauses` whose words may be written apart: words with other characters than a to z, or words
+    that no object holds. Raises the errors of `whole_clauses`."""
     cdef const uint8_t *flags = flags_of(clauses, terms)
     cdef Clause clause
     return [
@@ -121,8 +121,8 @@ def cuttable_clauses(list clauses not None, Terms terms not None) -> list:
 
 
 def run_clauses(list clauses not None, Terms terms not None) -> list:
-    """Return the `whole_clauses` whose words begin with a letter of a script without blanks, and have more than this
-    letter. Raises as `whole_clauses`."""
+    """Return the `whole_clauses` whose words begin with a letter of a script without blanks, and have at least two
+    letters. Raises the errors of `whole_clauses`."""
     cdef const uint8_t *flags = flags_of(clauses, terms)
     cdef const uint8_t *text
     cdef Clause clause
@@ -140,7 +140,7 @@ def run_clauses(list clauses not None, Terms terms not None) -> list:
 
 
 def bringing_clause(list clauses not None, Py_ssize_t term):
-    """Return the first clause of a term that brings objects; None: there is none."""
+    """Return the first clause of a term that brings objects; None: no clause does."""
     cdef Clause clause
     for clause in clauses:
         if clause.term == term and clause.role & R_BRINGS:
@@ -152,14 +152,16 @@ def add_misspelt(
     Clause clause not None, list likeliest not None, double weight, uint64_t objects, tuple ends not None,
     tuple shares not None,
 ) -> None:
-    """Add words that begin as the typed one but for errors to its clause, as some slots for each number of errors.
+    """Add to the clause of a typed word the words that begin with it, but for errors, as slots for each number of
+    errors.
 
     Args:
-        likeliest: (word, row, errors) of each, by rising number of errors, the likeliest first of each number.
-        weight: the most that a word of the clause weighs: the weight of the typed word.
+        likeliest: the words as (word, row, errors), by rising number of errors; of each number, the likeliest first.
+        weight: the largest weight of a word of the clause: that of the typed word.
         objects: the number of objects of the bucket.
-        ends: how many of the likeliest words are in the slots before the last one.
-        shares: of the weight that the words of the slots have with one error; with two, half.
+        ends: for each slot but the last, the number of likeliest words up to its end.
+        shares: for each slot, the share of the weight that its words have with one error; with two errors, they have
+            half of it.
     """
     cdef Py_ssize_t start = 0, end, first, last, number, count = len(likeliest)
     cdef uint64_t holders
@@ -190,7 +192,7 @@ def add_misspelt(
 
 
 def require_held(list clauses not None) -> None:
-    """Admit objects that lack a term which no object holds, such as an identifier."""
+    """Make terms that no object holds, such as an unknown identifier, not required."""
     cdef Clause clause
     for clause in clauses:
         if clause.role & R_REQUIRED and not clause.holders:
@@ -198,11 +200,11 @@ def require_held(list clauses not None) -> None:
 
 
 def may_fill(Plan plan not None, uint64_t wanted, uint64_t objects, double together) -> bool:
-    """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
+    """Return whether it is likely that at least `wanted` objects hold every word of a plan.
 
     Args:
         objects: the number of all objects.
-        together: how much more often than by chance words are together in an object.
+        together: the factor by which words are together in an object more often than by chance.
     """
     cdef Clause clause
     cdef double expected = objects
@@ -222,20 +224,20 @@ def add_completions(
     Clause last not None, list clauses not None, list begun not None, Py_ssize_t long_from, Py_ssize_t longest_from,
     tuple shares not None, uint64_t objects,
 ) -> tuple:
-    """Add the words that begin as the last one to its clause, as a slot for each list of `by_length`.
+    """Add to the clause of the last word the words that begin with it, as one slot for each list of `by_length`.
 
-    A word of another clause is no completion, if any other word is: in `john jo`, the second word is another one than
-    the first.
+    A word of another clause is no completion if there are others: in `john jo`, the second word is another one than the
+    first.
 
     Args:
-        clauses: of the query.
-        begun: (word, row, errors) of each of these words.
+        clauses: the clauses of the query.
+        begun: the words that begin with the last one, as (word, row, errors).
         long_from, longest_from: see `by_length`.
-        shares: of the typed word's weight that the words of the lists have.
+        shares: for each list, the share of the typed word's weight that its words have.
         objects: the number of all objects.
 
     Returns:
-        The words of the clause, a set, and how many objects hold the completions, each for itself.
+        The set of the words of the clause, and the sum of the numbers of objects that hold each completion.
     """
     cdef set taken = set(), others = set(), held
     cdef Clause clause
@@ -269,9 +271,10 @@ def add_completions(
 
 
 cdef Slot without(Slot slot, set words):
-    """Return a slot without some words; None: nothing is left.
+    """Return a slot without the given words; None: nothing is left.
 
-    Exact words stay: `éb é` written together is also a form of `éb`, and an object with it holds every word.
+    Exact words stay: `éb é` written together is also a form of `éb`, and an object with this word holds every word of the
+    query.
     """
     cdef Slot found
     cdef tuple left

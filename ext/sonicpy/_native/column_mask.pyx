@@ -1,4 +1,5 @@
-"""Masks of values: ranges, sets, and points near another one. The lowest and the highest value of a window settle most."""
+"""Masks of values: ranges, sets, and points near another point. The lowest and the highest value decide most
+windows."""
 
 cimport cython
 from libc.math cimport cos
@@ -45,7 +46,7 @@ cdef double METERS_OF_DEGREE = 111_195.0
 
 
 cdef ColumnWindow window_of(object windows, Py_ssize_t window):
-    """Return the values of a window; None: there are none."""
+    """Return the values of a window; None: the window has none."""
     if isinstance(windows, LazyWindows):
         return (<LazyWindows> windows).get(window)
     return <ColumnWindow> (<list> windows)[window] if window < len(<list> windows) else None
@@ -53,12 +54,12 @@ cdef ColumnWindow window_of(object windows, Py_ssize_t window):
 
 @cython.final
 cdef class LazyWindows:
-    """The windows of a column, each read when it is needed first.
+    """The windows of a column, each read when it is first needed.
 
     Args:
         reader: a ColumnReader.
         column: the number of the column.
-        known: the windows, False in the place of each that was not read yet. Threads may share the list.
+        known: the list of windows, with False in place of each window not read yet. Threads may share the list.
     """
 
     cdef object reader, column
@@ -68,7 +69,7 @@ cdef class LazyWindows:
         self.reader, self.column, self.known = reader, column, known
 
     def at(self, Py_ssize_t window) -> "ColumnWindow | None":
-        """Return a window; None: there are no values."""
+        """Return a window; None: it has no values."""
         return self.get(window)
 
     cdef ColumnWindow get(self, Py_ssize_t window):
@@ -80,10 +81,10 @@ cdef class LazyWindows:
 
 
 cdef class OfColumn(Mask):
-    """Objects by their values in a column.
+    """The base of masks that select objects by their values in a column.
 
     Args:
-        columns: LazyWindows, or a list of the ColumnWindow of each window, None where there is no value.
+        columns: LazyWindows, or a list with the ColumnWindow of each window, None for a window without values.
     """
 
     cdef object columns
@@ -95,7 +96,7 @@ cdef class OfColumn(Mask):
         self.here_number = -1
 
     cdef inline ColumnWindow of(self, int64_t window):
-        """Return the values of a window; None: there are none."""
+        """Return the values of a window; None: the window has none."""
         if window != self.here_number:
             self.here = window_of(self.columns, window)
             self.here_number = window
@@ -107,7 +108,7 @@ cdef class InRange(OfColumn):
     """The objects with a value in a range.
 
     Args:
-        low, high: of the range, which has both.
+        low, high: the bounds of the range, both included.
     """
 
     cdef int64_t low, high
@@ -165,10 +166,10 @@ cdef class InRange(OfColumn):
 
 @cython.final
 cdef class OneOf(OfColumn):
-    """The objects with one of some values.
+    """The objects with one of several values.
 
     Args:
-        values: rising.
+        values: the values, rising.
     """
 
     cdef int64_t *values
@@ -224,7 +225,7 @@ cdef class OneOf(OfColumn):
         return some != 0
 
     cdef int mark_each(self, ColumnWindow column, uint64_t *bits) noexcept nogil:
-        """Write the bits of a window value by value, each compared with all at once."""
+        """Write the bits of a window: each value in turn is compared with all objects at once."""
         cdef uint64_t found[WINDOW_WORDS]
         cdef uint64_t some = 0
         cdef Py_ssize_t number, word
@@ -248,11 +249,11 @@ cdef class OneOf(OfColumn):
 
 @cython.final
 cdef class Near(OfColumn):
-    """The objects whose point is near another one.
+    """The objects whose point is near a centre.
 
     Args:
-        point: packed; the centre.
-        meters: the greatest distance.
+        point: the centre, as a packed point.
+        meters: the greatest distance in metres.
     """
 
     cdef Place centre

@@ -32,14 +32,14 @@ cdef class ColumnWindow:
     cdef int decode_all(self) except -1
 
     cdef inline int decode(self) except -1:
-        """Fill `bits`, and `narrow` or `wide`, if that was not done before."""
+        """Decode the values into `bits`, and `narrow` or `wide`, unless that was done before."""
         return 0 if self._rows is None else self.decode_all()
 
     cdef inline bint has(self, int place) noexcept nogil:
         return self.bits[place >> 6] >> (place & 63) & 1
 
     cdef inline int64_t at(self, int place) noexcept nogil:
-        """Return the value of an object that has one; only once `decode` was called."""
+        """Return the value of an object that has one; `decode` must have been called."""
         if self.narrow != NULL:
             return <int64_t> (<uint64_t> self.lowest + self.narrow[place])
         return self.wide[place]

@@ -4,8 +4,9 @@
             v(the largest difference); unless all 128 have one, bits(7) the place of each if they are at most 18, else 128
             bits, one for each place; then in bits, by rising place, (value - lowest) // step of each
 
-v() is a varint (varint.pxd). The step divides all differences from the lowest value: cents of round prices, seconds of
-whole days. So the lowest and the highest value are at the beginning, and a query that looks for others skips the rest.
+v() is a varint (varint.pxd). The step is a common divisor of all differences from the lowest value, such as 100 for
+round prices in cents. The lowest and the highest value are at the beginning, so that a query for values outside of them
+skips the rest.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -42,7 +43,7 @@ cdef class ColumnRow:
     """The values of 128 neighbouring objects under one name.
 
     Args:
-        row: b"": none of them has one.
+        row: the row in the table; b"": none of the objects has a value.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -62,7 +63,7 @@ cdef class ColumnRow:
         return self._places[place >> 6] >> (place & 63) & 1
 
     def of(self, int place) -> int | None:
-        """Return the value of an object; None: it has none.
+        """Return the value of an object; None: the object has none.
 
         Args:
             place: IID % 128.
@@ -70,11 +71,11 @@ cdef class ColumnRow:
         return self._values[place & 127] if self.has(place & 127) else None
 
     def values(self) -> list:
-        """Return (place, value) of the objects that have one."""
+        """Return the (place, value) of each object that has a value."""
         return [(place, self._values[place]) for place in range(COLUMN_PLACES) if self.has(place)]
 
     def put(self, int place, value) -> None:
-        """Give an object a value of 64 bits with a sign; None: it has none any more."""
+        """Set the value of an object, 64 bits with a sign; None: remove it."""
         place &= 127
         if value is None:
             self._places[place >> 6] &= ~(<uint64_t> 1 << (place & 63))
@@ -134,7 +135,7 @@ def column_bounds(bytes row not None) -> tuple:
 
 
 cdef class ColumnWindow:
-    """The values of a window of 4,096 objects; they are decoded when they are needed first.
+    """The values of a window of 4,096 objects, which are decoded when they are first needed.
 
     Args:
         rows: (number of the row in the window, 0 to 31; row) by rising number. [] makes a window without values.
@@ -143,8 +144,8 @@ cdef class ColumnWindow:
         DamagedBytes: a row cannot be read.
 
     Attributes:
-        lowest, highest: of all values.
-        count: of values.
+        lowest, highest: the lowest and the highest of all values.
+        count: the number of values.
     """
 
     def __cinit__(self, list rows not None):
@@ -168,7 +169,7 @@ cdef class ColumnWindow:
 
     @property
     def size_bytes(self) -> int:
-        """The approximate memory of the window in bytes."""
+        """The approximate number of bytes of memory of the window."""
         return self._size_bytes
 
     cdef int decode_all(self) except -1:
@@ -205,7 +206,7 @@ cdef class ColumnWindow:
         return 0
 
     def value(self, int place) -> int | None:
-        """Return the value of an object; None: it has none.
+        """Return the value of an object; None: the object has none.
 
         Args:
             place: IID % 4096.

@@ -1,5 +1,5 @@
-"""Completions of a word in a spread bucket: each part packs its words, and the likely words of all parts are chosen
-among these.
+"""Completions of a word in a bucket that is spread over nodes: each part packs its words, and the likely words of all
+parts are chosen from them.
 
     packed   v(words), then for each word v(bytes behind the prefix) these bytes v(df) v(hidden df)
 """
@@ -28,12 +28,13 @@ cdef struct Held:  # a word of a part
 
 
 def pack_completions(list rows not None, Py_ssize_t prefix_bytes, *, bint letters) -> bytes:
-    """Return packed words for `likely_of_all`, with their object frequencies. Words too long to be shown are hidden.
+    """Return packed words for `likely_of_all`, with their object frequencies. Words too long for the lexicon are
+    hidden.
 
     Args:
         rows: (key, row) pairs of `words`, whose keys begin with the same prefix.
-        prefix_bytes: its length.
-        letters: words are shown up to 50 letters, not 40 bytes.
+        prefix_bytes: the length of that prefix.
+        letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -70,7 +71,7 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
 
     Args:
         packed: the words of each part, by `pack_completions` with `word` as the prefix.
-        limit: the most words.
+        limit: the most words to return.
         examined: the most words to compare, the first ones in byte order.
 
     Raises:
@@ -114,7 +115,8 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
 
 
 cdef Py_ssize_t shown_letters(bytes word, const Held *held) noexcept:
-    """Return how many letters a word has. A part of version 1.0 does not hide those that are too long."""
+    """Return the number of letters of a word. It is needed because parts of version 1.0 do not hide words that are too
+    long."""
     cdef Py_ssize_t at, count = 0
     for at in range(len(word)):
         count += ((<const uint8_t *> <const char *> word)[at] & 0xC0) != 0x80

@@ -55,7 +55,7 @@ cdef struct Pattern:
 
 
 cdef bint read_pattern(Pattern *self, const uint8_t *text, Py_ssize_t size, bint backward) noexcept nogil:
-    """Read valid UTF-8; False: it has too many characters."""
+    """Read a word in valid UTF-8; return False if it has too many characters."""
     cdef uint32_t points[PATTERN_MAX]
     cdef uint32_t slot
     cdef Py_ssize_t at = 0
@@ -189,7 +189,7 @@ cdef void set_bounds(Search *self, int size, int allowed, int part, bint has_bor
 
 
 cdef inline uint64_t from_place(int first, int size) noexcept nogil:
-    """Return the places of a pattern from `first` on, its end included."""
+    """Return the places of a pattern from `first` on, including its end, as bits."""
     return ((<uint64_t> 2 << size) - 1) & ~((<uint64_t> 1 << max(first, 0)) - 1)
 
 
@@ -210,7 +210,7 @@ cdef void walk(Search *self, const Pattern *pattern, const uint8_t *nodes, uint3
 
 
 cdef inline void step_over(const Search *self, const State *old, uint64_t mask, State *new) noexcept nogil:
-    """Read one more character; `mask` has its places in the pattern."""
+    """Read one more character; `mask` holds the places of this character in the pattern."""
     cdef uint64_t reached
     cdef int errors
     new.row[0] = (old.row[0] & mask) << 1
@@ -327,7 +327,8 @@ cdef inline void follow(
 
 
 cdef inline void arrive(Search *self, const Front *front, uint8_t label, uint32_t edge, int depth) noexcept nogil:
-    """Take an edge: collect the word that ends with it, if it is near enough, and go on if a longer word can be."""
+    """Take an edge: collect the word that ends with it, if it is near enough, and go on if a longer word can be near
+    enough."""
     self.word[depth] = label
     if edge & ENDS_WORD:
         match(self, &front.state, depth + 1)
@@ -367,7 +368,7 @@ cdef void collect(Search *self, int size, int distance) noexcept nogil:
 
 
 cdef void merge_matches(Search *self) noexcept nogil:
-    """Sort by words the matches of both walks; of equal words, only the one with the smaller distance stays."""
+    """Sort the matches of both walks by words; of equal words, keep the one with the smaller distance."""
     cdef Py_ssize_t number, count = 0
     cdef const Match *match
     if self.count:
@@ -396,9 +397,10 @@ cdef int compare_matches(const void *left, const void *right) noexcept nogil:
 # -- the answer ---------------------------------------------------------------------------------------------------
 
 cdef class Corrections:
-    """The findings of a correction: `matches` are pairs of word and distance; `whole`: the edge budget was enough.
+    """The results of a correction: `matches` are pairs of word and distance; `whole` is whether the edge budget was
+    enough.
 
-    If it was not, words are missing, and a word may have a greater distance than its true one.
+    If not, words are missing, and a word may have a greater distance than its true one.
     """
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The words that an object loses, for native code that takes them from it."""
+"""The change that takes words from an object, for other native code."""
 
 from libc.stdint cimport uint32_t, uint64_t
 

@@ -1,7 +1,9 @@
-"""The changes of rows and blocks when an object loses words, in a `TermCache`: a POP, a FLUSHO, a part of a replacement.
+"""Changes rows, in a `TermCache`, and blocks when an object loses words: by a POP, a FLUSHO or a replacement of its
+text.
 
-The rows stay in the cache, as those of a PUSH: they are written once for many changes. Only for lists by IID: in lists
-in the order of association, remove_terms.pyx changes the tables, after all rows of the cache were written.
+The rows stay in the cache, as those of a PUSH do: they are written once for many changes. This is only for lists by
+IID: for lists in the order of association, remove_terms.pyx changes the tables, after all rows of the cache were
+written.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -18,12 +20,12 @@ from sonicpy._native.varint import DamagedBytes
 
 
 cdef class CutTerms(AddTerms):
-    """Words that an object loses, in lists by IID. Calls are those of AddTerms, up to `finish`; then write `blocks`,
-    and delete `deleted_blocks`. A word that no object holds any more waits in the cache, see `take_vanished`.
+    """Takes words from an object, in lists by IID. The calls are those of AddTerms, up to `finish`; then write
+    `blocks`, and delete `deleted_blocks`. A word that no object holds any more waits in the cache, see `take_vanished`.
 
     Attributes:
-        removed: how many words the object loses.
-        removed_shown: how many of them are not hidden.
+        removed: the number of words that the object loses.
+        removed_shown: the number of those words that are not hidden.
     """
 
     cdef int create(self, Edit *edit, bytes key) except -1:
@@ -100,7 +102,7 @@ cdef class CutTerms(AddTerms):
         return self.what_is_left().pack()
 
     def left(self) -> list:
-        """Return (term id, tf of the posting) of the terms that the object still holds."""
+        """Return the (term id, tf of the posting) of the terms that the object still holds."""
         cdef ObjectRecord left = self.what_is_left()
         cdef Py_ssize_t step
         return [(left._held[step].term_id, max(left._held[step].tf, 1)) for step in range(left._count)]
@@ -113,9 +115,9 @@ def cut_terms(
     """Return the change that takes words from an object.
 
     Args:
-        record: of the object.
-        letters: as in AddTerms.
-        skips: leave out words that the object does not hold; else they are damage.
+        record: the record of the object.
+        letters: see AddTerms.
+        skips: True: words that the object does not hold are left out; False: they are an error.
     """
     cdef CutTerms change
     record.unpack_terms()
@@ -127,7 +129,7 @@ def cut_terms(
 cdef CutTerms begin_cut_terms(
     uint32_t bucket, uint64_t iid, list words, ObjectRecord record, TermCache cache, bint letters
 ):
-    """Return a CutTerms of words that an object holds, by its record, which must be unpacked."""
+    """Return a CutTerms for words that an object holds according to its record, which must be unpacked."""
     cdef CutTerms change = CutTerms.__new__(CutTerms)
     cdef bytes ones = b"\1" * len(words)
     change.deleted_blocks = []

@@ -25,12 +25,12 @@ cdef inline bint is_dense(const uint8_t *block) noexcept nogil:
 
 
 cdef inline int dense_count(const uint8_t *block, Py_ssize_t size) noexcept nogil:
-    """Return the number of postings in a dense block; -1: it is cut off."""
+    """Return the number of postings in a dense block; -1: the block is cut off."""
     return -1 if size < HEAD_BYTES or block[1] >= DENSE - 1 else block[1] + 1
 
 
 cdef inline int read_dense(const uint8_t *block, Py_ssize_t size, uint32_t *iids, uint8_t *tfs) noexcept nogil:
-    """Decode a dense block; return its number of postings, or -1: it is damaged."""
+    """Decode a dense block; return its number of postings; -1: the block is damaged."""
     cdef const uint8_t *at = block + HEAD_BYTES
     cdef const uint8_t *end = block + size
     cdef BitReader bits

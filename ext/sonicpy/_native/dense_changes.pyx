@@ -1,6 +1,6 @@
-"""One record of a dense row (dense_records.pyx) is put in place of another one, or taken out.
+"""Replaces or removes one record of a dense row (dense_records.pyx).
 
-The bits of the other records stay as they are: they are found, but neither unpacked nor packed again.
+The bits of the other records stay as they are: they are skipped, but neither unpacked nor packed again.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -43,13 +43,13 @@ from sonicpy._native.record_item cimport Item
 
 
 def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
-    """Return a dense row with another record at `place` that holds one, or without it: empty if none is left.
+    """Return a dense row in which the record at `place` is replaced or removed; empty if no record is left.
 
-    It is the row that `dense_row` makes of the plain one, but only the terms of this record are written anew. None:
-    the row is not dense, holds no record with this OID at the place, or cannot be dense then.
+    The result equals the `dense_row` of the plain row, but only the terms of this record are written anew. None:
+    the row is not dense, has no record with this OID at the place, or could not be dense afterwards.
 
     Args:
-        record: as in `objects.pyx`; None: take the record out.
+        record: the new record, in the form of `objects.pyx`; None: remove the record.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -94,7 +94,8 @@ def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
 
 
 cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, const Rest *rest):
-    """Return a row in which a plain record takes the place of some bits; None: its terms cannot be in a dense row."""
+    """Return a row in which a plain record replaces the bits from `begins` to `ends`; None: its terms cannot be in a
+    dense row."""
     cdef Py_ssize_t head = bits.start - <const uint8_t *> PyBytes_AS_STRING(row)
     cdef Term *terms = <Term *> malloc(
         rest.size * sizeof(Term) + head + bits.size + rest.size * TERM_BYTES_MAX + 16 + SPARE_BYTES
@@ -116,7 +117,7 @@ cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, c
 
 
 cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, uint64_t ends):
-    """Return a row without the record at `place`, which has some bits."""
+    """Return a row without the record at `place`, whose bits are those from `begins` to `ends`."""
     cdef uint8_t room[NAMES_BYTES_MAX]
     cdef uint8_t *packed
     cdef Names names
@@ -149,7 +150,7 @@ cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, ui
 
 
 cdef void copy_bits(BitWriter *out, const BitReader *bits, uint64_t at, uint64_t until) noexcept nogil:
-    """Write the bits from one place to another, exclusive."""
+    """Write the bits from the place `at` up to the place `until`, exclusive."""
     cdef int count
     while at < until:
         count = <int> min(<uint64_t> BITS_MAX, until - at)

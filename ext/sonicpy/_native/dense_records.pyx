@@ -49,7 +49,7 @@ def dense_row(bytes row not None) -> bytes:
     """Return the dense form of a row; the row itself if it cannot be dense, or is dense already.
 
     Args:
-        row: as `RecordRow` packs it, of records without numbers of blocks.
+        row: a row packed by `RecordRow`, of records without numbers of blocks.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -156,7 +156,8 @@ cdef bytes dense_record(bytes row, int place):
 
 
 cdef Py_ssize_t open_row(bytes row, BitReader *bits) except -1:
-    """Go to the terms of the first record; return the greatest number of bytes of all terms in plain records."""
+    """Go to the terms of the first record; return the most bytes that the terms of all records can take in plain
+    form."""
     cdef Names names
     begin_names(&names, row)
     bits.start = end_of_names(&names)
@@ -185,7 +186,8 @@ cdef object damaged():
 
 
 cdef int put_places(uint8_t *out, int places) noexcept nogil:
-    """Write the places with a record in front of HEAD_BYTES; return the beginning of the row."""
+    """Write the places that have a record, as the end of the first HEAD_BYTES; return the index at which the row
+    begins."""
     if places == ALL_PLACES:
         out[HEAD_BYTES - 1] = FULL
         return HEAD_BYTES - 1
@@ -207,7 +209,7 @@ cdef int begin_names(Names *names, bytes row) except -1:
 
 
 cdef bint next_name(Names *names) except -1:
-    """Go on to the next OID; return whether there is one."""
+    """Go on to the next OID; return False if there is none."""
     cdef const uint8_t *at = names.at
     cdef int size
     if not names.places:
@@ -236,7 +238,7 @@ cdef bint next_name(Names *names) except -1:
 
 
 cdef const uint8_t *end_of_names(Names *names) except NULL:
-    """Return the start of the terms."""
+    """Return the end of the OIDs, where the terms begin."""
     while next_name(names):
         pass
     return names.at
@@ -334,7 +336,7 @@ cdef bint put_terms(BitWriter *bits, const Rest *rest, Term *terms) noexcept nog
 
 
 cdef inline int place_bits(uint64_t count) noexcept nogil:
-    """Return the number of bits for the last of some places."""
+    """Return the number of bits for a place among `count` terms."""
     return highest_bit(count - 1) + 1 if count > 1 else 0
 
 
@@ -387,7 +389,7 @@ cdef bint take_marks(BitReader *bits, uint64_t count, Marks *marks) noexcept nog
 
 
 cdef bint skip_terms(BitReader *bits) noexcept nogil:
-    """Go behind the terms of a record; return False if the bits are no terms."""
+    """Skip the terms of a record; return False if the bits are no terms."""
     cdef uint64_t count = 0, step, gap = 0, following = 0
     cdef Marks marks
     if not take_golomb(bits, COUNT_K, &count) or count > 8 * bits.size // TERM_BITS_MIN:

@@ -1,4 +1,4 @@
-"""The digest of a text that an UPSERT gave an object, and the form of the text that it is made of."""
+"""The digest of a text that an UPSERT gave an object, and the form of the text from which it is computed."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint64_t
@@ -20,7 +20,7 @@ DIGEST_BYTES = BYTES
 def normal_text(str text not None) -> str:
     """Return a text with one blank in place of each run of white space, and none at its ends.
 
-    Lines of the channel bring a text with other white space than the library: in this form it is one text.
+    A text may have other white space in a line of the channel than in the library; in this form it is the same text.
     """
     cdef Py_ssize_t at, size = len(text)
     cdef Py_UCS4 character
@@ -39,15 +39,15 @@ def normal_text(str text not None) -> str:
 
 
 def digest_of(str object not None, str text not None, str lang, uint64_t rules, bytes rest not None=b"") -> bytes:
-    """Return the digest of a text, as an object holds it: eight bytes, not all of them zero.
+    """Return the digest of a text of an object: eight bytes, not all of them zero.
 
-    It is BLAKE2b with 8 bytes over v(rules), and over language (None: empty), name and text, each as v(size) and UTF-8;
-    then comes `rest`.
+    The digest is BLAKE2b with 8 bytes over v(rules), then language (None: empty), name and text, each as v(size) and
+    UTF-8, then `rest`.
 
     Args:
         object: the name of the object.
-        lang: as the lexer takes it.
-        rules: by which the text is cut.
+        lang: the language, as the lexer takes it.
+        rules: the version of the rules by which the text is cut.
         rest: further texts of the object, packed so that different contents are different bytes.
 
     Raises:

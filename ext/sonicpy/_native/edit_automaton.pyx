@@ -4,8 +4,8 @@ Sonic builds no automaton of more than 10,000 states.
 
 The automaton reads UTF-8 byte by byte. Each of its main states is a row of the table of edit distances between the
 typed word and the characters read so far, with their number; values above the distance are equal. At most 2 * distance
-+ 1 neighbours in a row are not above it, so a row is packed into a number: the number of characters read, the first
-such place, and three bits for each value from there on.
++ 1 neighbours in a row are not above the distance, so a row is packed into a number: the number of characters read, the
+first of these neighbours, and three bits for each value from there on.
 
 Behind a row, there are states inside characters of several bytes: INSIDE_OTHERS for any character, if a character that
 is not in the word leads on from the row; and the states of each character of the word from the places where the row is
@@ -57,8 +57,8 @@ def count_states(bytes word not None, int distance, int enough) -> int:
     """Return the number of states of Sonic's automaton for the words within `distance` of a word.
 
     Args:
-        distance: in edits.
-        enough: for more states than this, at most 10,000, return any number above it.
+        distance: the distance in edits.
+        enough: at most 10,000: if there are more states than this, any number above it may be returned.
 
     Raises:
         ValueError: the distance is not 1 to 3, or the word is not UTF-8.
@@ -72,7 +72,7 @@ def accepted(bytes word not None, int distance, list candidates not None) -> lis
     """Return the `candidates`, in their order, that Sonic's automaton of a word accepts.
 
     Args:
-        distance: in edits.
+        distance: the distance in edits.
 
     Raises:
         ValueError: the distance is not 1 to 3, or a word is not UTF-8.
@@ -151,7 +151,7 @@ cdef Py_ssize_t states_of(const uint32_t *word, int size, int distance, int enou
 
 
 cdef void begin(Rows *self) noexcept nogil:
-    """Add the row of no character."""
+    """Add the row before any character."""
     cdef Row row = first_row(self.size, self.distance)
     add(self, &row)
 

@@ -1,4 +1,5 @@
-"""Expansions: words that replace a typed word held by few objects. Completions, then corrections, within a budget."""
+"""Expansions: words that replace a typed word which few objects hold. Completions come first, then corrections, within
+a budget."""
 
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
@@ -17,7 +18,8 @@ EXAMINED = AMONG
 """The most completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
 seldom has more."""
 EDITED_LETTERS_MIN = LETTERS_MIN
-"""Shorter words have no corrections, but for two swapped neighbours in a word of three letters that no object holds."""
+"""The least number of letters of a word with corrections. A word of three letters that no object holds has those with
+two neighbours swapped."""
 
 cdef double COMPLETED_SHARE = 0.9  # of the typed word's weight: that of a completion, by the letters that it shares
 cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]
@@ -57,8 +59,8 @@ cdef list matches(statistics, bytes word, Py_ssize_t letters):
 
 
 def swapped_words(bytes word not None) -> list:
-    """Return the words that differ from a short one in two neighbours that are swapped; an empty list for words that
-    are not short."""
+    """Return the words that a swap of two neighbours makes of a short word; an empty list for words that are not
+    short."""
     return swaps_of(word) if letters_in(word, len(word)) == SWAPPED else []
 
 
@@ -71,7 +73,7 @@ cdef list swaps_of(bytes word):
 
 
 def corrections(statistics, bytes term not None, Py_ssize_t budget, taken) -> list:
-    """Return at most `budget` corrections of `term`, best first, but for those that are taken, as `expansions` does.
+    """Return at most `budget` corrections of `term`, best first, without words in `taken`, in the form of `expansions`.
 
     Args:
         statistics: see `Statistics`.
@@ -129,22 +131,22 @@ def expansions(statistics, bytes term not None, uint64_t found, wanted, Py_ssize
     Args:
         statistics: see `Statistics`.
         found: the number of objects that hold the term itself or its family.
-        wanted: the number of objects that is enough.
+        wanted: the number of objects that are enough.
         family: the other words of the term's family.
 
     Returns:
-        (word, row, share, how, edits) of each: its weight is at most this share of the typed word's; "completion" (it
-        begins with the typed word) or "correction"; the number of edits between a correction and the typed word.
+        A list of (word, row, share, how, edits): the weight of the word is at most this share of the typed word's; `how`
+        is "completion" (it begins with the typed word) or "correction"; `edits` are those of a correction.
     """
     return expansions_of(statistics, term, found, wanted, budget, family)
 
 
 def expand(statistics, Clause clause not None, uint64_t found, search) -> None:
-    """Add the expansions of a word to its clause, unless objects enough hold it or another word of its family.
+    """Add the expansions of a word to its clause, unless enough objects hold it or another word of its family.
 
     Args:
         statistics: see `Statistics`.
-        found: the number of objects that hold it.
+        found: the number of objects that hold the word or its family.
         search: the settings of searches.
     """
     put_expanded(statistics, clause, found, search)

@@ -17,14 +17,14 @@ from sonicpy._native.windows cimport WINDOW_BITS, tf_of
 
 
 cdef list parts_of_all(QueryState query, list iids, Py_ssize_t listed_max):
-    """Return the parts of the score of each of some found objects.
+    """Return, for each found object, the parts of its score.
 
     Args:
         listed_max: the most parts of each object that are listed one by one, the largest ones.
 
     Returns:
-        ([(number of the word, in the order in which they were added, tf, part of the score)], number of other
-        parts, their sum).
+        For each object ([(number of the word, in the order in which words were added; tf; part of the score)], number
+        of other parts, their sum).
     """
     cdef Part *listed = <Part *> zeroed(listed_max + 1, sizeof(Part))
     cdef list out = []
@@ -54,7 +54,7 @@ cdef tuple parts_of(QueryState query, uint32_t iid, Part *listed, Py_ssize_t lis
 
 
 cdef const Slot *slot_in(QueryState query, const Term *term, uint32_t iid) noexcept:
-    """Return the first slot of a term of which an object holds a word, or NULL."""
+    """Return the first slot of a term that has a word of an object, or NULL."""
     cdef Py_ssize_t number, source
     for number in range(term.first, term.first + term.count):
         for source in range(query.slots[number].first, query.slots[number].first + query.slots[number].count):

@@ -1,8 +1,8 @@
 """Extremes: the largest postings of words in one window of objects, and so bounds of their parts in a score.
 
-They contain the shortest length of objects that hold the words once, twice, and so on, and the largest frequency. BM25
-rises with the term frequency and falls with the length; see impacts.pxd. For a window with unread blocks, and for
-several words together, extremes are bounds.
+Extremes contain the shortest length of the objects that hold the words once, twice, and so on, and the largest
+frequency. BM25 rises with the term frequency and falls with the length; see impacts.pxd. For a window with unread
+blocks, and for several words together, extremes are bounds.
 """
 
 from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t
@@ -39,12 +39,12 @@ cdef inline int levels_of_extremes(const Extremes *extremes) noexcept nogil:
 
 
 cdef inline uint32_t tf_of_level(const Extremes *extremes, int level) noexcept nogil:
-    """Return the frequency of a level: the last level has all objects with this frequency or a higher one."""
+    """Return the frequency of a level. The last level covers all objects with this frequency or a higher one."""
     return extremes.most if level == EXTREMES_TF else <uint32_t> level
 
 
 cdef inline uint32_t most_often(const Extremes *extremes, int length) noexcept nogil:
-    """Return the largest frequency of an object of at most a packed length; 0: there is no such object."""
+    """Return the largest frequency in an object with at most the packed length `length`; 0: there is no such object."""
     cdef int level = levels_of_extremes(extremes)
     while level and extremes.shortest[level - 1] > length:
         level -= 1
@@ -52,7 +52,7 @@ cdef inline uint32_t most_often(const Extremes *extremes, int length) noexcept n
 
 
 cdef inline void add_extremes(Extremes *extremes, const Extremes *others) noexcept nogil:
-    """Widen extremes of some words to cover further words: frequencies in an object add up."""
+    """Widen extremes to cover further words in the same objects: frequencies in an object add up."""
     cdef Extremes together
     cdef int one, other, level
     cdef uint8_t length

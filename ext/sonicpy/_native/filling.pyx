@@ -1,6 +1,7 @@
-"""Objects that hold every word come first, and score the same with completions: a plan without these may fill the page.
+"""Decides whether a plan without completions fills the page of a query.
 
-A try in vain costs a second walk, so it is made where it is likely to succeed.
+Objects that hold every word come first, and completions do not change their scores. A try without completions that does
+not fill the page costs a second walk, so it is only made if it is likely to succeed.
 """
 
 from libc.stdint cimport uint64_t
@@ -20,16 +21,17 @@ cdef class Filling:
     """Returns whether a plan without completions fills a page.
 
     Args:
-        make: makes a part of a query, its best objects and None.
-        find: returns the part of a plan; None: `reader` is that of the only bucket, and the plan has no phrases.
-        wanted: how many objects the page ends behind.
+        make: a function that makes a part from a query, its best objects and None.
+        find: a function that returns the part of a plan; None: `reader` reads the only bucket, and the plan has no
+            phrases.
+        wanted: the number of objects up to the end of the page.
         window: only this many objects of each word are read, the newest ones; 0: all.
         mask: the objects that pass a filter; None: all.
         objects: the number of all objects.
-        share: returns about the share of the objects that pass a filter; None: it is not known.
+        share: a function that returns the approximate share of the objects that pass the filter; None: it is not known.
 
     Attributes:
-        part: that fills the page; None: none does.
+        part: the part that fills the page; None: no plan did.
     """
     cdef object _make, _find, _reader, _share
     cdef uint64_t _wanted, _window, _objects
@@ -43,7 +45,7 @@ cdef class Filling:
         self._wanted, self._window, self._objects, self._mask = wanted, window, objects, mask
 
     def __call__(self, Plan plan not None) -> bool:
-        """Return whether a plan fills the page; then `part` has it."""
+        """Return whether a plan fills the page; if so, `part` is set."""
         cdef double passing
         if not may_fill(plan, self._wanted, self._objects, TOGETHER):
             return False

@@ -1,4 +1,4 @@
-"""A plan given to a bucket, and carried out there by one of two strategies: a walk, or all terms added up by windows.
+"""Carries out a plan in a bucket by one of two strategies: a walk, or the sums of all terms, window by window.
 
 If unread blocks are needed, `run` returns their keys; the caller reads the blocks, passes them to `give`, and calls
 `run` again. `find_top` does this with the reader of a bucket.
@@ -52,8 +52,8 @@ cdef class BestObjects:
     """The best objects of a bucket by a query.
 
     Args:
-        query: that was answered.
-        found: (IID, kind, score) of the objects, best first.
+        query: the query that was answered.
+        found: the (IID, kind, score) of the objects, best first.
         total: the number of objects that answer; None: not counted.
     """
     cdef readonly QueryState query
@@ -71,7 +71,7 @@ cdef class BestObjects:
         return self.reader.oids([one[0] for one in found]), found
 
     def is_full(self, wanted) -> bool:
-        """Return whether it found as many objects as wanted that hold every word."""
+        """Return whether at least `wanted` objects that hold every word were found."""
         if len(self.found) < wanted:
             return False
         return not self.found or (<tuple?> self.found[len(self.found) - 1])[1] == FULL  # those are the first
@@ -80,19 +80,20 @@ cdef class BestObjects:
 def find_all(
     Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor
 ) -> tuple:
-    """Bind a plan to a bucket; return the query and the findings of `find_top`."""
+    """Bind a plan to a bucket; return the query, and the result of `find_top`."""
     cdef QueryState query = bound(plan, reader, window, False, mask)
     found, counted = top_of(query, wanted, total, floor)
     return query, found, counted
 
 
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
-    """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
+    """Bind a plan to a bucket: return a query for this bucket, with the postings of its words.
 
     Args:
-        reader: of the bucket.
+        reader: the reader of the bucket.
         window: only this many objects of each word are read, the newest ones; 0: all.
-        apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
+        apart: True: each word has a list of its own, so that `parts` can name it. False: the rare words of a slot may
+            share one.
         mask: the objects that pass a filter; None: all.
     """
     return bound(plan, reader, window, apart, mask)
@@ -117,7 +118,7 @@ cdef QueryState bound(Plan plan, reader, uint64_t window, bint apart, Mask mask)
 
 
 cdef bint has_named(Plan plan) except -1:
-    """Return whether a plan has terms of named texts: its last clause has some then."""
+    """Return whether a plan has terms of named texts; if so, its last clause has some."""
     cdef Slot slot
     cdef bytes word
     if plan.clauses:
@@ -129,8 +130,8 @@ cdef bint has_named(Plan plan) except -1:
 
 
 cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
-    """Put the postings of the rare words of a slot of many words together, in the place of the first of them; the others
-    have none (False)."""
+    """Merge the postings of the rare words of a slot with many words, in the place of the first of them; the others get
+    none (False)."""
     cdef Clause clause
     cdef Slot slot
     cdef Py_ssize_t at = 0, word
@@ -170,8 +171,8 @@ cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
 
 
 cdef int put_together(Plan plan, reader, list rows, list lists) except -1:
-    """Put the postings of the objects that hold several words in the place of the first of these; the others have no
-    rows any more."""
+    """Find the postings of objects that hold several words next to each other, in the place of the first word; the
+    others lose their rows."""
     cdef Clause clause
     cdef Slot slot
     cdef Py_ssize_t at = 0, place, word
@@ -194,11 +195,11 @@ cdef int put_together(Plan plan, reader, list rows, list lists) except -1:
 
 
 def find_top(QueryState query not None, uint64_t wanted, *, bint total=False, tuple floor=None) -> tuple:
-    """Return the best `wanted` objects of a query from `bind` as (IID, kind, score), and the number of all if
-    `total`.
+    """Return the best `wanted` objects of a query made by `bind`, as (IID, kind, score), and, if `total`, the number of
+    all that answer.
 
     Args:
-        floor: a kind and a score: objects that are not better may be left out; None: all objects are considered.
+        floor: (kind, score): objects that are not better may be left out; None: all objects are considered.
     """
     return top_of(query, wanted, total, floor)
 
@@ -225,8 +226,8 @@ cdef tuple top_of(QueryState query, uint64_t wanted, bint total, tuple floor):
 
 
 cdef tuple find_others(QueryState query, uint64_t wanted, bint total):
-    """Return the result of `find_top` for a plan whose clauses are all forbidden and bring the others: the newest objects
-    that hold none of the words."""
+    """Return the result of `find_top` for a plan whose clauses are all forbidden: the newest objects that hold none of
+    the words."""
     cdef uint64_t count = 0
     cdef list keys, found
     start(query, 0, None, None)
@@ -241,7 +242,7 @@ def shown_scores(list found not None, double ceiling, int whole, double fraction
     """Return scores for users: `whole` minus the kind, plus the share of the ceiling, at most `fraction_max`.
 
     Args:
-        found: tuples (name or IID, kind, score, ...).
+        found: objects as tuples (name or IID, kind, score, ...).
     """
     cdef list shown = []
     cdef tuple one
@@ -268,9 +269,9 @@ def add_words(
     """Add a slot of words to the last term; an object counts for the first slot that it holds.
 
     Args:
-        postings: StoredPostings of each word; their frequencies in an object add up.
-        weight: of the frequencies together.
-        exact_weight: of the frequency of the first word.
+        postings: the StoredPostings of each word; their frequencies in an object add up.
+        weight: the weight of the frequencies together.
+        exact_weight: the weight of the frequency of the first word alone.
         kind: EXACT (1), COMPLETED (2) or CORRECTED (3).
     """
     put_slot(query, weight, exact_weight, <Kind> kind)
@@ -283,13 +284,13 @@ def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
     """Begin to find the best `wanted` objects.
 
     Args:
-        walks: whether to walk; None: if that is faster.
+        walks: whether to walk; None: walk if that is faster.
     """
     start(query, wanted, walks, None)
 
 
 cdef int fill_top(QueryState query, Kind kind, double score) except -1:
-    """Fill the room of the best objects with objects of no bucket, which better ones replace."""
+    """Fill the list of the best objects with placeholders, which better objects replace."""
     query.has_floor = query.top.k > 0
     query.floor = ScoredObject(score, NOBODY, 0, kind)
     while query.top.size < query.top.k:
@@ -318,7 +319,7 @@ cdef int start(QueryState query, uint64_t wanted, walks, tuple floor) except -1:
 
 
 def run(QueryState query not None) -> list:
-    """Continue; return the keys of the blocks of `postings` to be read next, or [] at the end."""
+    """Continue the search; return the keys of the blocks of `postings` to be read next, or [] at the end."""
     return next_keys(query)
 
 
@@ -374,7 +375,7 @@ def give(QueryState query not None, list rows not None) -> None:
 
 
 def best(QueryState query not None, uint64_t offset) -> list:
-    """Return (IID, kind, score) of the objects found, best first, from place `offset` on."""
+    """Return the (IID, kind, score) of the objects found, best first, from place `offset` on."""
     return found_from(query, offset)
 
 
@@ -402,15 +403,15 @@ def set_mask(QueryState query not None, Mask mask) -> None:
 
 
 def count(QueryState query not None) -> int:
-    """Return how many objects answer the query."""
+    """Return the number of objects that answer the query."""
     return count_admitted(query)
 
 
 def parts(QueryState query not None, list iids not None, Py_ssize_t listed_max) -> list:
-    """Return the parts of the score of each of some found objects.
+    """Return, for each found object, the parts of its score.
 
     Args:
-        query: that `bind` returned, `apart`, or whose postings were read as far as these objects need them.
+        query: a query that `bind` made with `apart`, or whose postings were read as far as these objects need them.
         listed_max: the most parts of each object that are listed one by one, the largest ones.
 
     Returns:

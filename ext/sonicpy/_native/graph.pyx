@@ -1,13 +1,13 @@
-"""The word graph: the words of one bucket as minimal automata; opened, verified, listed, completed.
+"""The word graph: the words of one bucket as minimal automata. Opens, verifies, lists and completes.
 
 One automaton holds the words, another one the same words reversed by characters, the third one aliases of
-joined words, which begin with a part of the word (parts.pyx). Parts that begin a word have none: the words with them are
-among those that begin so. The file (little-endian):
+joined words, which begin with a part of the word (parts.pyx). Parts that begin a word have no alias: the words with
+them are among those with this beginning. The file (little-endian):
 
     magic       8 bytes "SPYGRAPH"
     format      u16, and u16 zero
     bucket      u32
-    version     u64, of the lexicon
+    version     u64, the version of the lexicon
     words       u64
     forward     u32 bytes of the automaton, u32 its root
     backward    u32 bytes of the automaton, u32 its root
@@ -20,7 +20,7 @@ among those that begin so. The file (little-endian):
     crc         u32, CRC-32 of everything before it
 
     node        u8 bytes of an edge << 6 | number of edges, their labels by rising value, their edges; identified by its
-                place in the automaton. Where that does not do: u8 zero, u8 number of edges, and edges of four bytes
+                place in the automaton. If a u8 is too small: u8 zero, u8 number of edges, labels, edges of four bytes
     label       a byte of UTF-8
     edge        1 to 4 bytes: bit 0 a word ends here; bits 1 to 3 a character of one byte, of two, of more begins
                 somewhere behind it; the other bits are its place less that of its target, or 0: nothing is behind it
@@ -96,7 +96,7 @@ cdef class MappedFile:
     The file must not be written or truncated in place meanwhile; replacing and deleting it are safe.
 
     Args:
-        path: of the file, as bytes.
+        path: the path of the file, as bytes.
 
     Raises:
         OSError: the file cannot be opened or mapped.
@@ -141,7 +141,7 @@ cdef class PackedGraph:
 
     Attributes:
         source: the words, for the walks of `word_walks`.
-        aliases: of joined words, for the same walks.
+        aliases: the aliases of joined words, for the same walks.
     """
     cdef object _owner
     cdef readonly WordSource source, aliases
@@ -202,9 +202,9 @@ cdef class PackedGraph:
         """Return at most `limit` words that begin with `prefix`, in byte order, `prefix` itself included.
 
         Args:
-            prefix: may be empty, or end inside a character.
-            limit: negative for no limit.
-            after: return only words greater than this one; the last word of a page gives the next page.
+            prefix: the prefix, which may be empty, or end inside a character.
+            limit: the most words; negative: no limit.
+            after: only words greater than this one; with the last word of a page, the next page is returned.
         """
         cdef Completions words = self.completions(prefix, after)
         cdef list found = []
@@ -228,7 +228,7 @@ cdef class PackedGraph:
         return words
 
     def begun(self, bytes part not None) -> list:
-        """Return the words that begin with a part, and go on behind a joint."""
+        """Return the words that begin with a part, followed by a joint and more."""
         cdef Completions words = self.completions(part)
         cdef Parts parts
         cdef list found = []
@@ -295,12 +295,12 @@ cdef class PackedGraph:
         Other threads run meanwhile if `distance` is 2 or 3.
 
         Args:
-            word: UTF-8; a word of more than 60 characters has no correction.
+            word: a word in UTF-8; with more than 60 characters it has no correction.
             distance: the largest edit distance, 0 to 3.
-            transpositions: a swap of two neighbours counts as one error, if nothing else is edited there (optimal
-                string alignment); else it counts as two (Levenshtein).
-            limit: return at most `limit` words; None for all.
-            edge_budget: visit at most `edge_budget` edges, so that no word takes long; a match counts as 50 edges.
+            transpositions: True: a swap of two neighbours counts as one error, if nothing else is edited there (optimal
+                string alignment). False: it counts as two (Levenshtein).
+            limit: the most words to return; None: all.
+            edge_budget: the most edges to visit, so that no word takes long; a match counts as 50 edges.
 
         Raises:
             ValueError: the distance is out of range or the word is not UTF-8.
@@ -318,7 +318,7 @@ cdef WordSource source_of(object owner, const uint8_t *nodes, uint32_t root):
 
 
 cdef inline bint may_join(uint8_t last, uint8_t label) noexcept nogil:
-    """Return whether a joint may be between two bytes."""
+    """Return whether there may be a joint between two bytes."""
     return (BYTE_KINDS[last] & IN_LETTERS == 0 or BYTE_KINDS[label] & IN_LETTERS == 0) and (
         BYTE_KINDS[last] & IN_DIGITS == 0 or BYTE_KINDS[label] & IN_DIGITS == 0
     )
@@ -337,7 +337,7 @@ cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
 
 
 cdef bytes in_short_nodes(const uint8_t *start, size_t size):
-    """Return the content of a file of format 1 with the nodes of format 2; the checksum is left out."""
+    """Return the content of a file of format 1 with its nodes in the form of format 2, without a checksum."""
     cdef uint8_t *forward = NULL
     cdef uint8_t *backward = NULL
     cdef uint32_t old_forward, old_backward, forward_root, backward_root

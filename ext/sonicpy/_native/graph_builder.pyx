@@ -137,7 +137,7 @@ cdef int finish_automaton(Automaton *self) except -1 nogil:
 
 
 cdef int shorten(Automaton *self) except -1 nogil:
-    """Convert the finished nodes to those of the file."""
+    """Convert the finished nodes to the form in the file."""
     cdef uint8_t *nodes = short_nodes(self.nodes, self.size, &self.root, &self.size)
     free(self.nodes)
     self.nodes = nodes
@@ -165,7 +165,7 @@ cdef uint32_t widths_behind(const OpenNode *node) noexcept nogil:
 
 
 cdef uint32_t finish_node(Automaton *self, OpenNode *node) except 0 nogil:
-    """Return the place of the finished node that equals an open one, or append a new one; the open node becomes empty.
+    """Finish an open node: return the place of an equal finished node, or append one; the open node becomes empty.
 
     Raises:
         GraphTooLarge: the automaton would need more bytes than allowed.
@@ -208,7 +208,8 @@ cdef Py_ssize_t pack_node(const OpenNode *node, uint8_t *out) noexcept nogil:
 
 
 cdef uint32_t hash_node(uint64_t seed, uint8_t *packed, Py_ssize_t size) noexcept nogil:
-    """Hash eight bytes at a time; the eight bytes behind the node are set to zero."""
+    """Return the hash of a packed node, computed eight bytes at a time; sets the eight bytes behind the node to
+    zero."""
     cdef uint64_t value = seed
     cdef Py_ssize_t at
     memset(packed + size, 0, 8)
@@ -221,7 +222,7 @@ cdef uint32_t hash_node(uint64_t seed, uint8_t *packed, Py_ssize_t size) noexcep
 # -- all words, forward and reversed ------------------------------------------------------------------------------
 
 cdef int add_sorted(Automaton *self, const uint8_t *words, Py_ssize_t size) except -1 nogil:
-    """Add every word of a run of (length, bytes) in byte order, and finish the automaton."""
+    """Add every word of a run of (length, bytes), which are in byte order, and finish the automaton."""
     cdef Py_ssize_t at = 0
     while at < size:
         add_word(self, words + at + 1, words[at])
@@ -230,9 +231,9 @@ cdef int add_sorted(Automaton *self, const uint8_t *words, Py_ssize_t size) exce
 
 
 cdef int add_unsorted(Automaton *self, const uint8_t *words, uint64_t count) except -1 nogil:
-    """Add every word of a run of (length, bytes), each once, and finish the automaton.
+    """Add every word of a run of (length, bytes), which are in no order, each once, and finish the automaton.
 
-    Eight bytes behind the run can be read.
+    Eight bytes behind the run must be readable.
     """
     cdef Headed *sorted_words = <Headed *> malloc((2 * count + 1) * sizeof(Headed))  # the second half is room to sort
     cdef uint64_t number
@@ -284,7 +285,7 @@ cdef struct Run:  # of (length, bytes)
 
 
 cdef int add_aliases(Run *aliases, const uint8_t *words, Py_ssize_t size) except -1 nogil:
-    """Add an alias, as parts.pyx draws it, for each part that does not begin a word."""
+    """Add an alias, in the form of parts.pyx, for each part of a word except parts that begin the word."""
     cdef Parts parts
     cdef Py_ssize_t at = 0
     cdef int number
@@ -301,7 +302,7 @@ cdef int add_aliases(Run *aliases, const uint8_t *words, Py_ssize_t size) except
 
 
 cdef void add_alias(Run *aliases, const uint8_t *word, Py_ssize_t size, const Span *part) noexcept nogil:
-    """Add an alias, for which there is room."""
+    """Add an alias; there must be room for it."""
     cdef uint8_t *out = aliases.words + aliases.size + 1
     cdef Py_ssize_t written = write_alias(word, size, part, out)
     if written <= ALIAS_MAX:
@@ -313,7 +314,7 @@ cdef void add_alias(Run *aliases, const uint8_t *word, Py_ssize_t size, const Sp
 # -- the builder --------------------------------------------------------------------------------------------------
 
 cdef class PackedGraphBuilder:
-    """Takes the words of a graph, then returns the content of the graph file.
+    """Builds a graph: takes its words, then returns the content of the graph file.
 
     Args:
         automaton_max_bytes: the most bytes of each of the three automata.
@@ -340,7 +341,7 @@ cdef class PackedGraphBuilder:
         """Add a word of 1 to 160 bytes of UTF-8 that is greater, byte by byte, than the one added before it.
 
         Raises:
-            ValueError: it is not such a word, or the builder is finished.
+            ValueError: the word is not of this kind, or the builder is finished.
         """
         cdef const uint8_t *text = <const uint8_t *> word
         cdef Py_ssize_t size = len(word)
@@ -362,7 +363,7 @@ cdef class PackedGraphBuilder:
     def add_joints(self, bytes term not None) -> None:
         """Add a hidden term: a word with a byte 2 wherever a small letter met a capital one when it was typed.
 
-        The parts that these joints make lead to the word. Words that graphs do not hold have none.
+        A look-up of the parts between these joints then finds the word. Words that are too long for graphs are ignored.
         """
         cdef Py_ssize_t size = len(term), plain_size
         cdef uint8_t plain[255]
@@ -391,11 +392,11 @@ cdef class PackedGraphBuilder:
         return PyBytes_FromStringAndSize(<char *> self._words + self._last + 1, self._words[self._last])
 
     def finish(self, uint32_t bucket, uint64_t version) -> bytes:
-        """Return the content of the graph file; other threads run meanwhile.
+        """Return the content of the graph file. Other threads can run meanwhile.
 
         Args:
-            bucket: id of the bucket.
-            version: of the lexicon; it becomes `PackedGraph.version`.
+            bucket: the id of the bucket.
+            version: the version of the lexicon; it becomes `PackedGraph.version`.
 
         Raises:
             GraphTooLarge: an automaton needs more bytes than allowed.
@@ -480,7 +481,8 @@ cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexce
 
 
 cdef inline void write_sign(uint8_t *out, const uint8_t *word, int before) noexcept nogil:
-    """Write the sign of a word (length and bytes); `before`: how many words before it have its first SIGN_HEAD bytes."""
+    """Write the sign of a word (length and bytes); `before` is the number of words before it with the same first
+    SIGN_HEAD bytes."""
     if word[0] <= SIGN_WORD_MAX:
         memcpy(out, word, 1 + word[0])
         return

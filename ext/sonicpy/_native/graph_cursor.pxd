@@ -32,7 +32,7 @@ cdef struct Cursor:
 
 
 cdef inline uint32_t node_below(const Cursor *self) noexcept nogil:
-    """Return the node that the path leads to; 0: no word goes on here."""
+    """Return the node to which the path leads; 0: no word continues here."""
     if self.depth == 0:
         return self.root
     return target_of(self.edges[self.depth - 1]) if self.depth < WORD_MAX else 0
@@ -51,7 +51,7 @@ cdef inline void push(Cursor *self, const Node *node, int step) noexcept nogil:
 
 
 cdef inline bint climb(Cursor *self) noexcept nogil:
-    """Go to the next edge outside of the path's node; False: there is none behind the prefix."""
+    """Go to the next edge that is not below the node of the path; return False if there is none within the prefix."""
     cdef Node node
     while self.depth > self.floor:
         self.depth -= 1
@@ -63,7 +63,7 @@ cdef inline bint climb(Cursor *self) noexcept nogil:
 
 
 cdef inline void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcept nogil:
-    """Follow `after`, which begins with the prefix, as far as a word does, and stop before the first greater word."""
+    """Follow `after`, which begins with the prefix, as far as any word does, and stop before the first greater word."""
     cdef Node node
     cdef uint8_t label
     cdef int step
@@ -110,7 +110,7 @@ cdef inline void start_cursor(
 
 
 cdef inline bint next_word(Cursor *self) noexcept nogil:
-    """Go to the next word; False: there is none."""
+    """Go to the next word; return False if there is none."""
     cdef Node node
     if self.is_next:
         self.is_next = False

@@ -32,7 +32,7 @@ cdef inline uint32_t hash_number(uint64_t number) noexcept nogil:
 
 
 cdef inline bint begin_table(HashTable *table, uint32_t slots) noexcept nogil:
-    """Allocate empty slots, a power of two of them. False: there is no memory."""
+    """Allocate empty slots, whose number is a power of two. Return False if there is no memory."""
     table.mask = slots - 1
     table.slots = <uint64_t *> calloc(slots, sizeof(uint64_t))
     return table.slots != NULL
@@ -43,7 +43,7 @@ cdef inline void end_table(HashTable *table) noexcept nogil:
 
 
 cdef inline void clear_table(HashTable *table) noexcept nogil:
-    """Make every slot empty."""
+    """Empty all slots."""
     memset(table.slots, 0, (<size_t> table.mask + 1) * sizeof(uint64_t))
 
 
@@ -76,7 +76,7 @@ cdef inline void insert(HashTable *table, uint32_t hash, uint32_t number) noexce
 
 
 cdef inline bint double_table(HashTable *table) noexcept nogil:
-    """Double the number of slots. False: there is no memory, and nothing changed."""
+    """Double the number of slots. Return False if there is no memory; then nothing has changed."""
     cdef HashTable larger
     cdef uint64_t held
     cdef uint32_t number

@@ -1,4 +1,4 @@
-"""Locks and other resources that are held for a `with` block, and released after any exception at any moment.
+"""Holds locks and other resources for a `with` block, and releases them after any exception at any moment.
 
 An exception of a signal handler, or one set by another thread, is raised when a call returns to Python, when a Python
 function begins, or when a loop jumps back: never inside native code. So a native call that takes and records a resource
@@ -20,11 +20,11 @@ cdef enum:
 @cython.freelist(16)
 @cython.no_gc  # it refers to a lock of Python: no cycle begins here
 cdef class Held:
-    """Holds a lock of `threading` for a block; the block gets whether the lock is held.
+    """Holds a lock of `threading` during a `with` block; the block gets whether the lock is held.
 
     Args:
         lock: a Lock or an RLock.
-        wait: wait for it; else the block may begin without it.
+        wait: whether to wait for the lock; if not, the block may begin without it.
     """
     cdef object _lock
     cdef bint _wait, _is_held
@@ -54,8 +54,9 @@ cdef class Opened:
     """Opens an object for a `with` block, and closes it at the end.
 
     Args:
-        opening: returns an object with a method `close`, which may be called again if it was interrupted.
-        args: of `opening`.
+        opening: a function that returns an object with a method `close`, which may be called again if it was
+            interrupted.
+        args: the arguments of `opening`.
     """
     cdef object _opening, _args, _opened
 
@@ -80,10 +81,10 @@ cdef class Opened:
 
 
 cdef class Kept:
-    """An opened object, from the moment at which opening has ended.
+    """Keeps an opened object, from the moment at which opening has ended.
 
     Attributes:
-        held: the result of `open`; None: it was not called.
+        held: the result of `open`; None: `open` was not called.
     """
     cdef readonly object held
 
@@ -95,14 +96,14 @@ cdef class Kept:
 
 @cython.no_gc
 cdef class Descriptor:
-    """A descriptor of an open file; it is closed at the latest when this object is freed.
+    """The descriptor of an open file, which is closed at the latest when this object is freed.
 
     Args:
-        opening: returns a descriptor, such as `os.open`.
-        args: of `opening`.
+        opening: a function that returns a descriptor, such as `os.open`.
+        args: the arguments of `opening`.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
     cdef readonly int number
     """The descriptor; -1 after `close`."""
@@ -137,11 +138,11 @@ def keep_for_ever(it) -> None:
 cpdef insist(work):
     """Call a function without arguments; if it raises, call it again, at most TRIES times in all.
 
-    It is for functions that release resources: a signal handler may interrupt them at any moment, and the next call
+    This is for functions that release resources: a signal handler may interrupt them at any moment, and the next call
     finishes the work.
 
     Raises:
-        BaseException: the first error, when a later call has passed or the last one has failed.
+        BaseException: the first error, once a later call has succeeded or the last one has failed.
     """
     cdef int left = TRIES
     cdef object first = None

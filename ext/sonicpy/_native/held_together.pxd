@@ -1,4 +1,4 @@
-"""The objects that hold several words together, for native code."""
+"""The postings of objects that hold several words, for other native code."""
 
 from sonicpy._native.stored_postings cimport StoredPostings
 

@@ -1,4 +1,4 @@
-"""The objects that hold several words together, as if these were one word."""
+"""The postings of the objects that hold several words, as if these were one word."""
 
 from libc.stdint cimport UINT8_MAX, uint32_t
 from libc.stdlib cimport free, malloc, qsort
@@ -8,14 +8,14 @@ from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings, decode_b
 
 
 cdef StoredPostings held_together(reader, list groups):
-    """Return the postings of the objects that hold a word of each group; None: there are none.
+    """Return the postings of the objects that hold a word of each group; None: there are no such objects.
 
     Args:
-        reader: of the bucket.
-        groups: lists of StoredPostings; the frequency of an object is that in the group with the fewest.
+        reader: the reader of the bucket.
+        groups: a list of StoredPostings for each group; the frequency of an object is the lowest of all groups.
 
     Raises:
-        DamagedBytes: some cannot be read.
+        DamagedBytes: some postings cannot be read.
     """
     cdef StoredPostings one, made
     cdef list group
@@ -53,7 +53,7 @@ cdef StoredPostings held_together(reader, list groups):
 
 
 cdef int read_all(reader, list words) except -1:
-    """Read the blocks of some words that were not read yet."""
+    """Read the blocks of words that were not read yet."""
     cdef StoredPostings one
     cdef Py_ssize_t number, at = 0
     cdef list places = [], keys = [], rows
@@ -83,7 +83,7 @@ cdef Py_ssize_t room_of(list group) except -1:
 
 
 cdef Py_ssize_t put_group(list group, Posting *out) except -1:
-    """Write the postings of some words by rising IID; frequencies in one object add up. Return their number."""
+    """Write the postings of a group of words by rising IID; frequencies in one object add up. Return their number."""
     cdef StoredPostings one
     cdef OpenBlock block
     cdef Py_ssize_t number, count = 0, kept = 0, at

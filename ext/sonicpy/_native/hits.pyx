@@ -1,4 +1,4 @@
-"""Hits made of names and scores: a hit is a str of a class that the caller gives, with its score in an attribute."""
+"""Makes hits from names and scores: a hit is a str of a class that the caller gives, with its score in an attribute."""
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_SetAttr, PyTypeObject
@@ -14,14 +14,14 @@ def made_hits(type kind not None, str attribute not None, names, tuple scores) -
     """Return a hit for each name.
 
     Args:
-        kind: the class of a hit, which adds nothing but an attribute to str.
+        kind: the class of a hit: a subclass of str that only adds attributes.
         attribute: the attribute that takes the score.
-        names: each a str; for a subclass of `tuple`, its items.
-        scores: of each name; None: every score is None.
+        names: the names, a tuple of str; of a subclass of `tuple`, its items.
+        scores: the score of each name; None: every score is None.
 
     Raises:
-        TypeError: the class is not one of str, or the names are no tuple.
-        ValueError: there are not as many scores as names.
+        TypeError: the class is no subclass of str, or the names are no tuple.
+        ValueError: the numbers of scores and names differ.
     """
     cdef Py_ssize_t at, count
     cdef list found

@@ -13,19 +13,20 @@ cdef extern from "Python.h":
 
 
 NAMES, SAMPLED_NAMES = 1, 2
-"""The return type of `push_names`."""
+"""The results of `push_names`."""
 
 
 def push_names(collection, bucket, object) -> int:
-    """Return NAMES or SAMPLED_NAMES if `are_names`, by `is_sampled` of the object, else 0; 0, too, for other kinds of str
-    as scope."""
+    """Return SAMPLED_NAMES if all are names and the object `is_sampled`, NAMES if all are names, else 0; also 0 if the
+    collection or bucket is of a subclass of str."""
     if type(collection) is not str or type(bucket) is not str or not (is_name(collection) and is_name(bucket) and is_name(object)):
         return 0
     return 2 if sampled(<const char *> PyUnicode_1BYTE_DATA(object), PyUnicode_GET_LENGTH(object)) else 1
 
 
 def is_sampled(str name not None) -> bool:
-    """Return whether the text of an object is one of those whose language is guessed: one in SAMPLED, by the name."""
+    """Return whether the language of an object's text is guessed: its name decides, so that one object in SAMPLED
+    is."""
     cdef Py_ssize_t size
     cdef const char *letters = PyUnicode_AsUTF8AndSize(name, &size)
     return sampled(letters, size)

@@ -1,4 +1,5 @@
-"""Rows of `impacts`: bounds of the parts in a score of full blocks' postings, available without reading the blocks.
+"""Rows of `impacts`: bounds of the parts that the postings of full blocks have in scores, known without reading the
+blocks.
 
     row     count u8, then per block, by rising IID:
             v(smallest IID the block may hold, less that of the block before; the first one whole)
@@ -31,7 +32,7 @@ def block_pairs(bytes block not None, lengths not None) -> list:
     """Return the impacts of a block as (tf, packed length) pairs.
 
     Args:
-        lengths: of all objects, packed, by IID: bytes or a bytearray.
+        lengths: the lengths of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
         DamagedBytes: the block cannot be read.
@@ -122,23 +123,23 @@ cdef class ImpactRow:
 
     @property
     def is_full(self) -> bool:
-        """Whether the row has the greatest number of blocks."""
+        """Whether the row has as many blocks as a row may have."""
         return self._count >= ENTRIES_MAX
 
     @property
     def lower(self) -> int:
-        """The smallest IID that its first block may hold."""
+        """The smallest IID that the first block of the row may hold."""
         if not self._count:
             raise IndexError("an empty row of impacts has no first block")
         return self._entries[0].lower
 
     def lowers(self) -> list:
-        """Return the smallest IID that each of its blocks may hold."""
+        """Return, for each block of the row, the smallest IID that it may hold."""
         cdef Py_ssize_t number
         return [self._entries[number].lower for number in range(self._count)]
 
     def pairs(self, Py_ssize_t number) -> list:
-        """Return the (tf, packed length) pairs of a block, by its place in the row."""
+        """Return the (tf, packed length) pairs of a block; `number` is its place in the row."""
         cdef Py_ssize_t pair
         cdef Impacts *impacts
         if not 0 <= number < self._count:
@@ -159,7 +160,7 @@ cdef class ImpactRow:
         return place >= 0 and take_impact(&self._entries[place].impacts, tf, length)
 
     def put(self, uint64_t lower, list pairs not None) -> None:
-        """Set the impacts of the block with this smallest IID, which may be new."""
+        """Set the impacts of the block with the smallest IID `lower`; the block may be new."""
         cdef Impacts impacts
         impacts.count = 0
         for tf, length in pairs:
@@ -167,7 +168,7 @@ cdef class ImpactRow:
         self.set(lower, &impacts)
 
     cdef bint set(self, uint64_t lower, const Impacts *impacts) except -1:
-        """Set the impacts of a block; return whether that changed the row."""
+        """Set the impacts of the block with the smallest IID `lower`; return whether that changed the row."""
         cdef Py_ssize_t place = self.place_of(lower)
         if place >= 0 and self._entries[place].lower == lower:
             if are_equal(&self._entries[place].impacts, impacts):
@@ -183,7 +184,7 @@ cdef class ImpactRow:
         return True
 
     def remove(self, uint64_t lower) -> None:
-        """Forget the block with this smallest IID."""
+        """Remove the block with the smallest IID `lower`."""
         cdef Py_ssize_t place = self.place_of(lower)
         if place < 0 or self._entries[place].lower != lower:
             raise DamagedBytes(f"no impacts tell of the block from object {lower} on")
@@ -201,7 +202,7 @@ cdef class ImpactRow:
         return other
 
     def pack(self) -> bytes:
-        """Return the row."""
+        """Return the row as it is stored."""
         cdef uint8_t room[1 + (ENTRIES_MAX + 1) * ENTRY_BYTES_MAX]
         cdef uint8_t *out = room + 1
         cdef Py_ssize_t number, pair
@@ -238,8 +239,8 @@ def rows_with_blocks(list blocks not None, list found not None, lengths not None
 
     Args:
         blocks: (key, block) pairs; the lengths of their objects have changed already.
-        found: for each block (key, row) of the last row of its word that begins at or before it, or None.
-        lengths: of all objects, packed, by IID: bytes or a bytearray.
+        found: for each block, the (key, row) of the last row of its word that begins at or before the block, or None.
+        lengths: the lengths of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
         DamagedBytes: a row or a block cannot be read.
@@ -268,12 +269,12 @@ def rows_with_blocks(list blocks not None, list found not None, lengths not None
 
 
 cdef bytes row_for(dict rows, bytes key, tuple found):
-    """Return the key of the row for a block; `rows` then holds it.
+    """Return the key of the row for a block, and add the row to `rows`.
 
     Args:
-        rows: those of the word that changed already, by their keys.
-        key: of the block.
-        found: as an element of `found` of `rows_with_blocks`.
+        rows: the rows of the word that have changed already, by their keys.
+        key: the key of the block.
+        found: the element for this block of `found` of `rows_with_blocks`.
     """
     cdef bytes at = None, other
     cdef ImpactRow row
@@ -296,9 +297,9 @@ def widened_rows(list found not None, list terms not None, uint64_t iid, uint8_t
     """Return the (key, row) pairs to write so that impacts cover an object of a new length.
 
     Args:
-        found: for each term (key, row) of the last row of its word that begins at or before the object, or None.
+        found: for each term, the (key, row) of the last row of its word that begins at or before the object, or None.
         terms: (term id, tf) pairs.
-        length: packed.
+        length: the new length, packed.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -315,7 +316,7 @@ def widened_rows(list found not None, list terms not None, uint64_t iid, uint8_t
 
 
 cdef uint32_t position_in(bytes key) except? 0xFFFFFFFF:
-    """Return the smallest IID that a block may hold, from its key."""
+    """Return the smallest IID that a block may hold, which is in its key."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(key) + TERM_KEY_SIZE
     if PyBytes_GET_SIZE(key) != TERM_KEY_SIZE + 4:
         raise ValueError(f"the key of a block has {TERM_KEY_SIZE + 4} bytes, not {len(key)}")
@@ -323,7 +324,7 @@ cdef uint32_t position_in(bytes key) except? 0xFFFFFFFF:
 
 
 cdef bytes key_from(bytes key, uint32_t lower):
-    """Return the key of the row of the same word that begins with another block."""
+    """Return the key of another row of the same word, which begins with the block from IID `lower` on."""
     cdef bytes other = PyBytes_FromStringAndSize(PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
     put_big_endian(<uint8_t *> PyBytes_AS_STRING(other) + TERM_KEY_SIZE, lower, 4)
     return other

@@ -1,4 +1,4 @@
-"""Impacts: pairs of term frequency and length that bound the parts in a score of the postings of a block.
+"""Impacts: pairs of term frequency and length that bound the parts which the postings of a block have in scores.
 
 BM25 rises with the term frequency and falls with the length, for any mean length and any number of objects. So the
 pairs that no other pair of the block beats in both values are a bound that stays valid as the bucket grows (Lucene
@@ -36,7 +36,7 @@ cdef struct Block:  # of a postings list that is read
 
 
 cdef inline bint covers(const Impacts *impacts, uint8_t tf, uint8_t length) noexcept nogil:
-    """Return whether a pair is at least as good as the given one in both values."""
+    """Return whether a pair of the impacts is at least as good as the given one in both values."""
     cdef int number
     for number in range(impacts.count):
         if impacts.pairs[number].tf >= tf and impacts.pairs[number].length <= length:
@@ -79,7 +79,7 @@ cdef inline bint take_impact(Impacts *impacts, uint8_t tf, uint8_t length) noexc
 cdef inline double impact_bound(
     const Impacts *impacts, double weight, const double *norms, double k1, uint8_t shortest
 ) noexcept nogil:
-    """Return the largest part in a score of a posting within these impacts.
+    """Return the largest part that a posting within these impacts can have in a score.
 
     Args:
         shortest: the packed length of the shortest object to consider.

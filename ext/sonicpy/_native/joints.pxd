@@ -31,10 +31,11 @@ cdef inline bint is_small(uint32_t point) noexcept nogil:
 
 
 cdef inline int find_joints(const uint8_t *word, Py_ssize_t size, int32_t *places) noexcept nogil:
-    """Write where the parts of a word begin, but for the first, and return how many places there are.
+    """Write the places where the parts of a word begin, except the first part, and return the number of places.
 
     A part begins at a capital letter behind a small one, and at the last of several capitals if two small letters
-    follow it: HTTPServer, but PDFs. Borders between letters and digits are seen in the folded word, too.
+    follow it: HTTPServer, but PDFs. Borders between letters and digits need no joint, because they can be seen in the
+    folded word.
     """
     cdef Py_ssize_t at = 0, before = 0, next_at
     cdef uint32_t point, last = 0

@@ -24,8 +24,8 @@ def bucket_key(uint32_t bucket) -> bytes:
 cpdef bytes word_key(uint32_t bucket, bytes term):
     """Return the key of `term` in `words`: the bucket, then the term.
 
-    A term of more than 500 bytes becomes its first 466 bytes, 0xFF (never a byte of UTF-8) and the BLAKE2b of the
-    whole.
+    A term of more than 500 bytes is replaced by its first 466 bytes, 0xFF (never a byte of UTF-8) and the BLAKE2b of
+    the whole term.
     """
     cdef Py_ssize_t size = len(term)
     cdef bytes key
@@ -47,7 +47,8 @@ def word_keys(uint32_t bucket, list terms not None) -> list:
 
 
 def pending_rows(list keys not None, uint64_t first, uint8_t why) -> list:
-    """Return the rows of `pending` for words, by their keys: the number of the word (6 bytes), and its last change.
+    """Return the (key, row) pairs of `pending` for words: a row is the number of the word (6 bytes) and its last
+    change.
 
     Args:
         first: the number of the first word.

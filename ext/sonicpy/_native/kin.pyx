@@ -1,7 +1,8 @@
-"""Families of words: those of some sources that are a typed word but for accents, or that a stemmer draws to its stem.
+"""Families of words: the words that differ from a typed word only by accents, or that have its stem.
 
-Sources, and candidates of a stem, are as in word_walks.pyx. Words of other letters than ASCII's, and words behind an elided
-one, are looked at by the rules of a language, which the layer above has (`Rules` in the stub).
+The sources of words, and the candidates for a stem, are described in word_walks.pyx. Words with other letters than
+ASCII's, and words behind an elided one, are checked by the rules of a language, which belong to the layer above
+(`Rules` in the stub).
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -22,20 +23,20 @@ cdef enum:
     ALL = 100_000  # words of a walk without such a limit
 
 CANDIDATES_MAX = CANDIDATES
-"""The most words that begin as a stem does and are compared with it: this bounds the time for short words."""
+"""The most words with the beginning of a stem that are compared with it: this limits the time for short words."""
 
 
 @cython.final
 cdef class Stem:
-    """The stem of a typed word.
+    """The stem of a typed word by one algorithm, and the patterns to find other words with it.
 
     Args:
         algorithm: the name of the stemmer.
-        stem_words: it.
+        stem_words: the stemmer: a function that returns the stems of a list of words.
         folded: the stem, folded.
-        beginnings: the common beginning of the stem's words and the typed word, as patterns of walks.
-        start: the typed word, folded as the beginnings are: with the ends of the stem, where too many words begin so.
-        ends: the endings of words of the letters a to z that may have the stem; None: any ending.
+        beginnings: the beginning that the words of the stem share with the typed word, as patterns of walks.
+        start: the typed word, folded as the beginnings are; used with `ends` if too many words have the beginnings.
+        ends: the endings that a word of the letters a to z with this stem can have; None: any ending.
         ends_of_short: the beginnings of most words of a short stem, as patterns of walks.
     """
 
@@ -55,10 +56,10 @@ cdef class Kin:
     Args:
         folded: the typed word, folded.
         own: letters that stay unchanged; None: all letters and marks stay.
-        stems: of the typed word.
-        kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
+        stems: the stems of the typed word.
+        kept: letters that stay unchanged in beginnings: those of `own` that inflection does not produce.
         before: the strings that may come before a word of the family: elided words with their apostrophes, or articles.
-        spelled: the patterns of words that differ from the typed word only by accents.
+        spelled: the patterns for words that differ from the typed word only by accents.
         own_folding, kept_folding: how `own` and `kept` fold the letters of words.
         rules: the rules for words that need more than a comparison of bytes.
     """
@@ -77,7 +78,7 @@ cdef inline dict found_by(list sources, list patterns, Folding folding, bint beg
 
 
 cdef inline dict candidates(list sources, Kin kin, Stem stem, list patterns):
-    """Return the first words that begin so, some behind the part that leads to them."""
+    """Return the first words that begin as a pattern does; a joined word is in its alias, behind the part that does."""
     return walk_all(
         sources, patterns, kin._kept_folding, 0, True, True, True, False, b"", CANDIDATES, EDGES_MAX, stem.ends,
         stem._folded_bytes,
@@ -104,7 +105,7 @@ cdef inline bint is_plain(bytes word) noexcept:
 
 
 cdef bint begins_word(bytes alias) noexcept:
-    """Return whether the word of an alias begins with its part: the bytes 0 and 1 follow each other."""
+    """Return whether the word of an alias begins with the part of the alias: the bytes 0 and 1 are then adjacent."""
     cdef const char *text = PyBytes_AS_STRING(alias)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(alias)
     cdef const char *end = <const char *> memchr(text, 0, size)
@@ -112,7 +113,7 @@ cdef bint begins_word(bytes alias) noexcept:
 
 
 def spelled_words(list sources not None, Kin kin not None) -> set:
-    """Return the words that are the typed one but for accents."""
+    """Return the words that differ from the typed one only by accents."""
     cdef set words = set()
     add_spelled(sources, kin, words)
     return words
@@ -129,7 +130,7 @@ cdef int add_spelled(list sources, Kin kin, set words) except -1:
 
 
 def drawn(list sources not None, Kin kin not None) -> set:
-    """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
+    """Return the words that differ from the typed one only by accents, and the words with one of its stems."""
     cdef set words = set()
     cdef Stem stem
     add_spelled(sources, kin, words)
@@ -139,7 +140,7 @@ def drawn(list sources not None, Kin kin not None) -> set:
 
 
 def forms_of(list sources not None, Kin kin not None, Stem stem not None) -> set:
-    """Return the words that an algorithm draws to a stem."""
+    """Return the words that have a stem by its algorithm."""
     return all_forms(sources, kin, stem)
 
 
@@ -151,7 +152,7 @@ cdef set all_forms(list sources, Kin kin, Stem stem):
 
 
 cdef set of_stem(list found, Kin kin, Stem stem):
-    """Return the words of some candidates that an algorithm draws to a stem."""
+    """Return those candidates that have a stem by its algorithm."""
     cdef set words = set()
     cdef list texts = []
     cdef bint has_alias = False
@@ -185,8 +186,8 @@ def joined_words(list sources not None, list wholes not None, Kin kin not None) 
     """Return the words that have a typed one, or a word of its family, as a part.
 
     Args:
-        sources: of aliases: see parts.pyx.
-        wholes: words, of which `sources` have no aliases for parts that words begin with.
+        sources: the sources of aliases: see parts.pyx.
+        wholes: the sources of words, because there are no aliases for parts that begin a word.
     """
     cdef set words = {word_of(each) for each in found_by(sources, kin._part, kin._own_folding, True)}
     cdef Stem stem
@@ -196,9 +197,10 @@ def joined_words(list sources not None, list wholes not None, Kin kin not None) 
 
 
 cdef set joined_forms(list sources, list wholes, Kin kin, Stem stem):
-    """Return the words with a part that an algorithm draws to a stem.
+    """Return the words with a part that has a stem by its algorithm.
 
-    Parts that words begin with have to begin as the stem does: all words that begin so are looked through for them.
+    A part that begins a word must have the beginning of the stem: all words with this beginning are searched for such
+    parts.
     """
     cdef list here = []
     cdef set begun = set()

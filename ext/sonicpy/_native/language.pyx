@@ -1,4 +1,4 @@
-"""Guess the language of a text from its script and its letters: naive Bayes over n-grams of one to three letters.
+"""Guesses the language of a text from its script and its letters: naive Bayes over n-grams of one to three letters.
 
 The table (described in ext/tables/languages.py) is mapped read-only, so processes share it and only the pages in use
 are in memory. Invariant: the answer depends only on the text and the table; every n-gram counts once, in whole numbers,
@@ -103,7 +103,8 @@ cdef inline bint is_blank(uint32_t char) noexcept nogil:
 cdef inline int classify_kind(
     const Table* table, int kind, const void* data, Py_ssize_t size, uint16_t* classes
 ) noexcept:
-    """Carry out `classify` for one width of characters, a constant, for each of which the compiler makes a function."""
+    """Carry out `classify` for one width of characters. Calls pass a constant, so that the compiler makes a function
+    for each."""
     cdef int count = 0, chunk = 0
     cdef uint32_t char
     cdef uint16_t char_class
@@ -258,14 +259,14 @@ cdef void add_up(
 
 
 cdef class Detector:
-    """The table of one file. Any number of threads may use it.
+    """Guesses languages by the table in one file. Any number of threads may use it.
 
     Args:
         path: the file to map.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not a whole table.
+        ValueError: the file is not a complete table.
     """
 
     cdef Table table
@@ -309,7 +310,7 @@ cdef class Detector:
         return (None if language == NONE else self.codes[language]), lead
 
     def scores(self, str text not None):
-        """Return {language: nats} for the characters that `guess` reads; an empty dict if the script decides."""
+        """Return {language: nats} for the characters that `guess` reads; {} if the script decides."""
         cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
         cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)
@@ -319,13 +320,12 @@ cdef class Detector:
         return {self.codes[chosen.first_language + i]: scores[i] / SCALE for i in range(chosen.language_count)}
 
     def guess_with(self, str text not None, list evidence not None):
-        """Return the language with most evidence by n-grams and `evidence` together, the first of equal ones.
-
-        Returns None if the script decides.
+        """Return the language with the most evidence by n-grams and `evidence` together, the first of equal ones; None
+        if the script decides.
 
         Args:
-            text: its first 1024 characters count.
-            evidence: (language, nats), added up in this order; languages of other scripts do not count.
+            text: the text, of which the first 1024 characters count.
+            evidence: pairs (language, nats), added up in this order; languages of other scripts do not count.
         """
         cdef int32_t scores[WIDE_ROW]
         cdef double nats[WIDE_ROW]
@@ -392,9 +392,9 @@ cdef class ClearTexts:
 
     Args:
         known: the languages that `guess` may return; it returns None instead of other languages of the table.
-        min_bytes: a text that is shorter in UTF-8 has no language.
-        max_bytes: at most this many bytes of a text in UTF-8 count.
-        sure_lead: nats by which one language must lead.
+        min_bytes: the least number of bytes in UTF-8 of a text that has a language.
+        max_bytes: the most bytes in UTF-8 of a text that count.
+        sure_lead: the nats by which one language must lead.
     """
 
     cdef Detector detector
@@ -412,7 +412,7 @@ cdef class ClearTexts:
         self.sure_lead = sure_lead
 
     def guess(self, str text not None):
-        """Return the language of `text`, None if it has none, or UNCLEAR."""
+        """Return the language of `text`, None if the text has none, or UNCLEAR."""
         cdef double lead = 0.0
         cdef int language
         cdef Py_ssize_t size = self.examined(text)
@@ -424,7 +424,8 @@ cdef class ClearTexts:
         return self.answers[language] if lead >= self.sure_lead else UNCLEAR
 
     cdef Py_ssize_t examined(self, str text) noexcept:
-        """Return the number of characters that count; 0: too few for a language; -1: NFC may change some of them."""
+        """Return the number of characters that count; 0: there are too few for a language; -1: NFC may change some of
+        them."""
         cdef int kind = PyUnicode_KIND(text)
         cdef const void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), used = 0, i

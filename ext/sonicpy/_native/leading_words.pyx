@@ -1,4 +1,4 @@
-"""The words that some letters begin with: the pieces that a word written together may have."""
+"""Finds the words with which letters begin: the pieces that a word written together may have."""
 
 from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
@@ -8,12 +8,12 @@ cdef enum:
 
 
 def leading_words(list sources not None, bytes letters not None, Folding folding not None) -> dict:
-    """Return the words that some folded letters begin with, each with the number of letters that it is.
+    """Return {word: number of its letters} for the words with which folded letters begin.
 
     Args:
-        sources: of words, WordSource.
-        letters: UTF-8, of at most 60 characters: more begin with nothing.
-        folding: how the letters of words are folded.
+        sources: the sources of the words, each a WordSource.
+        letters: the letters in UTF-8; with more than 60 characters there are no words.
+        folding: the folding for the letters of words.
 
     Raises:
         ValueError: the letters are not UTF-8.

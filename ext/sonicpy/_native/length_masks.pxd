@@ -1,4 +1,4 @@
-"""Short objects, by windows."""
+"""The masks of short objects, by window, for other native code."""
 
 from libc.stdint cimport uint8_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Masks: a bit for each object of a window that is shorter than a limit, made on demand.
+"""Masks of short objects: a bit for each object of a window that is shorter than a limit, made on demand.
 
 Most objects that hold a word hold it once, so their score depends on their length, and objects that are not shorter
 than a limit cannot be among the best. The masks of large buckets are computed each time, because cached masks, a
@@ -15,10 +15,10 @@ from sonicpy._native.windows cimport LARGE_WINDOWS, ROW_BYTES, WINDOW_BITS, WIND
 
 
 cdef class LengthMasks:
-    """The masks of a bucket.
+    """The masks of short objects in a bucket.
 
     Args:
-        lengths: of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile.
+        lengths: the lengths of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile.
     """
 
     def __cinit__(self, lengths not None):
@@ -58,7 +58,7 @@ cdef class LengthMasks:
         """Return the bits of the objects of a window that are shorter than a packed length.
 
         Args:
-            room: for the bits of a window that are not cached.
+            room: the place for the bits of a window that are not cached.
         """
         cdef uint64_t **row
         if limit <= 0:

@@ -22,7 +22,7 @@ cdef class Folding:
 
 
 cdef inline const Folded *folded_of(const uint8_t *pages, const uint16_t *numbers, const Folded *folded, uint32_t point) noexcept nogil:
-    """Return the folded form of a character; NULL: it stays."""
+    """Return the folded form of a character; NULL: the character stays."""
     cdef uint32_t page = pages[point >> 8]
     cdef uint32_t number
     if page == 0:

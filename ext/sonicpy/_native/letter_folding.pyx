@@ -8,13 +8,14 @@ from sonicpy._native.utf8 cimport encode
 
 
 cdef class Folding:
-    """A table of letters.
+    """A table that folds letters.
 
     Args:
         letters: characters beyond ASCII, each with its replacement of none to three characters.
 
     Raises:
-        ValueError: a character is ASCII, or its replacement is longer than three; more than 65,535 differ.
+        ValueError: a character is ASCII, a replacement has more than three characters, or there are more than 65,535
+            different ones.
     """
 
     def __init__(self, dict letters not None):

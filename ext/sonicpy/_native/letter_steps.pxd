@@ -1,8 +1,8 @@
-"""Words read letter by letter, compared with a pattern that allows errors.
+"""Compares words, read letter by letter, with a pattern that allows errors.
 
 This is the bit-parallel NFA of Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that the
-letters read are the first j letters of the pattern with e errors. A swap of two neighbours is one error, where that is
-asked for (optimal string alignment), or two (Levenshtein).
+letters read are the first j letters of the pattern with e errors. A swap of two neighbours is one error (optimal string
+alignment) or two (Levenshtein), as the caller wants.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -31,7 +31,7 @@ cdef struct State:
 
 
 cdef inline bint read_pattern(Pattern *self, const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Read valid UTF-8; False: it has too many characters."""
+    """Read a pattern in valid UTF-8; return False if it has too many characters."""
     cdef Py_ssize_t at = 0
     cdef int width
     memset(self, 0, sizeof(Pattern))
@@ -62,7 +62,7 @@ cdef inline uint64_t places_of(const Pattern *self, uint32_t point) noexcept nog
 
 
 cdef inline void begin_state(State *self, int distance) noexcept nogil:
-    """Begin before the first letter."""
+    """Set the state before the first letter."""
     cdef int errors
     memset(self, 0, sizeof(State))
     self.row[0] = 1
@@ -73,7 +73,7 @@ cdef inline void begin_state(State *self, int distance) noexcept nogil:
 cdef inline void step_over(
     const Pattern *pattern, int distance, bint swaps, const State *old, uint32_t point, State *new
 ) noexcept nogil:
-    """Read one more letter; `swaps`: two neighbours that are swapped are one error."""
+    """Read one more letter; `swaps`: whether a swap of two neighbours is one error."""
     cdef uint64_t mask = places_of(pattern, point), reached
     cdef uint64_t all_places = (<uint64_t> 2 << pattern.size) - 1
     cdef int errors
@@ -87,7 +87,7 @@ cdef inline void step_over(
 
 
 cdef inline int accepted(const Pattern *pattern, int distance, const State *state) noexcept nogil:
-    """Return with how few errors the letters read are the pattern; NOT_FOUND: it is not."""
+    """Return the least number of errors with which the letters read are the whole pattern; NOT_FOUND: they are not."""
     cdef int errors
     for errors in range(distance + 1):
         if state.row[errors] >> pattern.size & 1:

@@ -1,4 +1,4 @@
-"""Lines out of the bytes that arrive on a connection."""
+"""Cuts the bytes that arrive on a connection into lines."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -19,7 +19,7 @@ cdef class LineReader:
         longest_bytes: the most bytes in a line without its terminator.
 
     Attributes:
-        overflowed: `take_line` has reached a line that is too long.
+        overflowed: whether `take_line` has reached a line that is too long.
     """
 
     # data[begin:tail] are whole lines not yet taken, data[tail:end] is what came behind the last line feed.
@@ -35,7 +35,7 @@ cdef class LineReader:
         PyMem_Free(self.data)
 
     def is_drained(self):
-        """Return whether every byte that arrived was taken."""
+        """Return whether all bytes that arrived have been taken."""
         return self.begin == self.end and not self.choked
 
     def feed(self, data not None, Py_ssize_t size=-1):
@@ -43,7 +43,7 @@ cdef class LineReader:
 
         Args:
             data: bytes, or any other buffer.
-            size: number of bytes that arrived; -1: all.
+            size: the number of bytes in the buffer that arrived; -1: all.
 
         Raises:
             ValueError: the buffer is smaller.
@@ -91,7 +91,7 @@ cdef class LineReader:
         return line
 
     def take_command(self, PlainReader reader not None):
-        """Return the result of `reader` for the next line; if it is None, the line is kept."""
+        """Return the result of `reader` for the next line; if that is None, the line is kept."""
         cdef Py_ssize_t begin = self.begin
         cdef Cursor at, end
         if begin == self.tail:

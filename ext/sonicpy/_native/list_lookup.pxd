@@ -32,7 +32,7 @@ cdef inline const OpenBlock *open_block(const Source *source, Py_ssize_t number)
 
 
 cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t newest) noexcept nogil:
-    """Return the number of the block that may hold an object, at most `newest`; -1: there is none.
+    """Return the number of the block that may hold an object, at most `newest`; -1: there is no such block.
 
     Gallops from `newest` down: objects are looked up newest first.
     """
@@ -72,7 +72,7 @@ cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:
 
 
 cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept nogil:
-    """Return whether a window of a common word was made."""
+    """Return whether the bits of a window were made for a common word."""
     return window < source.window_count and source.windows[window] != NULL
 
 
@@ -89,7 +89,7 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
 
 
 cdef inline bint stands_in_windows(const Source *source, Py_ssize_t number) noexcept nogil:
-    """Return whether windows have all postings that a block may hold."""
+    """Return whether the windows that were made cover all postings that a block may hold."""
     return is_in_windows(source.blocks, source.count, number, source.windows, source.window_count)
 
 
@@ -99,7 +99,7 @@ cdef inline bint is_missing(const Source *source, Py_ssize_t number) noexcept no
 
 
 cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
-    """Return whether all blocks that may hold objects of a window were read; goes to the newest of them."""
+    """Return whether all blocks that may hold objects of a window were read; moves to the newest of them."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS
     cdef Py_ssize_t number
     if source.next < <int64_t> first:
@@ -115,7 +115,7 @@ cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
 
 
 cdef inline void put_postings(Source *source, Py_ssize_t window, Gathered *held) noexcept nogil:
-    """Add the postings of a window, whose blocks were read, once."""
+    """Add the postings of a window, whose blocks were read, unless they were added before."""
     if source.next >= <int64_t> window << WINDOW_BITS:
         put_all_postings(source, window, held)
 
@@ -140,7 +140,7 @@ cdef inline void put_all_postings(Source *source, Py_ssize_t window, Gathered *h
 
 
 cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
-    """Return an IID below `end` with no object of the list between it and `end`; -1: there is none."""
+    """Return an IID below `end` such that the list has no object between the two; -1: it has no object below `end`."""
     cdef Py_ssize_t number, place
     cdef const OpenBlock *block
     if source.next < <int64_t> end:

@@ -1,4 +1,4 @@
-"""Objects that pass a filter, by window, for native code."""
+"""Masks of objects that pass a filter, by window, for other native code."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Masks: the objects that pass a filter, a bit for each object of a window, made when a query comes to the window.
+"""Masks: the objects that pass a filter, a bit for each object of a window, made when a query reaches the window.
 
 A mask is a tree: conditions of tags and values (term_mask.pyx, column_mask.pyx), joined here. Only the root keeps the
 windows that were made.
@@ -21,7 +21,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t count_up_to(const uint64_t *bits, Py_ssize_t most) noexcept nogil:
-    """Return the number of bits of a window, or one above `most`."""
+    """Return the number of set bits of a window; counting stops above `most`."""
     cdef Py_ssize_t word, found = 0
     for word in range(WINDOW_WORDS):
         if bits[word]:
@@ -32,7 +32,7 @@ cdef inline Py_ssize_t count_up_to(const uint64_t *bits, Py_ssize_t most) noexce
 
 
 cdef inline bint intersect(uint64_t *bits, const uint64_t *others) noexcept nogil:
-    """Drop the objects that are not among others; return whether some are left."""
+    """Clear the bits that are not set in `others`; return whether any are left."""
     cdef Py_ssize_t word
     cdef uint64_t some = 0
     for word in range(WINDOW_WORDS):
@@ -42,7 +42,7 @@ cdef inline bint intersect(uint64_t *bits, const uint64_t *others) noexcept nogi
 
 
 cdef bint keep_held(Mask mask, int64_t window, uint64_t *bits) except -1:
-    """Drop the objects of a window that are not in a mask, one by one; return whether some are left."""
+    """Clear the bits of the objects of a window that are not in a mask, one by one; return whether any are left."""
     cdef Py_ssize_t word
     cdef uint64_t left, some = 0
     cdef uint32_t iid
@@ -58,10 +58,10 @@ cdef bint keep_held(Mask mask, int64_t window, uint64_t *bits) except -1:
 
 
 cdef class Mask:
-    """Objects of a bucket.
+    """The base of masks: a set of objects of a bucket.
 
     Args:
-        windows: the number of windows; no object behind them is in the mask.
+        windows: the number of windows; the mask has no object behind them.
     """
 
     def __cinit__(self, Py_ssize_t windows, *arguments):
@@ -83,7 +83,7 @@ cdef class Mask:
         raise NotImplementedError
 
     cdef bint holds(self, uint32_t iid) except -1:
-        """Return whether an object is in the mask, without making its window where that costs more."""
+        """Return whether an object is in the mask, without making its window if that costs more."""
         cdef const uint64_t *bits = self.at(iid >> WINDOW_BITS)
         return bits[(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
 
@@ -107,7 +107,7 @@ cdef class Mask:
         return self.made[window]
 
     cdef const uint64_t *some(self, int64_t window) except? NULL:
-        """Return the bits of a window; NULL: there are none."""
+        """Return the bits of a window; NULL: no bit is set."""
         cdef const uint64_t *bits = self.at(window)
         return bits if bits != self.room else NULL
 
@@ -121,17 +121,18 @@ cdef class Mask:
         return self.made[window][(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
 
     cdef bint may(self, int64_t window) except -1:
-        """Return whether a window may hold objects of the mask; True where only its bits, which cost much, decide."""
+        """Return whether the mask may have objects in a window; True also if only its bits, which cost much, can
+        decide."""
         return self.some(window) != NULL
 
     cdef bint narrow(self, int64_t window, uint64_t *bits) except -1:
-        """Drop the objects of a window that are not in the mask; return whether some are left."""
+        """Clear the bits of the objects of a window that are not in the mask; return whether any are left."""
         if window < self.count and self.made[window] == NULL and count_up_to(bits, self.few) <= self.few:
             return keep_held(self, window, bits)
         return intersect(bits, self.at(window))
 
     def total(self) -> int:
-        """Return the number of objects."""
+        """Return the number of objects in the mask."""
         cdef Py_ssize_t window, word
         cdef const uint64_t *bits
         cdef uint64_t found = 0
@@ -143,10 +144,10 @@ cdef class Mask:
         return found
 
     def newest(self, Py_ssize_t wanted, uint64_t below=1 << 32) -> list:
-        """Return the IIDs of the newest `wanted` objects, newest first.
+        """Return the IIDs of the newest `wanted` objects in the mask, newest first.
 
         Args:
-            below: only those with a lower IID.
+            below: only objects with an IID below this one.
         """
         cdef list found = []
         cdef int64_t window = min(<int64_t> self.count, <int64_t> ((below + WINDOW_OBJECTS - 1) >> WINDOW_BITS)) - 1
@@ -174,10 +175,10 @@ cdef class Mask:
 
 @cython.final
 cdef class AllOf(Mask):
-    """The objects that are in every one of some masks.
+    """The objects that are in all of several masks.
 
     Args:
-        masks: at least one; those that are cheap to make, and hold few objects, come first.
+        masks: one or more masks; those that are cheap to make, and have few objects, come first.
     """
 
     cdef list masks
@@ -223,7 +224,8 @@ cdef class AllOf(Mask):
         return True
 
     cdef int keep_few(self, Py_ssize_t window, uint64_t *bits, Py_ssize_t first) except -1:
-        """Drop the objects that are not in all masks from a place on, one by one; return whether some are left."""
+        """Clear the bits of objects that are not in all masks from number `first` on, one by one; return whether any
+        are left."""
         cdef Py_ssize_t number
         for number in range(first, len(self.masks)):
             if not keep_held(<Mask> self.masks[number], window, bits):
@@ -240,7 +242,7 @@ cdef class AllOf(Mask):
 
 @cython.final
 cdef class AnyOf(Mask):
-    """The objects that are in one of some masks."""
+    """The objects that are in at least one of several masks."""
 
     cdef list masks
 
@@ -293,7 +295,7 @@ cdef class AnyOf(Mask):
 
 @cython.final
 cdef class NotIn(Mask):
-    """The numbers that are not in a mask; not each of them need be that of an object."""
+    """The IIDs that are not in a mask; not every IID belongs to an object."""
 
     cdef Mask mask
 
@@ -331,10 +333,10 @@ cdef class NotIn(Mask):
 
 
 cdef class Bits(Mask):
-    """Objects that are known one by one.
+    """A mask of objects that are given one by one.
 
     Args:
-        iids: of the objects.
+        iids: the IIDs of the objects.
     """
 
     def __cinit__(self, Py_ssize_t windows, *arguments):
@@ -365,7 +367,7 @@ cdef class Bits(Mask):
 
 
 def iids_of(Mask mask not None, Py_ssize_t most) -> list:
-    """Return the IIDs of a mask, rising, at most `most`."""
+    """Return the IIDs in a mask, at most `most`, in rising order."""
     cdef list found = []
     cdef Py_ssize_t window, word
     cdef const uint64_t *bits
@@ -386,11 +388,11 @@ def iids_of(Mask mask not None, Py_ssize_t most) -> list:
 
 @cython.final
 cdef class Alive(Mask):
-    """The objects of a bucket.
+    """The existing objects of a bucket.
 
     Args:
-        lengths: LengthMasks of the bucket: objects with a length hold words.
-        others: IIDs of those that hold none.
+        lengths: the LengthMasks of the bucket: objects with a length hold words.
+        others: the IIDs of the objects without words.
     """
 
     cdef LengthMasks lengths
@@ -432,5 +434,5 @@ def both(Mask mask not None, Mask other not None) -> Bits:
 
 
 def settled(Mask mask not None) -> Bits:
-    """Return the objects of a mask, all of them known."""
+    """Return a mask with the same objects, in which all bits are made."""
     return mask if isinstance(mask, Bits) else both(mask, mask)

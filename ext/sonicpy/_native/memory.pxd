@@ -10,7 +10,7 @@ cdef inline void *zeroed(Py_ssize_t count, size_t item_bytes) except NULL:
     """Return room for `count` items of zero bytes, at least one.
 
     Raises:
-        MemoryError: there is none.
+        MemoryError: there is no memory.
     """
     cdef void *block = calloc(count if count else 1, item_bytes)
     if block == NULL:
@@ -19,9 +19,9 @@ cdef inline void *zeroed(Py_ssize_t count, size_t item_bytes) except NULL:
 
 
 cdef inline bint reserve(void **block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) noexcept nogil:
-    """Make room for `needed` items; if there is less, or NULL, the capacity at least doubles.
+    """Make room for `needed` items; if there is too little, or the block is NULL, the capacity at least doubles.
 
-    False: there is no memory, and nothing changed.
+    Returns False if there is no memory; then nothing has changed.
     """
     cdef Py_ssize_t wanted
     cdef void *larger
@@ -37,10 +37,10 @@ cdef inline bint reserve(void **block, Py_ssize_t *capacity, Py_ssize_t needed, 
 
 
 cdef inline void *grown(void *block, Py_ssize_t *capacity, Py_ssize_t needed, size_t item_bytes) except NULL nogil:
-    """Return the block after `reserve`.
+    """Return the block with room for `needed` items; see `reserve`.
 
     Raises:
-        MemoryError: there is none; the block stays valid.
+        MemoryError: there is no memory; the block stays valid.
     """
     if not reserve(&block, capacity, needed, item_bytes):
         with gil:
@@ -52,7 +52,7 @@ cdef inline void *resized(void *block, size_t size_bytes) except NULL nogil:
     """Return the block with another size.
 
     Raises:
-        MemoryError: there is none; the block stays valid.
+        MemoryError: there is no memory; the block stays valid.
     """
     cdef void *other = realloc(block, size_bytes)
     if other == NULL:

@@ -1,4 +1,4 @@
-"""The decoded postings of a word, or of a family of words together, cached for later queries, for native code."""
+"""The decoded postings of a word, or of a family of words together, cached for later queries; for other native code."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -62,10 +62,10 @@ cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_
 
 
 cdef inline int find_tf(const Merged *merged, uint32_t iid, Py_ssize_t *end) noexcept nogil:
-    """Return the frequency of the words in an object, at most 255; 0: it does not hold them.
+    """Return the frequency of the words in an object, at most 255; 0: the object holds none of them.
 
     Args:
-        end: upper bound of the number of postings for objects up to `iid`; becomes this number, so that the found
+        end: an upper bound of the number of postings for objects up to `iid`; it is set to this number, so that a found
             posting is the last one before `end`.
     """
     end[0] = count_up_to(merged, iid, end[0])
@@ -75,7 +75,7 @@ cdef inline int find_tf(const Merged *merged, uint32_t iid, Py_ssize_t *end) noe
 
 
 cdef inline Py_ssize_t part_at(const Merged *merged, Py_ssize_t at, Py_ssize_t part) noexcept nogil:
-    """Return the number of the part with a posting, at most `part`."""
+    """Return the number of the part that contains the posting `at`; it is at most `part`."""
     while at < <Py_ssize_t> merged.starts[part]:
         part -= 1
     return part

@@ -20,7 +20,7 @@ cdef enum:
 
 @cython.no_gc  # it refers to bytes, numbers and lists like it, which do not refer to it
 cdef class MergedList:
-    """Postings by rising IID."""
+    """A merged list: postings by rising IID."""
 
     def __dealloc__(self):
         free(self.held.starts)
@@ -34,11 +34,11 @@ cdef class TypedFrequencies:
 
 
 cdef MergedList merge(list postings, const PackedLengths *lengths, MergedList before):
-    """Return the merged postings of some words; None: some of the blocks needed were not read yet.
+    """Return the merged postings of words; None: some of the blocks needed were not read yet.
 
     Args:
         before: the merged postings of these words before new objects were added; those of older objects have not
-            changed. None: there are none.
+            changed. None: no such list is cached.
     """
     cdef StoredPostings one
     cdef Py_ssize_t number, room = 0, count = 0, added
@@ -130,7 +130,7 @@ cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noex
 
 
 cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLengths *lengths, MergedList before):
-    """Append postings to a copy of a merged list; None: it has no postings."""
+    """Append postings to a copy of a merged list; return the copy; None: it would have no postings."""
     cdef MergedList made = MergedList.__new__(MergedList)
     cdef Merged *held = &made.held
     cdef const Merged *old = NULL if before is None else &before.held
@@ -167,7 +167,7 @@ cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLen
 
 
 cdef int keep_typed(MergedList made, MergedList before) except -1:
-    """Copy the cached frequencies of typed words from the list that another one extends."""
+    """Copy the cached frequencies of typed words from a list to the list that extends it."""
     cdef TypedFrequencies typed
     if before.typed:
         made.older, made.older_count = before.typed, before.held.count

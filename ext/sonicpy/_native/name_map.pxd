@@ -1,4 +1,4 @@
-"""The OIDs of new objects, for native code that adds some and looks for them."""
+"""The OIDs of new objects, for native code that adds OIDs and looks them up."""
 
 from libc.stdint cimport uint64_t
 

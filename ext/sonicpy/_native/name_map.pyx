@@ -32,11 +32,11 @@ cdef class NameMap:
     """The IIDs of new objects, by the hash of their OID.
 
     A hash table with open addressing whose entries are sorted: the first bits of a hash choose its home, and an entry
-    is at its home or behind it, if smaller entries took that place. No entry wraps around: there is room for all of
+    is at its home, or behind it if smaller entries took that place. No entry wraps around: there is room for all of
     them behind the last home.
 
     Attributes:
-        added: number of names added; the owner resets it.
+        added: the number of names added; the owner resets it.
     """
 
     def __cinit__(self):
@@ -82,7 +82,7 @@ cdef class NameMap:
         return 0
 
     def drop(self, uint64_t hash, uint64_t iid) -> None:
-        """Remove a name, if it is here."""
+        """Remove a name, if the map has it."""
         cdef NameEntry *slot = self.first(hash)
         if slot == NULL:
             return
@@ -95,7 +95,7 @@ cdef class NameMap:
         """Remove the next names, by rising hash; several calls make a round through all hashes.
 
         Args:
-            limit: the most names.
+            limit: the most names to remove.
             until: only objects with a smaller IID.
 
         Returns:
@@ -170,7 +170,7 @@ cdef class NameMap:
         slot[0] = new
 
     cdef void remove(self, NameEntry *slot) noexcept nogil:
-        """Remove a name, and move the names right behind it that are not at home up by one slot."""
+        """Remove a name, and move the names right behind it that are not at their homes back by one slot."""
         while slot[1].hash != UINT64_MAX and self.home(slot[1].hash) <= slot:
             slot[0] = slot[1]
             slot += 1
@@ -178,7 +178,7 @@ cdef class NameMap:
         self._count -= 1
 
     cdef int resize(self, Py_ssize_t names) except -1:
-        """Make room for a number of names, three for four homes; at least for the present ones."""
+        """Make room for a number of names, at least for the present ones: four homes for three names."""
         cdef NameEntry *old = self._slots
         cdef NameEntry *slot
         cdef Py_ssize_t number, old_slots = self.slots()

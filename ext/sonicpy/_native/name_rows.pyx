@@ -56,7 +56,7 @@ cdef enum:
 
 
 cdef int whole_bits(uint64_t slices) noexcept nogil:
-    """Return the number of leading bits that choose an unsplit slice; there is at least one slice."""
+    """Return the number of leading bits that choose a slice that is not split; there is at least one slice."""
     cdef int bits = 0
     while bits < HASH_BITS and (<uint64_t> 2 << bits) <= slices:
         bits += 1
@@ -132,7 +132,7 @@ cdef int open_dense(const uint8_t *row, Py_ssize_t size, DenseNames *names) exce
 
 
 cdef int take_hashes(DenseNames *names, uint32_t *hashes) except -1:
-    """Decode the hashes of a row, of 32 bits; there is room for `count`."""
+    """Decode the hashes of a row, 32 bits each; `hashes` has room for `count` of them."""
     cdef Py_ssize_t number
     hashes[0] = <uint32_t> take_bits(&names.bits, STORED_BITS)
     names.bits.at += names.count * names.width
@@ -218,7 +218,7 @@ cdef inline bint is_before(const NameEntry *one, const NameEntry *other) noexcep
 
 
 cdef bytes write_entries(const NameEntry *entries, Py_ssize_t count):
-    """Return the row of entries in the form of `read_entries`."""
+    """Return the row for entries in the form of `read_entries`."""
     cdef uint32_t *gaps
     cdef uint8_t *room
     cdef uint8_t *out
@@ -274,7 +274,7 @@ def unpack_names(bytes row not None) -> list:
 
 
 def pack_names(list names not None) -> bytes:
-    """Return the row of (hash, IID) entries, which rise."""
+    """Return the row for (hash, IID) entries in rising order."""
     cdef NameEntry *entries = <NameEntry *> malloc((len(names) + 1) * sizeof(NameEntry))
     cdef Py_ssize_t count = 0
     cdef uint64_t hash, iid
@@ -291,7 +291,7 @@ def pack_names(list names not None) -> bytes:
 
 
 def without_name(bytes row not None, uint64_t hash, uint64_t iid):
-    """Return the row without an entry; b"": it had no other one; None: the row does not have it.
+    """Return the row without an entry; b"": the row had no other entry; None: the row does not have the entry.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -355,16 +355,16 @@ cdef class NameMerge:
             write(merge.rows(read(keys)))
 
     Args:
-        bucket: its number.
-        names: as `NameMap.take` returns them.
-        before: present number of slices, at least one.
-        after: new number of slices, not lower.
+        bucket: the number of the bucket.
+        names: the names, as `NameMap.take` returns them.
+        before: the present number of slices, at least one.
+        after: the new number of slices, not lower.
 
     Raises:
         DamagedBytes: `names` cannot be read, or the numbers of slices are impossible.
 
     Attributes:
-        emptied: keys of rows to delete in the end.
+        emptied: the keys of rows to delete at the end.
     """
     cdef uint32_t _bucket
     cdef uint64_t _before, _after
@@ -425,7 +425,7 @@ cdef class NameMerge:
         """Return the (key, row) pairs that replace the rows read.
 
         Args:
-            found: (key, row) of the keys that have a row, in order.
+            found: the (key, row) of the keys that have a row, in order.
 
         Raises:
             DamagedBytes: a row cannot be read.

@@ -1,7 +1,8 @@
-"""The terms of named texts, packed as a record holds them; `sonicpy.store.rows.named_words` has their form.
+"""Packs the terms of named texts for records; `sonicpy.store.rows.named_words` describes their form.
 
-Terms rise in their bytes, as records need them. A name has only bytes that are larger than 0x01: so the terms of one
-name are neighbours, in the order of the names, and each name's text as a whole before its words.
+The terms are in rising order of their bytes, as records need them. A name has only bytes that are larger than 0x01: so
+the terms of one name are neighbours, in the order of the names, and the term for a text as a whole comes before its
+words.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -27,10 +28,10 @@ cdef struct Piece:
 
 
 def pack_named(list texts not None) -> bytes:
-    """Return the words of named texts, and those that represent whole texts, as a record holds them.
+    """Return the words of named texts, and the terms that represent whole texts, packed for a record.
 
     Args:
-        texts: (name, terms) by rising names, without equal ones.
+        texts: pairs (name, terms), by rising names, without equal names.
     """
     cdef Py_ssize_t total = NUMBER_BYTES, count = 0, at
     cdef bytes name, packed
@@ -57,8 +58,8 @@ def pack_named(list texts not None) -> bytes:
 
 
 cdef bytes whole_of(list words, bytes flags):
-    """Return the word that represents all words of a text that are not parts of others; None: there are none, or too
-    many."""
+    """Return the word that represents a whole text: all its words that are not parts of others; None: there are no such
+    words, or too many."""
     cdef const uint8_t *flag = <const uint8_t *> PyBytes_AS_STRING(flags)
     cdef Py_ssize_t number
     cdef list own = []
@@ -123,7 +124,7 @@ def unpack_named(bytes packed not None) -> tuple:
     """Return the terms of named texts, each with the frequency that its postings have, and the names of the texts.
 
     Raises:
-        DamagedBytes: the bytes are cut off, the terms do not rise, or one lacks a name or a word.
+        DamagedBytes: the bytes are cut off, the terms are not in rising order, or one lacks a name or a word.
     """
     cdef Terms terms = Terms.__new__(Terms)
     cdef list words = []
@@ -149,12 +150,12 @@ cdef inline bint has_whole(Piece term) noexcept nogil:
 
 
 def names_of_named(bytes packed not None) -> tuple:
-    """Return the names of the texts that `pack_named` packed, rising. Raises DamagedBytes as `unpack_named`."""
+    """Return the names of the texts that `pack_named` packed, rising. Raises DamagedBytes as `unpack_named` does."""
     return read_named(packed, None)
 
 
 cdef tuple read_named(bytes packed, list words):
-    """Add the terms to `words`, unless it is None, and return the names."""
+    """Add the packed terms to `words`, unless it is None, and return the names of the texts."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(packed)
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(packed)
     cdef const uint8_t *before = NULL
@@ -186,7 +187,7 @@ cdef tuple read_named(bytes packed, list words):
 
 
 def pack_ids(list ids not None) -> bytes:
-    """Return the row of the ids of the terms of one object; `sonicpy.store.rows.id_row` has its form."""
+    """Return the row of the ids of the terms of one object, in the form of `sonicpy.store.rows.id_row`."""
     cdef Py_ssize_t number, count = len(ids)
     cdef uint64_t before = 0
     cdef uint64_t *rising = <uint64_t *> malloc((count + 1) * sizeof(uint64_t))
@@ -215,13 +216,13 @@ cdef int by_number(const void *left, const void *right) noexcept nogil:
 
 
 def owners_of(bytes row not None, bytearray owners not None) -> int:
-    """Return the bits of the texts that an object has, from the row that `pack_ids` packed.
+    """Return the texts that an object has, as bits, from a row of `pack_ids`.
 
     Args:
-        owners: for each term id the bit of its text.
+        owners: for each term id, the bit of its text.
 
     Raises:
-        DamagedBytes: the row cannot be read, or has another id.
+        DamagedBytes: the row cannot be read, or has an id that `owners` lacks.
     """
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)

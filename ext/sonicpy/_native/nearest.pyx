@@ -1,4 +1,4 @@
-"""The nearest corrections of a typed word that objects hold, likeliest first."""
+"""Finds the nearest corrections of a typed word that objects hold, likeliest first."""
 
 from libc.math cimport log
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -36,16 +36,16 @@ def nearest_held(
     Py_ssize_t compared,
     double letter_worth,
 ) -> list:
-    """Return the first `wanted` or more of some matches held by objects, as (word, row, distance): nearest first.
+    """Return the nearest matches that objects hold, at least `wanted` if there are as many, as (word, row, distance).
 
-    Matches at one distance are ordered as by `likeliest_first`. The first read takes as many distances as would be
-    enough if objects held all of their words; if they do not, further distances are read.
+    Matches at one distance are in the order of `likeliest_first`. The first read covers as many distances as would be
+    enough if objects held all of their words; if not, further distances are read.
 
     Args:
-        words_of: returns the rows of words; None: no object holds the word.
+        words_of: a function that returns the rows of words, with None for a word that no object holds.
         matches: (word, distance) pairs by rising distance.
         besides: words to leave out.
-        live: see `term_rows.held_words`.
+        live: whether only live words count; see `term_rows.held_words`.
         examined: the most matches to read.
         compared, letter_worth: see `likeliest_first`.
     """
@@ -74,7 +74,7 @@ def nearest_held(
 
 
 cdef Py_ssize_t end_of_distance(list distances, Py_ssize_t start) except -1:
-    """Return the end of the matches at the distance of the one at `start`."""
+    """Return the end of the matches with the same distance as the match at `start`."""
     cdef int distance = distances[start]
     cdef Py_ssize_t end = start + 1
     while end < len(distances) and <int> distances[end] == distance:
@@ -86,7 +86,7 @@ cdef int append_likeliest(
     list found, bytes typed, list words, list rows, Py_ssize_t start, Py_ssize_t end, distance, bint live,
     Py_ssize_t compared, double letter_worth,
 ) except -1:
-    """Append the words from `start` to `end` held by objects, likeliest first, with their rows and distance."""
+    """Append the words from `start` to `end` that objects hold, likeliest first, with their rows and their distance."""
     cdef Likely *held = <Likely *> zeroed(end - start, sizeof(Likely))
     cdef Py_ssize_t number, count = 0
     cdef TermInfo row
@@ -109,18 +109,18 @@ cdef int append_likeliest(
 def likeliest_first(
     bytes typed not None, list words not None, list holders not None, Py_ssize_t compared, double letter_worth
 ) -> list:
-    """Return the places of some words, most likely corrections of the typed word first.
+    """Return the places of words in a new order: the most likely corrections of the typed word first.
 
-    First they are ordered by holders; equal words keep their order. Then the first `compared` are reordered: a word is
-    likely if it keeps the typed letters in their order, most of all the first letter, and has many holders. Equally
-    likely words are ordered by `dissimilarity_of`, then by bytes.
+    The words are first ordered by holders; words with equal numbers keep their order. Then the first `compared` words
+    are reordered: a word is likely if it keeps the typed letters in their order, most of all the first letter, and has
+    many holders. Equally likely words are ordered by `dissimilarity_of`, then by bytes.
 
     Args:
-        typed: UTF-8, at most 60 characters.
-        words: UTF-8, none of them empty.
-        holders: object frequency of each word.
-        compared: number of most frequent words that are compared with the typed one.
-        letter_worth: a kept letter is worth as much as e ** letter_worth times the holders.
+        typed: the typed word in UTF-8, at most 60 characters.
+        words: the words in UTF-8, none of them empty.
+        holders: the object frequency of each word.
+        compared: the number of most frequent words that are compared with the typed one.
+        letter_worth: the weight of a kept letter: it counts as much as e ** letter_worth times as many holders.
 
     Raises:
         ValueError: the typed word is too long, a word is empty or not UTF-8, or the lists differ in their lengths.
@@ -149,7 +149,7 @@ cdef int order_likeliest(
 
 
 cdef int order_first(Likely *found, Py_ssize_t count, bytes typed, Py_ssize_t compared, double letter_worth) except -1:
-    """Compare the first words with the typed one, and order them by that."""
+    """Compare the first `compared` words with the typed one, and order them by the result."""
     cdef uint32_t letters[PATTERN_MAX]
     cdef Py_ssize_t number
     cdef int size
@@ -254,10 +254,10 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
 
 
 def most_frequent(list found not None, Py_ssize_t most) -> list:
-    """Return the first `most` of some beginnings: those that most objects hold, in byte order among equals.
+    """Return the `most` beginnings that the most objects hold, in byte order among equals.
 
     Args:
-        found: (word, row, errors) of each; returned as it is if it has no more.
+        found: the (word, row, errors) of each; returned as it is if there are no more than `most`.
     """
     cdef Py_ssize_t count = len(found), number
     cdef Likely *ordered
@@ -292,10 +292,11 @@ cdef int compare_frequent(const void *left, const void *right) noexcept nogil:
 def likeliest_misspelt(
     bytes typed not None, list found not None, taken, Py_ssize_t compared, double letter_worth
 ) -> list:
-    """Return the beginnings that have errors, by rising number of these; those of one number as by `likeliest_first`.
+    """Return the beginnings with errors, by rising number of errors; those with equal numbers in the order of
+    `likeliest_first`.
 
     Args:
-        found: (word, row, errors) of each, in any order; none has more than three errors.
+        found: the (word, row, errors) of each, in any order, with at most three errors.
         taken: words to leave out.
         compared, letter_worth: see `likeliest_first`.
     """
@@ -327,12 +328,12 @@ def likeliest_misspelt(
 
 
 def held_beginnings(list words not None, list rows not None, dict errors, bint live) -> list:
-    """Return (word, row, errors of its beginning) of the words held by objects, in order.
+    """Return the (word, row, errors of its beginning) of each word that objects hold, in order.
 
     Args:
-        rows: TermInfo of each word; None: no object holds it.
-        errors: by word; None: no word has any.
-        live: only live words; see `TermInfo.live`.
+        rows: the TermInfo of each word; None: no object holds it.
+        errors: word -> its number of errors; None: no word has errors.
+        live: whether only live words count; see `TermInfo.live`.
     """
     cdef list held = []
     cdef TermInfo row

@@ -19,7 +19,7 @@ cdef enum:
     INITIALS_MAX = 5
 
 TERMS_MAX = WORDS_MAX
-"""A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
+"""The most terms of a query whose neighbours are joined; a query with more is a sentence."""
 TOGETHER_MAX = PLAIN_MAX
 """The most words that one joined word is made of."""
 DIGITS_TOGETHER_MAX = DIGITS_MAX
@@ -36,8 +36,8 @@ cdef struct Shape:  # of a word
 
 
 def words_together(Terms terms not None) -> dict:
-    """Return the words that neighbours make together, and words with joints without them, each with the numbers of its
-    terms; an empty dict for a sentence."""
+    """Return the words that neighbours make together, and words written without the signs inside them, each with the
+    numbers of its terms; {} for a sentence."""
     cdef Shape shapes[WORDS_MAX]
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef Py_ssize_t number, count = 0
@@ -76,7 +76,7 @@ cdef inline bint has_only(const uint8_t *text, Py_ssize_t size, int kinds) noexc
 
 
 cdef int add_neighbours(dict found, list words, const Shape *shapes, Py_ssize_t count) except -1:
-    """Add the words that terms which follow each other make."""
+    """Add the words that terms make together which follow each other."""
     cdef Py_ssize_t first, end
     cdef bint are_digits, are_stops
     cdef tuple numbers
@@ -101,7 +101,7 @@ cdef int add_neighbours(dict found, list words, const Shape *shapes, Py_ssize_t 
 
 
 cdef int add_repeated(dict found, Terms terms, const Shape *shapes, Py_ssize_t count) except -1:
-    """Add the number that all terms make, if they are groups of digits, some of which come more than once: 1,000,000."""
+    """Add the number that all terms make together, if they are groups of digits of which some are equal: 1,000,000."""
     cdef Py_ssize_t place, groups = 0
     cdef const uint8_t *counts = <const uint8_t *> <const char *> terms.counts
     for place in range(count):
@@ -115,7 +115,8 @@ cdef int add_repeated(dict found, Terms terms, const Shape *shapes, Py_ssize_t c
 
 
 cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
-    """Add a word with joints without them, or the initials that a short word may be."""
+    """Add a word written without the signs inside it, or with points between its letters, if a short word may be
+    initials."""
     cdef const uint8_t *text = <const uint8_t *> <const char *> word
     cdef list tokens
     if not has_only(text, len(word), IN_LETTERS | IN_DIGITS):
@@ -133,7 +134,7 @@ cdef int add_closed(dict found, bytes word, Py_ssize_t number) except -1:
 
 
 cdef bytes with_point(const uint8_t *letters, Py_ssize_t count, Py_ssize_t place):
-    """Return at most INITIALS_MAX letters with a point before the one at a place."""
+    """Return at most INITIALS_MAX letters with a point before the letter at `place`."""
     cdef uint8_t[INITIALS_MAX + 1] text
     memcpy(text, letters, place)
     text[place] = c"."
@@ -142,7 +143,7 @@ cdef bytes with_point(const uint8_t *letters, Py_ssize_t count, Py_ssize_t place
 
 
 cdef bytes with_points(const uint8_t *letters, Py_ssize_t count):
-    """Return at most INITIALS_MAX letters with a point between each two."""
+    """Return at most INITIALS_MAX letters with a point between any two neighbours."""
     cdef uint8_t[2 * INITIALS_MAX] text
     cdef Py_ssize_t at
     for at in range(count):

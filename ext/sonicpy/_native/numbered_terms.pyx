@@ -50,7 +50,7 @@ def unpack_terms(bytes row not None) -> dict:
 
 
 def row_keys(uint32_t bucket, list term_ids not None) -> list:
-    """Return the keys of the shared rows of some term ids."""
+    """Return the keys of the shared rows of term ids."""
     cdef list keys = []
     cdef uint64_t term_id, row, before = 0
     for term_id in term_ids:
@@ -62,7 +62,7 @@ def row_keys(uint32_t bucket, list term_ids not None) -> list:
 
 
 def terms_in(uint32_t bucket, list term_ids not None, list rows not None) -> dict:
-    """Return term id -> term for those of some term ids that (key, row) pairs hold, found for `row_keys`.
+    """Return term id -> term, for those term ids that are in the rows found for `row_keys`, given as (key, row) pairs.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -92,7 +92,8 @@ def terms_in(uint32_t bucket, list term_ids not None, list rows not None) -> dic
 
 
 cpdef bytes term_at(bytes row, int wanted):
-    """Return the term at a place of a shared row, which is read whole; None: there is none. Raises DamagedBytes."""
+    """Return the term at a place of a shared row, which is read completely; None: the place is empty. Raises
+    DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> <const char *> row + 1
     cdef const uint8_t *end = at - 1 + len(row)
     cdef const uint8_t *found = NULL
@@ -125,19 +126,19 @@ cdef uint64_t read_head(const uint8_t **at, const uint8_t *end, int *place, int 
 
 
 def pack_terms(dict terms not None) -> bytes:
-    """Return the row of terms, given by their places, 0 to 15; there is at least one."""
+    """Return the row for a dict of terms by their places, 0 to 15, which is not empty."""
     return b"\xff" + pack_entries(sorted(terms.items()))
 
 
 def with_terms(bytes row, bytes entries not None) -> bytes:
-    """Return a row, or None, with the entries of terms behind its own."""
+    """Return a row with further entries behind its own; `row` is None if there is no row yet."""
     if row is None:
         return b"\xff" + entries
     return (row if is_shared(row) else pack_terms({0: row})) + entries
 
 
 def entries_by_row(uint32_t bucket, list terms not None) -> list:
-    """Return (key of the row, entries) of (term id, term) pairs, by rising term id."""
+    """Return a (key of the row, entries) pair for each row of (term id, term) pairs, which are by rising term id."""
     cdef list found = []
     cdef uint64_t row
     cdef Py_ssize_t start = 0, end
@@ -152,7 +153,7 @@ def entries_by_row(uint32_t bucket, list terms not None) -> list:
 
 
 cdef bytes pack_numbered(list terms, Py_ssize_t start, Py_ssize_t end):
-    """Return the entries of some (term id, term) pairs of one row, by rising term id."""
+    """Return the entries of the (term id, term) pairs from `start` to `end`, which share a row."""
     cdef Py_ssize_t size = 0, number
     cdef bytes packed, term
     cdef uint8_t *out
@@ -167,7 +168,7 @@ cdef bytes pack_numbered(list terms, Py_ssize_t start, Py_ssize_t end):
 
 
 cdef inline Py_ssize_t entry_bytes(Py_ssize_t size) noexcept:
-    """Return how many bytes the entry of a term of `size` bytes takes."""
+    """Return the number of bytes of the entry of a term of `size` bytes."""
     return 1 + size + (varint_bytes(size - LONG) if size >= LONG else 0)
 
 

@@ -1,4 +1,4 @@
-"""The changed words of an object, for the two kinds of changes."""
+"""The changed words of an object, for the native code of both kinds of changes."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -31,7 +31,7 @@ cdef struct Edit:
 
 
 cdef inline bint is_joint(bytes word) noexcept:
-    """Return whether a term names the parts of a word in camelCase; it adds nothing to the length of an object."""
+    """Return whether a term is the hidden one for the parts of a word in camelCase, which adds nothing to lengths."""
     return len(word) > 0 and (<const char *> word)[0] == JOINT
 
 

@@ -1,4 +1,4 @@
-"""The common part of a PUSH, a POP and a FLUSHO: the changed words of an object, each with its row.
+"""The common part of the changes by a PUSH, a POP and a FLUSHO: the changed words of an object, each with its row.
 
 A change takes rows and blocks from its caller, and returns the rows and blocks to write. The two kinds are in
 add_terms.pyx and remove_terms.pyx.
@@ -13,7 +13,7 @@ from sonicpy._native.term_rows cimport is_noted, shown_size
 
 
 cdef class ObjectChange:
-    """The words changed by one command, each with its row."""
+    """The base of changes of an object: the words that one command changes, each with its row."""
     def __cinit__(self):
         self._edits = NULL
 
@@ -76,13 +76,13 @@ cdef class ObjectChange:
         return 0
 
     cdef bint is_in_tail(self, const Edit *edit) noexcept:
-        """Return whether the posting of the object belongs in the tail of the word, by `edit.held`."""
+        """Return whether the posting of the object belongs in the tail of the word, according to `edit.held`."""
         if self._by_association:
             return edit.held.block == edit.word.position
         return self._iid >= edit.word.position
 
     cdef int need_block(self, Edit *edit) except -1:
-        """Request the full block of the object's posting."""
+        """Add the full block with the object's posting to the blocks to be read."""
         edit.block = len(self._block_keys)
         self._block_keys.append(block_key(
             self._bucket, edit.word.term_id, <uint32_t> (edit.held.block if self._by_association else self._iid)

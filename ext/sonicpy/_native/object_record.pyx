@@ -38,7 +38,7 @@ cdef class ObjectRecord:
         """Return the record that `pack` made.
 
         Args:
-            has_blocks: it contains the block of each posting.
+            has_blocks: whether the record contains the number of the block of each posting.
 
         Raises:
             DamagedBytes: the bytes are not a record.
@@ -86,7 +86,7 @@ cdef class ObjectRecord:
         return 0
 
     cdef int check(self, const uint8_t *at, const uint8_t *end) except -1:
-        """Read all terms and add up their figures; keep the terms if there is room.
+        """Read all terms, add up their counts and frequencies, and keep the terms if there is room.
 
         Raises:
             DamagedBytes: the bytes are not the terms of a record.
@@ -123,7 +123,7 @@ cdef class ObjectRecord:
         return 0
 
     cdef int select(self, const uint64_t *term_ids, Py_ssize_t count) except -1:
-        """Prepare `find` for some terms, given by rising term id."""
+        """Prepare `find` for the given terms, by rising term id."""
         cdef const uint8_t *at
         cdef const uint8_t *end
         cdef uint64_t term_id = 0
@@ -161,7 +161,7 @@ cdef class ObjectRecord:
 
     @property
     def shown(self) -> int:
-        """Number of terms that are words of their own."""
+        """The number of terms that are not hidden."""
         return self._count - self._hidden
 
     @property
@@ -179,7 +179,7 @@ cdef class ObjectRecord:
         return [self._held[step].term_id for step in range(self._count)]
 
     def terms(self) -> list:
-        """Return (term id, tf, hidden, block) of every term, by rising term id."""
+        """Return the (term id, tf, hidden, block) of every term, by rising term id."""
         cdef Py_ssize_t step
         self.unpack_terms()
         return [
@@ -188,7 +188,7 @@ cdef class ObjectRecord:
         ]
 
     cdef ObjectRecord without(self, list gone):
-        """Return the record, which must be unpacked, without some of its terms, given by rising term id."""
+        """Return a record without the terms in `gone`, given by rising term id; this record must be unpacked."""
         cdef ObjectRecord left = empty_record(self.oid, self._has_blocks)
         cdef Py_ssize_t step, at = 0, count = len(gone)
         left.reserve(self._count)
@@ -204,7 +204,7 @@ cdef class ObjectRecord:
         return left
 
     cdef bytes with_terms(self, const Held *changed, Py_ssize_t count):
-        """Return the bytes of the record with some terms, given by rising term id, added or replaced."""
+        """Return the bytes of the record after the changed terms, given by rising term id, were added or replaced."""
         cdef Held *merged
         cdef Py_ssize_t kept = 0, old_at = 0, new_at = 0, old = self._count
         if self._packed is not None:
@@ -281,7 +281,7 @@ cdef class ObjectRecord:
         return pack_object(self.oid, self._held, self._count, self._has_blocks)
 
     cpdef list parts(self, Py_ssize_t terms):
-        """Return the bytes of several records that together hold the terms of this one, at most `terms` each."""
+        """Return the bytes of records that together hold the terms of this one, with at most `terms` terms each."""
         cdef const uint8_t *at
         cdef const uint8_t *end
         cdef const uint8_t *rest
@@ -306,7 +306,7 @@ cdef class ObjectRecord:
         return found
 
     cdef bytes part(self, const Held *first, const uint8_t *rest, Py_ssize_t rest_size, Py_ssize_t count):
-        """Return the bytes of a record: a term, and `rest`, the bytes of the terms behind it."""
+        """Return the bytes of a record with `count` terms: the first one, and `rest`, the bytes of those behind it."""
         cdef Py_ssize_t oid_size = len(self.oid)
         cdef uint8_t *room = <uint8_t *> malloc(1 + oid_size + 10 + 30 + rest_size)
         cdef uint8_t *out = room
@@ -323,7 +323,7 @@ cdef class ObjectRecord:
 
     @staticmethod
     def of(bytes oid, list terms not None, bint has_blocks=False) -> ObjectRecord:
-        """Return the record of an object with some terms in the form of `terms`, in any order."""
+        """Return the record of an object with the given terms, which are in the form of `terms()`, in any order."""
         cdef ObjectRecord self = empty_record(oid, has_blocks)
         cdef Py_ssize_t step
         cdef tuple term

@@ -1,4 +1,4 @@
-"""The score of one object, for native code."""
+"""The score of one object, for other native code."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

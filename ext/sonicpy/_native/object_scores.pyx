@@ -1,4 +1,4 @@
-"""The score of one object of the driver, as far as it may be among the best."""
+"""Scores one object of the driver, if it can be among the best."""
 
 from libc.math cimport pow
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -26,7 +26,7 @@ from sonicpy._native.windows cimport WINDOW_BITS, tf_of
 
 
 cdef int look_at(QueryState query, uint32_t iid, uint8_t packed) except -2:
-    """Score an object of the driver, as far as it may be among the best; -1: blocks are missing."""
+    """Score an object of the driver, as long as it can be among the best; return -1 if blocks are missing."""
     cdef Py_ssize_t at, number
     cdef const Term *term
     cdef const Slot *slot = NULL
@@ -94,8 +94,8 @@ cdef int look_at(QueryState query, uint32_t iid, uint8_t packed) except -2:
 cdef int part_in(
     QueryState query, Py_ssize_t number, uint32_t iid, uint8_t packed, double *part, const Slot **found
 ) except -2:
-    """Compute the part and the slot of a term in an object's score; return whether it holds the term, -1: a block is
-    missing."""
+    """Compute the part and the slot of a term in an object's score; return 1 if the object holds the term, else 0; -1:
+    a block is missing."""
     cdef const Term *term = &query.terms[number]
     cdef TermWindow *here = &query.here[number]
     cdef int64_t window = iid >> WINDOW_BITS
@@ -163,7 +163,7 @@ cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double n
 
 
 cdef int was_looked_at(QueryState query, uint32_t iid) except -2:
-    """Return whether an object holds an earlier driver, or -1: a block is missing."""
+    """Return 1 if an object holds an earlier driver, so that it was scored already, else 0; -1: a block is missing."""
     cdef Py_ssize_t at, number, end
     cdef Term *term
     cdef int tf

@@ -73,7 +73,7 @@ cdef class ObjectTable:
         return self.append_reserved(iid)
 
     cdef int reserve(self, Py_ssize_t objects) except -1:
-        """Make room for `objects` more objects; at most half of the slots are ever used."""
+        """Make room for `objects` more objects; at most half of the slots of the hash table are ever used."""
         cdef uint32_t slots = self._numbers.mask + 1
         cdef Py_ssize_t capacity = self._capacity
         if 2 * (self._count + objects) <= <Py_ssize_t> slots:
@@ -121,7 +121,7 @@ cdef class ObjectTable:
             end_top(&top)
 
     def best_scored(self, uint64_t offset, uint64_t limit) -> list:
-        """Return (IID, kind, score) of the objects of `best`.
+        """Return the (IID, kind, score) of the objects that `best` would return.
 
         The kind, which is compared before the score, is 0 for an object that holds every word as typed, 1 for some of
         the words, 2 for completions, 3 for corrections.
@@ -140,7 +140,7 @@ cdef class ObjectTable:
             end_top(&top)
 
     cdef int select(self, uint64_t offset, uint64_t limit, TopK *top) except -1:
-        """Begin `top` and put the objects up to the end of a page into it, best first; the caller ends it."""
+        """Begin `top`, and put the best objects up to the end of a page into it; the caller ends `top`."""
         cdef uint64_t count = len(self)
         cdef uint32_t place, number
         if offset >= count or limit == 0:

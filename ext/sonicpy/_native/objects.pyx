@@ -2,9 +2,9 @@
 
     row     per object, by rising place: place u8, shared u8, own u8, own bytes of the OID, v(size of rest), rest
 
-The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. Callers pass and get
-whole records (object_record.pyx): u8 length and bytes of the OID, then the rest. All functions that read a row also
-read a dense row (dense_records.pyx), the form of most rows.
+The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. Callers pass and
+receive complete records (object_record.pyx): u8 length and bytes of the OID, then the rest. All functions that read a
+row also read a dense row (dense_records.pyx), the form of most rows.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -59,7 +59,7 @@ cdef bint find_item(bytes row, int place, Item *item) except -1:
 
 
 def row_keys(uint32_t bucket, list iids not None) -> list:
-    """Return the keys of the rows with some objects, each once."""
+    """Return the keys of the rows of objects, each key once."""
     cdef set keys = set()
     cdef uint64_t iid
     for iid in iids:
@@ -71,7 +71,7 @@ def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
     """Return the OIDs of objects, in order; None: the object is missing.
 
     Args:
-        rows: by their keys.
+        rows: key -> row.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -102,7 +102,7 @@ cdef uint64_t row_number(bytes key) except? 0:
 
 
 cdef bytes names_of_row(bytes row):
-    """Return the OIDs of a row alone: per object, by rising place: place u8, size u8, OID."""
+    """Return only the OIDs of a row: per object, by rising place: place u8, size u8, OID."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint8_t room[PLACES * (2 + OID_BYTES_MAX)]
@@ -134,14 +134,14 @@ cdef object name_at(bytes names, int place):
 def names_in(
     list rows not None, uint32_t bucket, uint64_t start, bytes prefix not None, Py_ssize_t limit, *, bint ends
 ) -> tuple:
-    """Return the OIDs that begin with `prefix`, by rising IID, and the IID to continue with; None: the bucket ends
-    here.
+    """Return the OIDs that begin with `prefix`, by rising IID, and the IID to continue with; None instead of an IID:
+    the bucket has no more.
 
     Args:
-        rows: (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.
-        start: the first IID.
+        rows: the (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.
+        start: the first IID to read.
         limit: the most OIDs.
-        ends: no row follows in the table.
+        ends: whether no further row follows in the table.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -180,7 +180,7 @@ def record_at(bytes row not None, int place) -> bytes | None:
 
 
 cdef class RecordRow:
-    """A row, read whole."""
+    """A row of records that was read completely."""
 
     def __cinit__(self):
         self._items = <Item *> malloc((PLACES + 1) * sizeof(Item))
@@ -218,11 +218,11 @@ cdef class RecordRow:
         return number
 
     def records(self) -> list:
-        """Return (place, record) of every object, by place."""
+        """Return the (place, record) of every object, by place."""
         return [(self._items[number].place, whole_record(&self._items[number])) for number in range(self._count)]
 
     def oids(self) -> list:
-        """Return (place, OID) of every object, by place."""
+        """Return the (place, OID) of every object, by place."""
         cdef int number
         return [
             (
@@ -237,7 +237,7 @@ cdef class RecordRow:
 
         Raises:
             ValueError: there is no such place.
-            DamagedBytes: it is not a record.
+            DamagedBytes: `record` is not a record.
         """
         return self.put_record(place, record)
 
@@ -272,7 +272,8 @@ cdef class RecordRow:
         return self.packed_from(0)
 
     cdef bytes packed_from(self, int first):
-        """Return the row of the items, which then point into it. Items before `first` are copied from the old row."""
+        """Return the packed row of the items, which point into it afterwards. Items before `first` are copied from the
+        old row."""
         cdef Py_ssize_t size = 0, kept = 0
         cdef const uint8_t *old = <const uint8_t *> self._row
         cdef int number
@@ -325,8 +326,8 @@ cdef class BufferedRow(RecordRow):
     """A row that changes in memory before its owner writes it.
 
     Attributes:
-        number: IID // 16 of its objects.
-        is_changed: whether it changed since the owner wrote it; the owner resets it.
+        number: IID // 16 of the objects in the row.
+        is_changed: whether the row changed since the owner wrote it; the owner resets this.
     """
 
     @property
@@ -346,7 +347,7 @@ cdef class BufferedRow(RecordRow):
 
 
 cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:
-    """Copy an item; of its OID only the bytes in use."""
+    """Copy an item; of its OID, only the bytes in use are copied."""
     copy.place = item.place
     copy.oid_size = item.oid_size
     memcpy(copy.oid, item.oid, item.oid_size)

@@ -1,7 +1,7 @@
 """A thread that carries out calls of other threads, for objects that must be used on one thread.
 
-A caller waits in native code, where no exception of a signal handler comes and none runs. So a call is always carried
-out as a whole, as a native call is (see `held.pyx`).
+A caller waits in native code, where no signal handler runs and raises an exception. So a call is always carried out
+completely, as a native call is (see `held.pyx`).
 """
 
 from cpython.pythread cimport (
@@ -18,14 +18,14 @@ from _thread import start_new_thread
 
 
 cdef class OneThread:
-    """A thread that begins with the first call, and waits for the next one without waking up in between."""
+    """A thread that starts with the first call, and sleeps until the next one."""
     cdef PyThread_type_lock _calling  # held by the one caller
     cdef PyThread_type_lock _asked, _done  # released for each call, and for each answer
     cdef object _work, _answer, _error
     cdef bint _is_started, _is_over
     cdef unsigned long _ident  # of the thread while it runs, else 0
     cdef readonly object thread
-    """The identity of the thread; None: it has not begun."""
+    """The identity of the thread; None: the thread has not started."""
 
     def __cinit__(self):
         self._calling, self._asked, self._done = (
@@ -45,12 +45,12 @@ cdef class OneThread:
             PyThread_free_lock(self._done)
 
     def do(self, work):
-        """Call a function without arguments on the thread, and return its result, after the calls of others.
+        """Call a function without arguments on the thread, after the calls of other threads, and return its result.
 
-        On the thread itself, where an object may be freed during a call, the call comes in between.
+        On the thread itself, for example when an object is freed during a call, the function is called at once.
 
         Raises:
-            BaseException: of `work`.
+            BaseException: the exception of `work`.
             RuntimeError: the thread has ended, or the system allows no more threads.
         """
         if self._ident and self._ident == PyThread_get_thread_ident():

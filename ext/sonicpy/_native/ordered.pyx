@@ -1,7 +1,7 @@
-"""Objects in the order of a value, and counts by ranges of values: of a mask, window by window.
+"""Orders the objects of a mask by a value, and counts them by ranges of values, window by window.
 
-The windows come in the order of their best possible value, and the rest is left alone once a window cannot hold any of
-the best.
+The windows come in the order of their best possible value; once a window cannot hold any of the best objects, the
+remaining ones are not read.
 """
 
 cimport cython
@@ -35,7 +35,7 @@ cdef inline bint is_before(const Ranked *one, const Ranked *other) noexcept nogi
 
 
 cdef void sink(Ranked *heap, Py_ssize_t size) noexcept nogil:
-    """Put the first of a heap, whose first is its worst, in its place."""
+    """Move the first element of a heap, whose first element should be its worst, to its place."""
     cdef Py_ssize_t at = 0, child
     cdef Ranked moved = heap[0]
     while True:
@@ -61,7 +61,7 @@ cdef void lift(Ranked *heap, Py_ssize_t at) noexcept nogil:
 
 @cython.final
 cdef class Best:
-    """The best objects so far."""
+    """A heap of the best objects so far."""
 
     cdef Ranked *heap
     cdef Py_ssize_t size, wanted, room
@@ -75,7 +75,7 @@ cdef class Best:
         free(self.heap)
 
     cdef inline bint is_full_before(self, int64_t key) noexcept nogil:
-        """Return whether no object with at most a key is among the best."""
+        """Return whether no object with this key or a lower one can be among the best."""
         return self.size == self.wanted and self.heap[0].key > key
 
     cdef int offer(self, int64_t key, int64_t number) except -1:
@@ -99,14 +99,15 @@ cdef class Best:
 def best_by_value(
     Mask mask not None, list columns not None, Py_ssize_t wanted, *, bint descending=False, point=None, after=None
 ) -> list:
-    """Return (IID, key) of the best objects of a mask that have a value: the highest keys first, then the newest.
+    """Return the (IID, key) of the best objects of a mask that have a value: the highest keys first, then the newest.
 
     Args:
-        columns: the ColumnWindow of each window, None where there is no value.
-        wanted: the number of objects.
-        descending: the highest value comes first: then the key is the value; else it is -1 - value.
-        point: packed; the values are points, and the nearest come first: the key is -1 - the square of the chord.
-        after: (key, IID); only objects behind this one.
+        columns: the ColumnWindow of each window, None for a window without values.
+        wanted: the most objects to return.
+        descending: True: the highest value comes first, and the key is the value. False: the key is -1 - value.
+        point: a packed point; the values are points, the nearest come first, and the key is -1 - the square of the
+            chord.
+        after: a (key, IID); only objects behind this one are returned.
     """
     cdef Place centre, place
     cdef bint is_distance = point is not None
@@ -163,12 +164,12 @@ def best_by_value(
 
 
 def count_ranges(Mask mask not None, list columns not None, list bounds not None) -> list:
-    """Return how many objects of a mask have a value below the first bound, from each bound up to the next one, and from
-    the last one on.
+    """Return the counts of objects of a mask with a value below the first bound, from each bound up to the next one,
+    and from the last one on.
 
     Args:
-        columns: as in `best_by_value`.
-        bounds: rising.
+        columns: see `best_by_value`.
+        bounds: the bounds in rising order.
     """
     cdef Py_ssize_t number = len(bounds), at, low, high, middle, window, word
     cdef int64_t *limits = <int64_t *> zeroed(number, sizeof(int64_t))
@@ -211,10 +212,11 @@ cdef enum:
 
 
 def distinct_values(Mask mask not None, list columns not None) -> tuple:
-    """Return the different values of the objects of a mask, as a set, and how many of the objects have one.
+    """Return the set of the different values of the objects of a mask, and the number of these objects that have a
+    value.
 
     Args:
-        columns: as in `best_by_value`.
+        columns: see `best_by_value`.
     """
     cdef Py_ssize_t window, word, at
     cdef ColumnWindow column

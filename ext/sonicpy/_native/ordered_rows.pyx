@@ -1,4 +1,4 @@
-"""Rows of the orders of the words of objects (orders.pyx):
+"""Rows of `orders`, which hold the orders of the words of objects (orders.pyx).
 
     row      of 64 objects: 32 bytes with 4 bits for the size of each order, 0 where there is none, 15 for 15 and more;
              the orders by rising place, those of 15 bytes and more behind v(size - 15)
@@ -23,7 +23,7 @@ cdef inline int size_in_head(const uint8_t *head, int place) noexcept nogil:
 
 
 cdef inline bint is_behind(const uint8_t *head, int place) noexcept nogil:
-    """Return whether no order is at `place` or behind it."""
+    """Return whether a row has no order at `place` or behind it."""
     for place in range(place, PER_ROW):
         if size_in_head(head, place):
             return False
@@ -31,12 +31,12 @@ cdef inline bint is_behind(const uint8_t *head, int place) noexcept nogil:
 
 
 cdef inline Py_ssize_t bytes_in_row(uint64_t size) noexcept nogil:
-    """Return how many bytes an order has in a row, behind the head."""
+    """Return the number of bytes that an order takes in a row, behind the head."""
     return size + (varint_bytes(size - LONG) if size >= LONG else 0)
 
 
 cdef uint8_t *put_order(uint8_t *head, uint8_t *out, int place, const uint8_t *order, uint64_t size) noexcept nogil:
-    """Write an order and its size, which the head lacks; return the place behind it."""
+    """Write an order, and its size into the head, which lacks it; return the place behind the order."""
     head[place >> 1] |= <uint8_t> (min(size, <uint64_t> LONG) << (4 * (place & 1)))
     if size >= LONG:
         out = put_varint(out, size - LONG)
@@ -45,7 +45,7 @@ cdef uint8_t *put_order(uint8_t *head, uint8_t *out, int place, const uint8_t *o
 
 
 cdef int read_row(bytes row, Found *found) except -1:
-    """Find the orders of a row by place; `at` is NULL where there is none."""
+    """Find the orders of a row by place; `at` is NULL for a place without an order."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef const uint8_t *head = at
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
@@ -92,11 +92,11 @@ def held_places(bytes row not None) -> list:
 
 
 def with_order(bytes row, int place, bytes order) -> bytes:
-    """Return a row with another order at `place`.
+    """Return a row in which the order at `place` is replaced.
 
     Args:
-        row: None: there is none yet.
-        order: None: the place has none any more; a row without any is empty.
+        row: the row; None: there is no row yet.
+        order: the new order; None: remove it. A row without orders is empty.
 
     Raises:
         DamagedBytes: the row cannot be read.

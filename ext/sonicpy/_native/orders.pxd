@@ -1,4 +1,4 @@
-"""Orders, for native code that reads them."""
+"""The bytes of orders, for native code that reads them."""
 
 from libc.stdint cimport uint8_t, uint64_t
 

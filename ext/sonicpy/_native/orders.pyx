@@ -1,4 +1,4 @@
-"""The order of the words of objects: its bytes.
+"""The bytes of orders: the words of an object one behind the other.
 
     order    in bits (bit_stream.pxd): bits(1) whether it is whole; if not, golomb(0) the number of pieces, 0 for one
              and 1 for none; bits(1) whether there are gaps; per piece golomb(0) of its number of words less that of
@@ -15,7 +15,7 @@
     given    in records of the log: per piece v(number of words), and per word v(1 + number of its term in the text), 0
              for a gap
 
-A piece is a text that one PUSH brought. A gap is where a word was taken away.
+A piece is the text of one PUSH. A gap takes the place of a word that was removed.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -65,22 +65,22 @@ cdef inline bint is_few(uint64_t terms, bint has_gaps) noexcept nogil:
 
 
 cdef inline int place_bits(int count) noexcept nogil:
-    """Return the number of bits for the last of some places."""
+    """Return the number of bits for a place among `count` places."""
     return highest_bit(count - 1) + 1 if count > 1 else 0
 
 
 cdef inline int number_bits(uint64_t count) noexcept nogil:
-    """Return the number of bits for the last of some numbers."""
+    """Return the number of bits for a number below `count`."""
     return highest_bit(count - 1) + 1 if count > 1 else 0
 
 
 cdef inline bint is_number_full(uint64_t count, int more) noexcept nogil:
-    """Return whether a number has no room for another digit of a base."""
+    """Return whether a number has no room for another digit with the base `more`."""
     return count * more > <uint64_t> 1 << BITS_MAX
 
 
 cdef bint is_whole(const uint32_t *piece, Py_ssize_t count, uint64_t terms) noexcept nogil:
-    """Return whether a piece has each of some terms once."""
+    """Return whether a piece has each of `terms` terms exactly once."""
     cdef uint64_t seen = 0
     cdef Py_ssize_t number
     if <uint64_t> count != terms or not is_few(terms, False):
@@ -93,7 +93,7 @@ cdef bint is_whole(const uint32_t *piece, Py_ssize_t count, uint64_t terms) noex
 
 
 cdef void put_whole(BitWriter *bits, const uint32_t *piece, int terms) noexcept nogil:
-    """Write the places of the words of a whole piece."""
+    """Write the places of the words of a piece in the whole form."""
     cdef uint64_t number = 0, count = 1, seen = 0, own
     cdef int step
     for step in range(terms):
@@ -140,7 +140,7 @@ cdef int put_only_list(BitWriter *bits, list piece, uint64_t terms) except -1:
 
 
 cdef void put_compact(BitWriter *bits, const uint32_t *piece, Py_ssize_t count, int terms) noexcept nogil:
-    """Write the places of the words of a piece."""
+    """Write the places of the words of a piece in the compact form."""
     cdef uint8_t left[FEW_TERMS]
     cdef uint8_t used[FEW_TERMS]
     cdef int left_count = terms, used_count = 0, at
@@ -179,11 +179,11 @@ cdef inline uint64_t swapped(uint64_t pieces) noexcept nogil:
 
 
 def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
-    """Return an order.
+    """Return the bytes of an order.
 
     Args:
-        pieces: of each the places of its words among the terms of the record, -1 for a gap.
-        terms: of the record.
+        pieces: for each piece, the places of its words among the terms of the record, -1 for a gap.
+        terms: the number of terms of the record.
     """
     cdef list piece
     cdef Py_ssize_t words = 0
@@ -266,7 +266,7 @@ cdef bint next_piece(Places *places) noexcept nogil:
 
 
 cdef bint next_number(Places *places) noexcept nogil:
-    """Read the digits of the next words of a whole piece; return False if they cannot be read."""
+    """Read the digits of the next words of a piece in the whole form; return False if they cannot be read."""
     cdef uint64_t count = 1
     cdef int left_count = places.left_count, width
     while left_count and not is_number_full(count, left_count):
@@ -343,10 +343,10 @@ cdef object damaged():
 # -- orders in records of the log ---------------------------------------------------------------------------------------
 
 def pack_given(list pieces not None) -> bytes:
-    """Return pieces as a record of the log gives them.
+    """Return pieces packed for a record of the log.
 
     Args:
-        pieces: of each the numbers of the terms of its words, -1 for a gap.
+        pieces: for each piece, the numbers of the terms of its words, -1 for a gap.
     """
     cdef list piece
     cdef Py_ssize_t size = 0
@@ -367,7 +367,7 @@ def pack_given(list pieces not None) -> bytes:
 
 
 def pack_piece(list piece not None) -> bytes:
-    """Return a single piece without gaps as `pack_given` does."""
+    """Return a single piece without gaps, packed as by `pack_given`."""
     cdef Py_ssize_t count = len(piece), number
     cdef uint8_t *room
     cdef uint8_t *out
@@ -416,7 +416,7 @@ cdef struct Numbered:
 
 
 cdef void sort_by_id(Numbered *terms, Py_ssize_t count) noexcept nogil:
-    """Sort terms by id; few ones by insertion."""
+    """Sort terms by id; a few terms are sorted by insertion."""
     cdef Py_ssize_t number, at
     cdef Numbered own
     if count > FEW_TERMS:
@@ -436,14 +436,14 @@ cdef int by_id(const void *left, const void *right) noexcept nogil:
 
 
 def order_of_new(bytes given not None, list ids not None) -> bytes:
-    """Return the order of an object whose terms are those of the text.
+    """Return the order of an object whose only text is new.
 
     Args:
-        given: by a record of the log, one piece.
-        ids: of the terms of the text.
+        given: the order in a record of the log, a single piece.
+        ids: the ids of the terms of the text.
 
     Raises:
-        DamagedBytes: as `unpack_given`.
+        DamagedBytes: `given` cannot be read.
     """
     cdef Py_ssize_t count = len(ids), number
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)

@@ -1,4 +1,4 @@
-"""The parts of a joined word, for native code; parts.pyx says which they are."""
+"""The parts of a joined word, for other native code; parts.pyx defines them."""
 
 from libc.stdint cimport uint8_t
 

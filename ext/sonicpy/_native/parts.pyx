@@ -125,7 +125,7 @@ cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) no
 # -- tokens -------------------------------------------------------------------------------------------------------
 
 cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexcept nogil:
-    """Write the tokens of a word and return how many they are."""
+    """Write the tokens of a word and return their number."""
     cdef Py_ssize_t at = article_size(word, size)
     cdef int count = 0, width
     cdef uint32_t point, letter = 0  # the last one
@@ -177,7 +177,8 @@ cdef inline bint is_digit(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) n
 
 
 cdef Py_ssize_t article_size(const uint8_t *word, Py_ssize_t size) noexcept nogil:
-    """Return the bytes of the Arabic article that a word begins with, if enough letters are behind it."""
+    """Return the number of bytes of the Arabic article with which a word begins, if enough letters follow it; else
+    0."""
     cdef int number, letters = 0, width
     cdef Py_ssize_t at
     if size < 4 + 2 * BEHIND_MIN or not 0xD8 <= word[0] <= 0xD9:
@@ -197,7 +198,7 @@ cdef Py_ssize_t article_size(const uint8_t *word, Py_ssize_t size) noexcept nogi
 # -- parts --------------------------------------------------------------------------------------------------------
 
 cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcept nogil:
-    """Find the parts of a word, as places in it. Those of a hidden term may have JOINT in them."""
+    """Find the parts of a word, as places in it. Parts of a hidden term may contain JOINT."""
     cdef Token tokens[TOKENS_MAX]
     cdef bint is_code[TOKENS_MAX]
     cdef int count, first, end, number, letters = 0
@@ -236,7 +237,7 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
 
 
 cdef void add_tails(const uint8_t *word, Py_ssize_t size, const Token *token, Parts *parts) noexcept nogil:
-    """Add the syllables of a token of Hangul behind two others or more, if they are two or more."""
+    """Add the tails of a token of Hangul: two or more syllables behind two or more others."""
     cdef Py_ssize_t at, least = HANGUL_BYTES * LETTERS_MIN
     cdef int width
     if token.end - token.begin < 2 * least or not 0xEA <= word[token.begin] <= 0xED:
@@ -261,7 +262,7 @@ cdef inline bint begins_run(const uint8_t *word, const Token *tokens, int count,
 
 
 cdef inline bint is_plain(const uint8_t *word, Py_ssize_t size) noexcept nogil:
-    """Return whether a word has ASCII letters alone, or ASCII digits alone, as most have."""
+    """Return whether a word consists of ASCII letters or of ASCII digits, as most words do."""
     cdef Py_ssize_t at
     cdef uint8_t all_kinds = 0, kind
     for at in range(size):
@@ -298,7 +299,7 @@ cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end
 cdef void add_part(
     const uint8_t *word, Py_ssize_t size, const Token *tokens, int first, int end, Parts *parts
 ) noexcept nogil:
-    """Add the tokens from `first` to `end` as a part, if they are one, and were not added yet."""
+    """Add the tokens from `first` to `end` as a part, if they are a part and have not been added yet."""
     cdef int letters = 0, digits = 0, number
     cdef Py_ssize_t begin = tokens[first].begin, length = tokens[end - 1].end - begin
     for number in range(first, end):
@@ -326,7 +327,7 @@ cdef void add_span(
 
 
 cdef inline bint is_all(const uint8_t *word, Py_ssize_t size, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-    """Return whether nothing is outside a part but bytes JOINT."""
+    """Return whether a part covers the whole word, except for bytes JOINT."""
     while begin and word[begin - 1] == JOINT:
         begin -= 1
     while end < size and word[end] == JOINT:
@@ -348,7 +349,7 @@ cdef bint is_address(const uint8_t *word, Py_ssize_t size, const Token *tokens, 
 
 
 cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *out) noexcept nogil:
-    """Write a word without the bytes JOINT; return how many bytes it has."""
+    """Write a word without the bytes JOINT; return its number of bytes."""
     cdef Py_ssize_t at, written = 0
     for at in range(size):
         if word[at] != JOINT:
@@ -358,12 +359,14 @@ cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *ou
 
 
 cdef bint begins_plainly(const uint8_t *word, const Parts *parts, int number) noexcept nogil:
-    """Return whether a word begins with a part, and shows the joint behind it: then it is found where words begin so."""
+    """Return whether a word begins with a part and the joint behind it is visible, so that the word is found by its
+    beginning."""
     return parts.spans[number].begin == 0 and word[parts.spans[number].end] != JOINT
 
 
 cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *part, uint8_t *out) noexcept nogil:
-    """Write an alias without the bytes JOINT, and return its size: at most twice that of the word and two."""
+    """Write an alias without the bytes JOINT, and return its size, which is at most twice that of the word, plus
+    two."""
     cdef Py_ssize_t written = without_camels(word + part.begin, part.end - part.begin, out)
     out[written] = 0
     written += 1
@@ -376,7 +379,7 @@ cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *pa
 
 
 def word_of(bytes alias not None) -> bytes:
-    """Return the word of an alias; anything else is a word itself."""
+    """Return the word of an alias; other bytes are a word, which is returned."""
     cdef const char *start = <const char *> alias
     cdef Py_ssize_t size = len(alias), part, before
     cdef const char *found = <const char *> memchr(start, 0, size)
@@ -400,10 +403,10 @@ def word_of(bytes alias not None) -> bytes:
 
 
 def nearest_parts(dict found not None) -> dict:
-    """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it.
+    """Return the words that a walk found, each with its smallest distance, which may be that of one of its parts.
 
     Args:
-        found: words and aliases, with their distances; the result itself if it holds no alias.
+        found: words and aliases with their distances; without aliases, `found` itself is returned.
     """
     cdef dict words
     cdef bytes each
@@ -445,7 +448,7 @@ def parts_of(bytes word not None) -> list:
     """Return the parts of a word, at most 16: its tokens, then pieces of several tokens, then runs, the shortest first.
 
     Args:
-        word: folded UTF-8, or a hidden term whose bytes JOINT (2) name joints.
+        word: a folded word in UTF-8, or a hidden term whose bytes JOINT (2) mark joints.
     """
     cdef Parts parts
     cdef int number
@@ -459,7 +462,7 @@ def parts_of(bytes word not None) -> list:
 
 
 def tokens_of(bytes word not None) -> list:
-    """Return the letters and the numbers that a folded word of UTF-8 consists of, in their order."""
+    """Return the tokens of a folded word in UTF-8, its runs of letters and its numbers, in their order."""
     cdef Token tokens[TOKENS_MAX]
     cdef int number
     return [

@@ -1,4 +1,4 @@
-"""Patterns in a text, such as mail addresses and numbers, which are found before words are.
+"""Finds patterns in a text, such as mail addresses and numbers, before words are cut.
 
 `next_match` goes through a text once. A long run of characters without a match is read once for each pattern, not once
 for each character, because a Scan keeps the runs around the present place.
@@ -149,7 +149,7 @@ cdef inline bint is_word(uint16_t found, bint spaced) noexcept nogil:
 cdef inline Py_ssize_t skip_word(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t extra, uint8_t other, uint8_t third, bint spaced
 ) noexcept nogil:
-    """Return the end of the run of word characters and of three extra bytes; 0: no extra byte."""
+    """Return the end of the run of word characters and of up to three extra bytes; 0 means no extra byte."""
     cdef int width
     cdef uint32_t point
     while at < size:
@@ -352,7 +352,8 @@ cdef inline bint is_clean_domain(
 
 
 cdef inline Py_ssize_t find_sign_of_pattern(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    """Return the place of the next byte of a kind that every match contains, or the end of the text.
+    """Return the place of the next byte of which every match contains one (a sign, a digit or a low line), or the end
+    of the text.
 
     A match begins in the same run without ASCII blanks as the first such byte in it.
     """

@@ -1,7 +1,7 @@
 """Phrases: objects that hold words next to each other, by the order of their words (orders.pyx).
 
-The words of an object are read one by one, with a bit for each place of the phrase that they may end: shift-and
-(Baeza-Yates and Gonnet, "A new approach to text searching", 1992).
+The words of an object are read one by one, with a bit for each place of the phrase up to which the last words match it:
+shift-and (Baeza-Yates and Gonnet, "A new approach to text searching", 1992).
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -30,15 +30,15 @@ cdef enum:
 
 
 class CheckedTooMany(Exception):
-    """More objects would have to be looked at than an allowance allows."""
+    """More objects would have to be examined than an allowance permits."""
 
 
 @cython.final
 cdef class Allowance:
-    """A number of objects that phrases may look at.
+    """The number of objects that phrases may still examine.
 
     Attributes:
-        left: the number of those left.
+        left: the number of objects that are left.
     """
 
     cdef public int64_t left
@@ -52,13 +52,15 @@ cdef class Phrase(Mask):
     """The objects that hold words next to each other, in their order.
 
     Args:
-        among: objects that hold all of the words, and perhaps others.
-        reader: of the bucket.
-        places: of each word of the phrase, the ids of the terms that may be there; at most PHRASE_WORDS_MAX.
-        allowance: raises CheckedTooMany where it does not suffice; None: every object may be looked at.
+        among: a mask of objects that include all objects with all of the words.
+        reader: the reader of the bucket.
+        places: for each word of the phrase, the ids of the terms that may be at its place; at most PHRASE_WORDS_MAX
+            words.
+        allowance: the number of objects that may be examined; CheckedTooMany is raised if it is too small. None: no
+            limit.
 
     Attributes:
-        checked: how many objects were looked at.
+        checked: the number of objects that were examined.
     """
 
     cdef Mask among
@@ -115,7 +117,7 @@ cdef class Phrase(Mask):
         return self.look(iids, bits, None)
 
     def those(self, list iids not None) -> list:
-        """Return the objects among these, by rising IID, that hold the phrase, whether `among` has them or not."""
+        """Return those objects that hold the phrase, by rising IID, whether `among` has them or not."""
         cdef uint64_t bits[WINDOW_WORDS]
         cdef list held = []
         cdef uint32_t iid
@@ -126,7 +128,8 @@ cdef class Phrase(Mask):
         return held
 
     def made_in_steps(self):
-        """Yield after each window that was looked at, whatever the allowance; then no object is looked at again."""
+        """Examine all objects in steps, whatever the allowance: yield after each window. Later, no object is examined
+        again."""
         cdef Py_ssize_t window
         cdef Allowance allowance = self.allowance
         for window in range(self.count):
@@ -154,8 +157,8 @@ cdef class Phrase(Mask):
         return self.look([iid], bits, None) != 0
 
     cdef int look(self, list iids, uint64_t *bits, list held) except -1:
-        """Set the bits of those of some objects of a window, by rising IID, that hold the phrase, or add them to a
-        list; return whether any does."""
+        """Examine objects of a window, by rising IID: set the bits of those that hold the phrase, or add them to
+        `held`; return whether any object does."""
         cdef list firsts = first_of_rows(iids)
         cdef dict orders, records
         cdef uint64_t iid, number, row_number
@@ -197,7 +200,7 @@ cdef class Phrase(Mask):
         self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
         uint64_t *bits, list held,
     ) except -1:
-        """Compare some objects of one row of records with the phrases."""
+        """Examine the objects from `first` to `end`, which share a row of records."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
         cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
         cdef const Found *order
@@ -256,7 +259,7 @@ cdef class Phrase(Mask):
 
 
 cdef list first_of_rows(list iids):
-    """Return the objects among these, by rising IID, that are the first of their row of records."""
+    """Return those objects, by rising IID, that are the first of the given ones in their row of records."""
     cdef list found = []
     cdef int64_t before = -1, number
     for iid in iids:
@@ -268,7 +271,7 @@ cdef list first_of_rows(list iids):
 
 
 cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:
-    """Return whether a piece of an order has a phrase; -1: it cannot be read."""
+    """Return whether a piece of an order has the phrase; -1: the order cannot be read."""
     cdef Places places
     cdef uint64_t here, place = 0
     if not begin_places(&places, order.at, order.size, terms):

@@ -1,4 +1,4 @@
-"""Makes commands of plain lines, the lines as clients usually write them: nearly all lines.
+"""Makes commands from plain lines: lines in the form in which clients write nearly all of them.
 
 PlainReader makes the command in one call; all other lines are read by sonicpy.channel.syntax.
 """
@@ -40,12 +40,13 @@ cdef class PlainLine:
     Args:
         name: the first word.
         result: the type of the command, a named tuple; or, if nothing may follow the name, the result itself.
-        words: number of words that follow the name; they are the first fields.
-        has_text: a quoted text follows them and is the next field.
-        rest: the other fields of a line without META arguments. LIMIT, OFFSET and LANG set the fields of their names.
-        limit_maximum: the largest LIMIT; 0: the line takes none.
-        has_offset: the line takes OFFSET.
-        lang_codes: the values of LANG; none: the line takes no LANG.
+        words: the number of words that follow the name; they are the first fields.
+        has_text: whether a quoted text follows, which is the next field.
+        rest: the values of the other fields for a line without META arguments. LIMIT, OFFSET and LANG set the fields of
+            these names.
+        limit_maximum: the largest LIMIT; 0: the line takes no LIMIT.
+        has_offset: whether the line takes OFFSET.
+        lang_codes: the values of LANG; empty: the line takes no LANG.
 
     Raises:
         ValueError: the type has other fields.
@@ -91,9 +92,9 @@ cdef class PlainLine:
 
 
 cdef class PlainReader:
-    """Reads lines of some shapes: a known name, spelled as in its shape, and exactly the arguments of the shape.
+    """Reads lines of known shapes: a name, spelled as in its shape, and exactly the arguments of the shape.
 
-    It refuses no line. It leaves all other lines, including wrong ones, to another reader.
+    The reader refuses no line: it leaves all other lines, including wrong ones, to another reader.
     """
 
     def __init__(self, lines):

@@ -50,16 +50,16 @@ cdef class Slot:
 
     Args:
         words: the typed word and its family, or one expansion.
-        weight: of the frequencies of all words together.
-        exact_weight: of the frequency of the first word, in addition.
-        how: "exact", "completion", "form" (of another language perhaps: it ranks as completions do), "correction", or
-            "synonym" (it ranks as the typed word does).
+        weight: the weight of the frequencies of all words together.
+        exact_weight: the additional weight of the frequency of the first word.
+        how: "exact", "completion", "form" (a doubtful form, which ranks as completions do), "correction", or "synonym"
+            (which ranks as the typed word does).
         edits: the number of edits between a correction and the term.
-        together: an object holds the slot that holds a word of each group: how many of `words` are in each; (): any
-            word is enough.
+        together: the numbers of `words` in each of several groups: an object holds the slot if it holds a word of each
+            group. (): any word is enough.
 
     Raises:
-        ValueError: there is no word, `how` is another one, or the groups have another number of words.
+        ValueError: there is no word, `how` has another value, or the groups have another number of words.
     """
 
     def __init__(
@@ -93,10 +93,10 @@ cdef class Clause:
     Args:
         term: the number of the term in the query.
         role: bits BRINGS, REQUIRED and FORBIDDEN; none: ADDS.
-        weight: the gain in share of an object that holds a word of the first slot.
-        slots: of words, the best one first.
+        weight: the weight of the first slot in the share of the query that an object holds.
+        slots: the slots of words, the best slot first.
         is_expandable: whether the term is expanded.
-        holders: lower bound of the number of objects that hold the term.
+        holders: a lower bound of the number of objects that hold the term.
     """
 
     def __init__(
@@ -117,16 +117,16 @@ cdef class Plan:
     """The plan of a query, which any part of a bucket can carry out.
 
     Args:
-        clauses: in the order in which their scores are added up.
-        average: mean length of the searched objects.
-        exponent: of the share of the query that an object holds.
-        full_first: objects that hold every term that brings come first.
-        left_out: number of a term that is left out -> the reason.
-        enough: a term held by this many objects is not expanded; None: no such limit.
+        clauses: the clauses, in the order in which their scores are added up.
+        average: the mean length of the searched objects.
+        exponent: the exponent of the share of the query that an object holds.
+        full_first: whether objects that hold every term that brings objects come first.
+        left_out: the number of a term that is left out -> the reason.
+        enough: the number of objects from which on a term that they hold is not expanded; None: no such limit.
 
     Attributes:
-        phrases: of each, whether it is needed even where no order is kept, and for each of its places the words that
-            may be there.
+        phrases: for each phrase, whether it is needed even if no order is kept, and for each of its places the words
+            that may be there.
     """
 
     def __init__(
@@ -203,8 +203,8 @@ def content_size(list clauses not None, bytes flags not None) -> float:
     """Return the number of clauses that bring objects; a pair of letters of a run without blanks is half a term.
 
     Args:
-        clauses: of a plan.
-        flags: of the query's terms.
+        clauses: the clauses of a plan.
+        flags: the flags of the query's terms.
     """
     return size_of(clauses, flags)
 
@@ -230,12 +230,12 @@ cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, i
 
 
 cdef Slot family_slot(Clause clause, bytes typed, uint64_t df, list family, uint64_t objects, double factor):
-    """Return the slot of a term with its family, and set the weight of the clause for both.
+    """Return a slot with the word of a term and its family, and set the weight of the clause.
 
     Args:
         typed: the word of the term, which `df` objects hold.
-        family: (word, row) of the other words, each held by some object.
-        factor: of the weight of the term.
+        family: the (word, row) of each other word; objects hold all of them.
+        factor: the factor that multiplies the weight of the term.
     """
     cdef list words = [typed]
     cdef TermInfo row
@@ -257,21 +257,21 @@ def plan_terms(
 ) -> list:
     """Return the clauses of the terms of a query, stop words last.
 
-    A term weighs its `idf` times the square root of its frequency in the query; a stop word, a fraction of that. Pairs
-    and single letters of a run without blanks weigh their `idf`, because a run repeats them by chance. Special words
-    are required, except in a sentence. Besides other words, stop words only add to scores, and are not expandable.
-    Single letters of a run without blanks, which are flagged as stop words, are never expandable.
+    The weight of a term is its `idf` times the square root of its frequency in the query; that of a stop word is a
+    fraction of this. For pairs and single letters of a run without blanks it is their `idf`, because a run repeats them
+    by chance. Special words are required, except in a sentence. Beside other words, stop words only add to scores, and
+    are not expandable. Single letters of a run without blanks, which are flagged as stop words, are never expandable.
 
     Args:
-        rows: of the terms.
-        objects: number of objects.
-        wanted: a term held by this many objects is not expandable. In a family, the most frequent word counts, because
-            one object may hold several of its words.
+        rows: the rows of the terms, None for a term that no object holds.
+        objects: the number of objects.
+        wanted: the number of objects from which on a term is not expandable. In a family, the most frequent word
+            counts, because one object may hold several of its words.
         expandable_max: the most expandable terms.
-        families: number of a term -> (word, row) of the other words of its family.
+        families: the number of a term -> the (word, row) of the other words of its family.
 
     Raises:
-        ValueError: there is another number of rows.
+        ValueError: the numbers of terms and rows differ.
     """
     return clauses_of(terms, rows, objects, wanted, expandable_max, families)
 
@@ -336,12 +336,12 @@ cdef list clauses_of(
 def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
     """Add the expansions of a term to its clause.
 
-    Completions get shares of one weight, the lowest of their `idf` and the term's weight, because they complete one
-    unfinished word, and corrections of another one: otherwise the rarest would come first.
+    All completions get shares of one weight, the lowest of their `idf` and the term's weight, because they complete one
+    unfinished word; so do all corrections, of another weight. Otherwise the rarest word would come first.
 
     Args:
         others: tuples (word, row, share, how, edits).
-        objects: number of objects.
+        objects: the number of objects.
     """
     put_expansions(clause, list(others), objects)
 
@@ -377,14 +377,14 @@ cdef int put_expansions(Clause clause, list found, uint64_t objects) except -1:
 
 
 def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_ssize_t longest_from, set but not None) -> tuple:
-    """Return completions as three lists, hardly longer than the typed word, longer and longest ones, and how many
-    objects hold them, each word for itself.
+    """Return completions as three lists: hardly longer than the typed word, longer, and longest ones; and the sum of
+    the numbers of objects that hold each word.
 
     Args:
-        begun: (word, row, errors) of each word.
-        letters: of the typed word.
-        long_from, longest_from: with more letters than this behind the typed ones, a word is longer, or longest.
-        but: a set of words to leave out.
+        begun: the (word, row, errors) of each word.
+        letters: the number of letters of the typed word.
+        long_from, longest_from: a word with more letters than this behind the typed ones is longer, or longest.
+        but: the set of words to leave out.
     """
     cdef list short = [], longer = [], longest = []
     cdef Py_ssize_t most = letters + long_from, most_of_all = letters + longest_from, size
@@ -405,8 +405,8 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
     """Add to the clause of a term the words that have it as a part, as one slot behind those of the word itself.
 
     Args:
-        words: those that may be held; words of the first slot are left out.
-        held: word -> row of those that objects hold.
+        words: the words that objects may hold; words of the first slot are left out.
+        held: word -> row, for the words that objects hold.
         objects: the number of all objects.
     """
     put_joined(clause, words, held, objects)
@@ -439,10 +439,10 @@ cdef int put_joined(Clause clause, list words, dict held, uint64_t objects) exce
 
 
 def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> None:
-    """Add the doubtful forms of a term to its clause, as one word: less than its sure forms.
+    """Add the doubtful forms of a term to its clause, together as one word, with less weight than its sure forms.
 
     Args:
-        forms: (word, row), each held by some object.
+        forms: the (word, row) of each form; objects hold all of them.
         objects: the number of all objects.
     """
     cdef TermInfo row

@@ -1,6 +1,6 @@
 """The steps of a plan that every query takes: the rows and families of its words, their expansions and completions.
 
-A step that few queries need is a question here and an answer of the layer above: see `Rarely` in the stub.
+A step that few queries need is only checked for here, and carried out by the layer above: see `Rarely` in the stub.
 """
 
 from types import MappingProxyType
@@ -44,8 +44,8 @@ SHARE_EXPONENT_MAX = 3.0
 """A score is scaled by the share of the query that an object holds, to the power of SHARE_STRENGTH divided by the
 number of content terms: both words of a short query matter, while some words of a long question are enough."""
 COMPLETION_SHARES = (0.9, 0.8, 0.7)
-"""The share of the typed word's weight that the completions of each list have: an object that holds all words, one of
-them as a completion, comes before those that lack a word. The words of the first lists have at most LONG_FROM and
+"""For each list of completions, their share of the typed word's weight: an object that holds all words, one of them as
+a completion, comes before objects that lack a word. The words of the first two lists have at most LONG_FROM and
 LONGEST_FROM letters more than the typed one; the last list has all others."""
 
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
@@ -57,11 +57,10 @@ cdef object NOTHING_LEFT_OUT = MappingProxyType({})
 
 
 def words_together(Terms terms not None, bint folds, rarely) -> dict:
-    """Return the words that neighbours make together, each with the numbers of their terms; an empty dict for a
-    sentence.
+    """Return the words that neighbours make together, each with the numbers of its terms; {} for a sentence.
 
     Args:
-        folds: without accents, too, and with the sign between parts of Persian words.
+        folds: whether to add the words without accents, and those with the sign between parts of Persian words.
     """
     cdef dict places = made_together(terms)
     if places:
@@ -82,12 +81,12 @@ def families_of(statistics, Terms terms not None, matching, besides, rarely) -> 
     words have one if a query holds nothing else.
 
     Args:
-        matching: the matching of families; None: no word has one.
-        besides: other words whose rows are needed: one call reads the rows of a query from the disk.
+        matching: the matching of families; None: no word has a family.
+        besides: other words whose rows are needed, so that one call reads all rows of a query from the disk.
 
     Returns:
-        The rows; by the number of a term, the words of either kind that objects hold, each with its row; those of
-        `besides` that objects hold, each with its row.
+        The rows of the terms; for both kinds, number of a term -> the words that objects hold, each with its row; those
+        of `besides` that objects hold, each with its row.
     """
     cdef dict words, doubtful
     cdef list asked = terms.words, rows
@@ -115,8 +114,8 @@ def families_of(statistics, Terms terms not None, matching, besides, rarely) -> 
 
 
 cdef int doubt(Py_ssize_t number, bytes typed, dict forms, dict doubtful) except -1:
-    """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the word
-    is as likely another one with a typing error (`seing` is no form of `se`)."""
+    """Make short forms of a word that no object holds doubtful, if they share only one or two letters with it: the
+    typed word is as likely another one with a typing error (`seing` is no form of `se`)."""
     cdef list alike = [], unlike = []
     for form in forms[number]:
         (unlike if is_unlike(typed, form[0]) else alike).append(form)
@@ -137,7 +136,7 @@ cdef bint is_unlike(bytes typed, bytes form):
 
 
 def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects) -> None:
-    """Add doubtful forms to the clauses of their terms, but for stop words that only add to scores."""
+    """Add doubtful forms to the clauses of their terms, except those of stop words that only add to scores."""
     cdef Clause clause
     if doubtful:
         for clause in clauses:
@@ -146,10 +145,10 @@ def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects
 
 
 def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely) -> dict:
-    """Return the pieces of the terms that objects hold apart, by the number of the term; an empty dict for a sentence.
+    """Return number of a term -> the pieces of its word, if objects hold them as separate words; {} for a sentence.
 
     Args:
-        folds: words of objects that have accents are such words, too.
+        folds: whether words that differ by accents count as these pieces, too.
     """
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef Py_ssize_t number, words = 0
@@ -178,7 +177,7 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
     """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part.
 
     Args:
-        matching: the matching of families; None: no word has one.
+        matching: the matching of families; None: no word has a family.
     """
     cdef list joined = [], words, asked = []
     cdef dict held
@@ -198,14 +197,15 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
 
 
 def last_of(list clauses not None, Terms terms not None):
-    """Return the clause of the word that the text ends in; None: the text ends in no word that is completed."""
+    """Return the clause of the word at the end of the text; None: the text does not end in a word that is completed."""
     if terms.last < 0 or (<const uint8_t *> PyBytes_AS_STRING(terms.flags))[terms.last] & F_PART:
         return None
     return bringing_clause(clauses, terms.last)
 
 
 def complete(statistics, Clause last not None, list clauses not None, search, rarely) -> None:
-    """Add to the clause of the last word the words that begin so."""
+    """Add to the clause of the last word the words that begin with it, and perhaps words with errors in their
+    beginnings."""
     cdef bytes word = (<Slot?> last.slots[0]).words[0]
     cdef set taken
     cdef uint64_t holders
@@ -217,7 +217,7 @@ def complete(statistics, Clause last not None, list clauses not None, search, ra
 
 
 def complete_last(statistics, Clause last, list clauses not None, Terms terms not None, search, rarely) -> None:
-    """Add the completions of the word that a query ends in; None: there is none."""
+    """Add the completions of the last word of a query; `last` is None if there is no such word."""
     if last is None:
         return
     if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):
@@ -226,8 +226,8 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
 
 
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
-    """Weigh a last word of one character no more than the words that begin so, beside another word: `xerox 1` is
-    seldom about the number 1, and an object with Xerox 1905 comes before one that holds the 1 alone."""
+    """Beside another word, weigh a last word of one character no more than the words that begin with it: `xerox 1` is
+    seldom about the number 1, and an object with Xerox 1905 comes before one with only the 1."""
     cdef Slot slot
     cdef double best = 0.0, share
     cdef Py_ssize_t place
@@ -256,19 +256,20 @@ cdef inline bint is_number(Terms terms, Py_ssize_t place):
 def plan_words(
     statistics, Terms terms not None, matching, search, fills, rarely, demanded=None, *, bint any_first=False
 ) -> Plan:
-    """Return the plan of a query by idf and frequencies.
+    """Return the plan of a query, with weights by idf and frequencies.
 
     Special words are required, except in a sentence; stop words add to the scores of objects found by other words, and
     are searched if other words find nothing.
 
     Args:
         statistics: see `Statistics`.
-        matching: the matching of families; None: no word has one.
+        matching: the matching of families; None: no word has a family.
         search: the settings of searches.
-        fills: returns whether a plan without completions finds enough; None: it is not asked.
-        demanded: returns the clauses with the demands of the query, from those without them and the clause of the last
-            word; None: there are none.
-        any_first: objects that hold every term do not come first.
+        fills: a function that returns whether a plan without completions finds enough; None: completions are always
+            added.
+        demanded: a function that returns the clauses with the demands of the query, given those without them and the
+            clause of the last word; None: the query has no demands.
+        any_first: True: objects that hold every term do not come first.
     """
     cdef bint folds = matching is not None
     cdef dict together = words_together(terms, folds, rarely), words, doubtful, pieces

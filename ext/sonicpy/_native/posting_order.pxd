@@ -1,4 +1,4 @@
-"""Postings in the order of their objects: a radix sort, because comparing them two by two takes several times as long."""
+"""Sorts postings by their objects: a radix sort, because a sort that compares them takes several times as long."""
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -11,10 +11,10 @@ cdef enum:
 
 
 cdef inline void order_by_iid(Posting *postings, Posting *room, Py_ssize_t count) noexcept nogil:
-    """Sort postings by rising IID; those of equal ones stay in their order.
+    """Sort postings by rising IID; postings with equal IIDs keep their order.
 
     Args:
-        room: for as many postings.
+        room: room for the same number of postings.
     """
     cdef uint32_t starts[DIGITS]
     cdef uint64_t seen = 0

@@ -30,7 +30,8 @@ POSTINGS_PER_BLOCK = BLOCK_POSTINGS
 
 
 cdef inline int take_posting(const uint8_t **at, const uint8_t *end, uint64_t *iid, uint64_t *tf) noexcept nogil:
-    """Read the next posting; `iid` is that of the posting before, and becomes that of this one. -1: cut off."""
+    """Read the next posting; `iid` is the IID of the posting before, and is set to that of this one. Return -1 if it is
+    cut off."""
     cdef uint64_t found = 0
     # Nearly every posting takes one or two bytes.
     if end - at[0] >= 2 and at[0][0] < 0x80:
@@ -47,7 +48,7 @@ cdef inline int take_posting(const uint8_t **at, const uint8_t *end, uint64_t *i
 
 
 cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil:
-    """Decode a block into `out` (room for BLOCK_POSTINGS); return its number of postings, or -1: damaged."""
+    """Decode a block into `out` (room for BLOCK_POSTINGS); return its number of postings; -1: the block is damaged."""
     cdef const uint8_t *at = block + 1
     cdef const uint8_t *end = block + size
     cdef uint64_t iid = 0, tf = 1
@@ -76,7 +77,7 @@ cdef int read_dense_block(const uint8_t *block, Py_ssize_t size, Posting *out) n
 
 
 cdef bytes write_dense_block(const Posting *postings, int count):
-    """Return the dense block of postings by rising IID; if it is impossible, the plain block."""
+    """Return the dense block of postings by rising IID, or the plain block if a dense one is impossible."""
     cdef uint8_t room[HEAD_BYTES + 10 + BLOCK_POSTINGS * 8 + SPARE_BYTES]  # of each posting at most 35 bits of the gap and 22 of the tf
     cdef uint32_t gaps[BLOCK_POSTINGS]
     cdef int place, k, many = 0
@@ -127,14 +128,14 @@ cdef object damaged(bytes block):
 
 
 cdef int count_postings(const uint8_t *block, Py_ssize_t size) noexcept nogil:
-    """Return the number of postings in the head of a block; -1: it is cut off."""
+    """Return the number of postings in the head of a block; -1: the block is cut off."""
     if size < 1:
         return -1
     return dense_count(block, size) if is_dense(block) else block[0]
 
 
 def posting_count(bytes block not None) -> int:
-    """Return the number of postings in the head of a block. Raises DamagedBytes if it is cut off."""
+    """Return the number of postings in the head of a block. Raises DamagedBytes if the block is cut off."""
     cdef int count = count_postings(<const uint8_t *> <const char *> block, len(block))
     if count < 0:
         raise damaged(block)
@@ -145,8 +146,8 @@ def pack_block(postings, *, bint dense=False) -> bytes:
     """Return a block of at most 128 (IID, tf) pairs.
 
     Args:
-        postings: oldest association first; for a dense block, by rising IID.
-        dense: return a dense block, if possible: each tf is at most 255, and there are postings.
+        postings: the postings, oldest association first; for a dense block, by rising IID.
+        dense: whether to return a dense block, if that is possible: each tf is at most 255, and there are postings.
     """
     cdef Posting held[BLOCK_POSTINGS]
     cdef int count = 0

@@ -1,6 +1,6 @@
-"""The newer rules: characters that become others before words are cut, and those that are words themselves.
+"""The newer rules: characters that are replaced before words are cut, and characters that are words themselves.
 
-ext/tables/prepared.py makes the table, which is searched for characters with the property RULED only.
+ext/tables/prepared.py makes the table. It is only searched for characters with the property RULED.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -29,7 +29,7 @@ cdef enum:  # the only byte of a character that does not become others
 
 
 cdef inline int prepared_place(uint32_t point) noexcept nogil:
-    """Return the place of a character with the property RULED in the table."""
+    """Return the place in the table of a character that has the property RULED."""
     cdef int low = 0, high = PREPARED_COUNT - 1, middle
     while low < high:
         middle = (low + high) >> 1
@@ -51,7 +51,7 @@ cdef inline int ruled_kind(uint32_t point) noexcept nogil:
 
 
 cdef inline Py_ssize_t first_changing(const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Return where the first character is that becomes others, or may; `size`: there is none."""
+    """Return the place of the first character that is replaced, or may be; `size`: there is none."""
     cdef Py_ssize_t at = 0
     cdef uint32_t point
     cdef int width, kind
@@ -69,7 +69,8 @@ cdef inline Py_ssize_t first_changing(const uint8_t *text, Py_ssize_t size) noex
 
 
 cdef inline bytes prepared_text(const uint8_t *text, Py_ssize_t size):
-    """Return a text with its characters replaced before words are cut, None if none is replaced."""
+    """Return a text in which characters were replaced, as is done before words are cut; None: no character is
+    replaced."""
     cdef Py_ssize_t same = first_changing(text, size), written
     cdef uint8_t *room
     if same == size:
@@ -85,7 +86,7 @@ cdef inline bytes prepared_text(const uint8_t *text, Py_ssize_t size):
 
 
 cdef inline Py_ssize_t prepare(const uint8_t *text, Py_ssize_t size, uint8_t *out) noexcept nogil:
-    """Write the text with its characters replaced, and return its number of bytes.
+    """Write the text in which characters were replaced, and return its number of bytes.
 
     `out` has room for GROWTH_MAX times the text.
     """
@@ -115,9 +116,9 @@ cdef inline Py_ssize_t prepare(const uint8_t *text, Py_ssize_t size, uint8_t *ou
 
 
 cdef inline bint join_chillu(uint8_t *out, Py_ssize_t *written) noexcept nogil:
-    """Make a chillu of the consonant and the virama of Malayalam that end a text; return whether they were there.
+    """Replace a consonant and a virama of Malayalam at the end of a text by a chillu; return whether they were there.
 
-    Unicode 5.1 made letters of them: both spellings are the same word.
+    Since Unicode 5.1 a chillu is a letter of its own: both spellings are the same word.
     """
     cdef uint8_t *last = out + written[0] - CHILLU_BYTES
     cdef uint32_t chillu
@@ -133,7 +134,7 @@ cdef inline bint join_chillu(uint8_t *out, Py_ssize_t *written) noexcept nogil:
 
 
 cdef inline uint32_t chillu_of(uint8_t consonant) noexcept nogil:
-    """Return the chillu of a consonant, by its last byte in UTF-8; 0: it has none."""
+    """Return the chillu of a consonant, given by its last byte in UTF-8; 0: the consonant has none."""
     if consonant == 0xA3:
         return 0x0D7A
     if consonant == 0xA8:

@@ -230,12 +230,12 @@ cdef inline Py_ssize_t end_source(QueryState query, const Term *term) noexcept n
 
 
 cdef inline const Slot *own_slot(QueryState query) noexcept nogil:
-    """Return the present slot of the driver."""
+    """Return the slot of the driver that is walked at present."""
     return &query.slots[query.terms[query.drivers[query.driver]].first + query.slot]
 
 
 cdef inline bint enters(QueryState query, Kind kind, double score, uint32_t iid) noexcept nogil:
-    """Return whether an object with at most a score and an IID can be among the best."""
+    """Return whether an object of a kind, with at most this score and this IID, can be among the best."""
     cdef const ScoredObject *worst
     if query.top.size < query.top.k:
         return True

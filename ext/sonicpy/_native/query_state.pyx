@@ -21,11 +21,12 @@ cdef class QueryState:
     """The state of a query while it is answered.
 
     Args:
-        lengths: of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile; or their masks.
-        average: mean length of the objects.
+        lengths: the packed lengths of all objects by IID, as bytes or a bytearray that must not change meanwhile; or
+            their LengthMasks.
+        average: the mean length of the objects.
         k1, b: the constants of BM25.
-        exponent: of the share of the query that an object holds.
-        full_first: objects that hold every term as typed come first, as FULL.
+        exponent: the exponent of the share of the query that an object holds.
+        full_first: whether objects that hold every term as typed come first, with the kind FULL.
     """
 
     def __cinit__(
@@ -144,11 +145,11 @@ cdef int end_slot(QueryState query) except -1:
 
 
 cdef int put_plan(QueryState query, Plan plan, list lists) except -1:
-    """Add the clauses of a plan.
+    """Add the clauses of a plan, with the postings of their words.
 
     Args:
-        lists: StoredPostings of the words of the plan, in their order; None: no object holds the word; False: those of
-            the words before it in its slot are its own, too.
+        lists: the StoredPostings of the words of the plan, in their order; None: no object holds the word; False: the
+            postings of the word are in the list of an earlier word of its slot.
     """
     cdef Clause clause
     cdef PlannedSlot slot

@@ -1,4 +1,4 @@
-"""One protocol line, as bytes, cut into words and quoted text.
+"""Cuts a protocol line, as bytes, into words and quoted text.
 
 The offsets that these functions return are those of the first byte of a word or of the end of the line, so `offset ==
 len(line)` means that nothing follows. Lines are UTF-8: all functions that decode bytes refuse others.
@@ -49,7 +49,7 @@ def take_words(bytes line not None, Py_ssize_t offset, Py_ssize_t count=-1):
 def take_text(bytes line not None, Py_ssize_t offset):
     """Return the quoted text at `offset`, without its quotes and escapes, and the offset of the word after it.
 
-    Returns (None, offset) if no quoted text begins there, or an empty one.
+    Returns (None, offset) if there is no quoted text, or only an empty one.
 
     Raises:
         ValueError: the offset is outside the line.
@@ -70,7 +70,7 @@ cdef inline Py_ssize_t checked(Py_ssize_t offset, Py_ssize_t size) except -1:
 
 
 cdef str text_of(Quoted found):
-    """Return a text without its quotes and escapes, or None if the quotes do not enclose it."""
+    """Return a text without its quotes and escapes, or None if the text is not enclosed in quotes."""
     cdef Cursor first, last
     if found.end - found.begin < 2 or found.begin[0] != c'"' or (found.end - 1)[0] != c'"':
         return None

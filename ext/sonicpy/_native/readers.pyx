@@ -1,8 +1,8 @@
 """The open transactions of a process: one for writing, those for reading, and idle ones kept for the next reader.
 
 No other thread runs between a check and the step that depends on it, so readers need no lock. No exception comes in
-between either (see `held.pyx`): exactly the open transactions are counted, and the lock of the writer is held exactly
-while its transaction is open.
+between either (see `held.pyx`): the count is always that of the open transactions, and the lock of the writer is held
+exactly while its transaction is open.
 """
 
 from cpython.dict cimport PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
@@ -16,29 +16,31 @@ import threading
 from time import sleep
 
 cdef double PAUSE_S = 0.001
-"""Pause between two checks whether the map has grown."""
+"""The pause between two checks whether the map has grown."""
 
 
 cdef class OpenTransactions:
     """The transactions of an environment.
 
     Attributes:
-        commits: number of commits of this process.
-        growing: number of threads that enlarge the map; while there is one, no thread may begin a transaction.
-        awaited: number of threads that wait for the end of transactions; while there is one, no transaction stays idle.
+        commits: the number of commits of this process.
+        growing: the number of threads that enlarge the map; while there is one, no thread may begin a transaction.
+        awaited: the number of threads that wait for the end of transactions; while there is one, no transaction stays
+            idle.
         changing: a lock that is held while a write transaction is open.
-        writer: the write transaction; None: no write transaction is open. If threads share it, also while it is being
-            committed.
-        is_lost: a write transaction was given up, and has to be recovered.
+        writer: the write transaction; None: no write transaction is open. A shared one is here until its commit has
+            ended.
+        is_lost: whether a write transaction was given up, and has to be recovered.
         turn: the Turn by which threads share the write transaction; None: it belongs to the thread that began it.
         worker: the OneThread that begins, commits and aborts a write transaction that threads share; else None.
 
     Args:
         idle_max: the most idle read transactions kept for the next readers.
-        begin: begins a transaction of LMDB; the argument: whether it is for writing.
-        wrap: makes a Transaction of a transaction of LMDB; further arguments: whether it is for writing, and `commits`.
+        begin: a function that begins a transaction of LMDB; its argument is whether it is for writing.
+        wrap: a function that makes a Transaction from a transaction of LMDB; further arguments: whether it is for
+            writing, and `commits`.
         resized: the error of `begin` after another process has enlarged the map.
-        use_new_size: called with this object after that error.
+        use_new_size: a function that is called with this object after that error.
     """
     cdef readonly uint64_t commits
     cdef public Py_ssize_t growing
@@ -73,7 +75,7 @@ cdef class OpenTransactions:
 
     @property
     def own_writer(self):
-        """The write transaction if this thread began it, or threads share it in turn; else None."""
+        """The write transaction, if this thread began it or threads share it in turn; else None."""
         if self.turn is not None:
             return self.writer
         return self.writer if self.writer is not None and self._owner == PyThread_get_thread_ident() else None
@@ -189,7 +191,7 @@ cdef class OpenTransactions:
         return self.writer
 
     def commit(self) -> None:
-        """Commit the write transaction, which ends even if this raises."""
+        """Commit the write transaction, which ends even if this call raises."""
         if self.worker is not None:
             self.worker.do(self.commit_here)
             return
@@ -200,7 +202,7 @@ cdef class OpenTransactions:
     def commit_here(self) -> None:
         """Commit the shared write transaction on this thread, which began it.
 
-        `writer` stays until readers see the commit: readers that find none read the last commit.
+        `writer` is kept until readers can see the commit, because readers that find no writer read the last commit.
         """
         cdef object txn = self._txn, thread = self._owner
         self._txn = None
@@ -250,17 +252,17 @@ cdef int forget_view(transaction) except -1:
 @cython.freelist(16)
 @cython.no_gc_clear  # its deallocation needs what it refers to
 cdef class Reading:
-    """A read transaction for a block, or an object made from it.
+    """A context manager for a read transaction, or for an object made from it.
 
     Args:
-        open: of the environment.
-        store: makes the object for the block: `show(transaction)` for a new transaction, which keeps it as
-            `cached_view`; while a write transaction is open or lost, `shown_now()` returns the view that this thread
-            should see instead, or None; if the block then fails, `is_torn` is set. None: the block gets the
-            transaction. An error of class `store.harmless` has changed nothing.
-        of_now: whether to call `shown_now`; if threads share the write transaction, with the turn until the block ends.
-        then, args: the block gets `then(object, *args)` instead.
-        failure, failed: an error of class `failure` is replaced by `failed(error)`.
+        open: the OpenTransactions of the environment.
+        store: a store, which makes the object for the block: `show(transaction)` for a new transaction, which keeps it
+            as `cached_view`; while a write transaction is open or lost, `shown_now()`, which returns the view that this
+            thread should see instead, or None. If a block with that view fails, `is_torn` is set, except for errors of
+            class `store.harmless`. None: the block gets the transaction.
+        of_now: whether to call `shown_now`; if threads share the write transaction, the turn is held until the block
+        ends. then, args: if given, the block gets `then(object, *args)` instead. failure, failed: an error of class
+        `failure` in the block is replaced by `failed(error)`.
     """
     cdef OpenTransactions _open
     cdef object _store, _then, _failure, _failed

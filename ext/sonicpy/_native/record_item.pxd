@@ -1,4 +1,4 @@
-"""One record of a row, as code that reads plain and dense rows passes it on."""
+"""One record of a row, in the form in which code for plain and for dense rows passes it on."""
 
 from libc.stdint cimport uint8_t, uint64_t
 

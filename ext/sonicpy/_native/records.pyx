@@ -1,4 +1,4 @@
-"""The bytes of the log: records of mutations, and their frames.
+"""Packs the bytes of the log: records of mutations, and their frames.
 
 Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
 
@@ -79,7 +79,7 @@ cdef class RecordCodec:
         classes: the named tuple of each kind, by its number.
 
     Raises:
-        ValueError: there is no such kind, or a class has another number of fields than its kind.
+        ValueError: a kind does not exist, or a class has another number of fields than its kind.
     """
     cdef list _classes  # by kind, None where there is none
 
@@ -97,7 +97,7 @@ cdef class RecordCodec:
         """Return the record of a mutation.
 
         Raises:
-            TypeError: it is of no known class, or a field has the wrong type.
+            TypeError: the mutation is of no known class, or a field has the wrong type.
         """
         cdef object mutation_class = type(mutation)
         cdef int kind = 1
@@ -118,14 +118,14 @@ cdef class RecordCodec:
     def pack_push(
         self, str collection not None, str bucket not None, str oid not None, Terms terms not None, int rules=1
     ) -> bytes:
-        """Return the record of a PUSH as `pack` does, without making the mutation."""
+        """Return the record that `pack` would return for a PUSH, without making the mutation."""
         return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules))
 
     def pack_push_with(
         self, str collection not None, str bucket not None, str oid not None, Terms terms not None,
         tuple fields not None, int rules=1,
     ) -> bytes:
-        """Return the record of a PUSH with fields as `pack` does, without making the mutation."""
+        """Return the record that `pack` would return for a PUSH with fields, without making the mutation."""
         return packed_push_with(self.pack_push(collection, bucket, oid, terms, rules), fields)
 
     def unpack(self, bytes record not None):
@@ -207,7 +207,7 @@ cdef bytes packed(int kind, object fields):
 
 
 cdef bytes packed_fields(object mode, tuple fields):
-    """Return the end of a record with fields."""
+    """Return the end of a record with fields: the mode, and the fields."""
     cdef bytes packed = PyBytes_FromStringAndSize(NULL, 1 + size_of_fields(fields))
     cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(packed)
     out[0] = mode
@@ -216,7 +216,7 @@ cdef bytes packed_fields(object mode, tuple fields):
 
 
 cdef bytes packed_push_with(bytes push, tuple fields):
-    """Return the record of a PUSH, given as a record of its own, and fields."""
+    """Return the record of a PUSH with fields, given the record of the PUSH alone."""
     cdef Py_ssize_t size = PyBytes_GET_SIZE(push)
     cdef bytes record = PyBytes_FromStringAndSize(NULL, 1 + varint_bytes(size) + size + size_of_fields(fields))
     cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(record)
@@ -228,7 +228,7 @@ cdef bytes packed_push_with(bytes push, tuple fields):
 
 
 cdef tuple parts_of_push_with(bytes record):
-    """Return the record of the PUSH, and the fields, of a record of a PUSH with fields."""
+    """Return the record of the PUSH alone, and the fields, from a record of a PUSH with fields."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(record) + 1
     cdef const uint8_t *end = at - 1 + PyBytes_GET_SIZE(record)
     cdef uint64_t size = 0
@@ -240,7 +240,7 @@ cdef tuple parts_of_push_with(bytes record):
 
 
 cdef Py_ssize_t size_of_fields(tuple fields) except -1:
-    """Return how many bytes fields take, after checking that they can be written."""
+    """Return the number of bytes that `put_fields` writes, after checking that the fields can be written."""
     cdef Py_ssize_t total = 0, size
     cdef uint8_t id
     if fields is None:
@@ -269,7 +269,7 @@ cdef int put_fields(uint8_t *out, tuple fields) except -1:
 
 
 def pack_terms(Terms terms not None) -> bytes:
-    """Return terms as a record holds them."""
+    """Return terms packed for a record."""
     cdef bytes packed = PyBytes_FromStringAndSize(NULL, size_of_terms(terms))
     put_terms(<uint8_t *> PyBytes_AS_STRING(packed), terms)
     return packed

@@ -1,4 +1,4 @@
-"""The changes of a bucket's rows and blocks by a POP or a FLUSHO."""
+"""Computes the changes that a POP or a FLUSHO makes to the rows and blocks of a bucket."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -16,8 +16,8 @@ from sonicpy._native.varint import DamagedBytes
 cdef class RemoveTerms(ObjectChange):
     """One POP or FLUSHO: removes terms from an object.
 
-    Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`; then write the rows of
-    `words()` and of the lists.
+    The order of calls: read `word_keys`, `take_rows`; read the blocks that it names, `take_blocks`; then write the rows
+    of `words()` and of the lists.
 
     Args:
         words: the terms to remove; terms that the object does not hold are skipped.
@@ -56,8 +56,8 @@ cdef class RemoveTerms(ObjectChange):
         self.deleted_terms = []
 
     def take_rows(self, list found) -> list:
-        """Take the (key, row) pairs found for `word_keys`, in their order; return keys for the blocks needed: for each
-        key, the last block at or before it, see `Transaction.floor_many`.
+        """Take the (key, row) pairs found for `word_keys`, in their order; return a key for each block needed, which is
+        the last block at or before that key, see `Transaction.floor_many`.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -91,7 +91,7 @@ cdef class RemoveTerms(ObjectChange):
         return self._block_keys
 
     def take_blocks(self, list found) -> None:
-        """Take the (key, block) pairs, or None, found for the keys that `take_rows` returned, in their order.
+        """Take the blocks found for the keys that `take_rows` returned, in their order, as (key, block) or None.
 
         Raises:
             DamagedBytes: a block cannot be read, or the object is not in it.
@@ -160,7 +160,7 @@ cdef class RemoveTerms(ObjectChange):
         return rows
 
     cdef bytes left_record(self, list left):
-        """Pack the record with the remaining terms, and note each as (term id, tf of its posting)."""
+        """Return the record with the remaining terms, and note each as (term id, tf of its posting)."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
@@ -183,7 +183,7 @@ cdef class RemoveTerms(ObjectChange):
         return None if self._record._count == self.removed else self.left_record([])
 
     def left(self) -> list:
-        """Return (term id, tf of the posting) of the terms that the object still holds."""
+        """Return the (term id, tf of the posting) of the terms that the object still holds."""
         cdef list left = []
         self.left_record(left)
         return left

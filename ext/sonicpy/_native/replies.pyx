@@ -1,4 +1,4 @@
-"""Replies that list items, written in one piece."""
+"""Writes replies that list items in one piece."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy
@@ -18,7 +18,7 @@ def event(str kind not None, items, unsigned long long bits):
     """Return PENDING and its EVENT as one piece. Without items, the blank before them is written too.
 
     Args:
-        kind: name of the event, in ASCII.
+        kind: the name of the event, in ASCII.
         items: an iterable of strings.
         bits: random bits for the marker, 8 characters of [A-Za-z0-9], one for each byte.
 

@@ -27,8 +27,8 @@ cdef inline double share_without(QueryState query, uint64_t missing, double weig
     """Return the factor for an object that lacks some terms.
 
     Args:
-        missing: the places of the terms among the drivers, as bits.
-        weight: of these terms together.
+        missing: the places of these terms among the drivers, as bits.
+        weight: the sum of the weights of these terms.
     """
     cdef double share
     if missing >= SHARES:

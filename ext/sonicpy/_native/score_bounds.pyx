@@ -35,7 +35,7 @@ cdef double BEHIND_ALL = <double> (<uint64_t> 1 << 48)  # no term has so many ob
 
 
 cdef int begin_bounds(QueryState query) except -1:
-    """Make room for bounds, and put the terms in order."""
+    """Make room for bounds, and put the terms in the order in which they drive."""
     cdef Py_ssize_t count = query.term_count
     query.drivers = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
     query.places = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
@@ -84,14 +84,14 @@ cdef int put_in_order(QueryState query) except -1:
 
 
 cdef double score_bound(QueryState query, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil:
-    """Return a bound of the score of an object of the driver before it is scaled by its share of the query.
+    """Return a bound of the score of an object of the driver, before the score is scaled by its share of the query.
 
     Parts are added up in the order of a score, so that rounding does not make the bound too small.
 
     Args:
         level: the largest frequency of the leveled terms in the object; see `part_at_most`.
-        leveled: some terms, as bits of their places among the drivers.
-        without: the place of a term that it lacks; -1: none.
+        leveled: the leveled terms, as bits of their places among the drivers.
+        without: the place of a term that the object lacks; -1: none.
         packed: the object's length, or a shorter one.
     """
     cdef Py_ssize_t number, place
@@ -157,7 +157,7 @@ cdef void find_limits(QueryState query, uint32_t iid) noexcept nogil:
 
 
 cdef void forget_limits(QueryState query) noexcept nogil:
-    """Begin with another driver."""
+    """Forget the limits, because another driver follows."""
     cdef int level
     query.worst_iid = -1
     query.without_count = 0
@@ -180,7 +180,7 @@ cdef void find_levels(QueryState query, uint64_t leveled, uint32_t iid, int *lim
 
 
 cdef const int *levels_of(QueryState query, uint64_t leveled, uint32_t iid) noexcept nogil:
-    """Return the limit of each level of some terms; see `limit`."""
+    """Return the limit of each level of the given terms; see `limit`."""
     cdef int level
     if leveled != query.leveled:
         for level in range(LEVELS):
@@ -274,7 +274,7 @@ cdef double driver_share(QueryState query) noexcept nogil:
 
 
 cdef int by_key(const void *left, const void *right) noexcept nogil:
-    """Order by key, then by place in the query."""
+    """Compare two terms by key, then by place in the query, for qsort."""
     cdef const Ranked *one = <const Ranked *> left
     cdef const Ranked *other = <const Ranked *> right
     if one.key != other.key:

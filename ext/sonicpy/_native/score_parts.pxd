@@ -33,7 +33,7 @@ cdef inline void add_part(Parts *parts, Part *listed, Py_ssize_t listed_max, Par
 
 
 cdef inline tuple parts_tuple(const Parts *parts, const Part *listed):
-    """Return ([(call, tf, score)] by call, number of other parts, their sum)."""
+    """Return ([(call, tf, score)] ordered by call, number of other parts, sum of the other parts)."""
     cdef Py_ssize_t number
     found = sorted([(listed[number].call, listed[number].tf, listed[number].score) for number in range(parts.listed)])
     return found, parts.others, parts.others_score

@@ -20,10 +20,10 @@ cdef enum:
 cdef inline uint8_t *short_nodes(
     const uint8_t *nodes, Py_ssize_t size, uint32_t *root, Py_ssize_t *short_size
 ) except NULL nogil:
-    """Return the nodes of an automaton, to be freed by the caller; replace `root` by the root of the new nodes.
+    """Return the nodes of an automaton, which the caller has to free; replace `root` by the root of the new nodes.
 
     Raises:
-        ValueError: the input is not finished nodes.
+        ValueError: the input does not consist of finished nodes.
         MemoryError: there is no memory.
     """
     cdef uint32_t *moved = <uint32_t *> calloc(size, sizeof(uint32_t))  # where a node goes, by its place
@@ -54,7 +54,8 @@ cdef inline uint8_t *short_nodes(
 cdef inline uint8_t *put_short_node(
     uint8_t *out, const uint8_t *nodes, Py_ssize_t at, Py_ssize_t size, const uint32_t *moved
 ) noexcept nogil:
-    """Convert the finished node at a place; return the place of the next new node; NULL: it is no node."""
+    """Convert the finished node at a place; return the place for the next new node; NULL: there is no node at the
+    place."""
     cdef const uint8_t *node = nodes + at
     cdef const uint8_t *edges = node + 1 + node[0]
     cdef uint32_t stored[255]

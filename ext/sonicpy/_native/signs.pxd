@@ -9,12 +9,12 @@ cdef enum:
 
 
 cdef inline bint opens(uint8_t byte) noexcept nogil:
-    """Return whether a word with a dot before it may follow a byte: .NET, (.gitignore)."""
+    """Return whether a word that begins with a dot may follow a byte, as in ` .NET` and `(.gitignore`."""
     return is_ascii_blank(byte) or byte == c"(" or byte == c"[" or byte == c"'" or byte == c'"' or byte == c"`"
 
 
 cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t began, Py_ssize_t at) noexcept nogil:
-    """Return where the signs end that belong to the word before them, as in C++ and C#; `at` if none do."""
+    """Return the end of the signs that belong to the word before them, as in C++ and C#; `at` if no signs do."""
     cdef Py_ssize_t end
     if text[at] == c"#":
         end = at + 1 if at - began <= SHARP_LETTERS else at

@@ -1,4 +1,4 @@
-"""The share of a slot's words in a score, and its upper bound, for native code."""
+"""The part that the words of a slot have in a score, and its upper bound, for other native code."""
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
@@ -14,31 +14,31 @@ cdef double slot_bound(QueryState query, const Slot *slot, uint8_t packed) noexc
 
 
 cdef inline double part_of_typed(const Slot *slot, uint32_t typed, double norm, double k1) noexcept nogil:
-    """Return the additional part of the typed word of a slot in an object's score.
+    """Return the additional part that the typed word of a slot has in an object's score.
 
     Args:
-        typed: the frequency of this word in the object.
+        typed: the frequency of the typed word in the object.
     """
     return part_of_score(slot.exact_weight, typed, norm, k1) if slot.exact_weight != 0.0 and typed else 0.0
 
 
 cdef inline double part_of_slot(const Slot *slot, uint32_t tf, uint32_t typed, double norm, double k1) noexcept nogil:
-    """Return the part of a slot in an object's score.
+    """Return the part that a slot has in an object's score.
 
     Args:
         tf: the frequency of the words of the slot in the object.
-        typed: the frequency of the typed word in it.
+        typed: the frequency of the typed word in the object.
     """
     return part_of_score(slot.weight, tf, norm, k1) + part_of_typed(slot, typed, norm, k1)
 
 
 cdef inline double weight_of(const Term *term, const Slot *slot) noexcept nogil:
-    """Return the weight of a slot in an object's share of the query."""
+    """Return the weight that a slot has in an object's share of the query."""
     return term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
 
 
 cdef inline double part_at_most(QueryState query, Py_ssize_t number, int level, uint8_t packed) noexcept nogil:
-    """Return the largest part of a term in the score of an object of at least a packed length.
+    """Return the largest part that a term can have in the score of an object with at least a packed length.
 
     Args:
         level: the largest frequency of the term in the object; see LEVELS.

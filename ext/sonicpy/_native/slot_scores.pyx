@@ -1,4 +1,4 @@
-"""The largest part in a score of a slot, or of a term."""
+"""The largest part that a slot, or a term, can have in a score."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -18,7 +18,7 @@ cdef double find_part(QueryState query, const Term *term, int level, uint8_t pac
 
 
 cdef double slot_at_most(QueryState query, const Slot *slot, int level, uint8_t packed) noexcept nogil:
-    """Return the largest part of a slot in a score; see `part_at_most`."""
+    """Return the largest part that a slot can have in a score; see `part_at_most`."""
     cdef uint32_t tf = 1 if level == UNTYPED else level
     if level == ANY:
         return slot_bound(query, slot, packed)
@@ -26,7 +26,7 @@ cdef double slot_at_most(QueryState query, const Slot *slot, int level, uint8_t 
 
 
 cdef double slot_bound(QueryState query, const Slot *slot, uint8_t packed) noexcept nogil:
-    """Return the largest part of a slot in a score, for any frequency."""
+    """Return the largest part that a slot can have in a score, for any frequency."""
     cdef const Source *source = &query.sources[slot.first]
     cdef Py_ssize_t number
     cdef uint32_t tf = 0

@@ -1,4 +1,4 @@
-"""Scores as Sonic gives them: one for each object and word of the query, in 32-bit arithmetic."""
+"""Computes scores as Sonic does: one for each object and word of the query, in 32-bit arithmetic."""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -25,8 +25,8 @@ cdef class SonicTable(ObjectTable):
     """Sonic's table: object -> one optional score for each word of the query.
 
     Args:
-        words: number of words of the query.
-        full: number of objects that make the table full (the window); 0: it never is.
+        words: the number of words of the query.
+        full: the number of objects that make the table full (the window); 0: the table is never full.
     """
     cdef Chain *_chains
     cdef Py_ssize_t _chain_capacity
@@ -56,11 +56,11 @@ cdef class SonicTable(ObjectTable):
         """Set the score of a word for the objects of a postings list, newest first; an earlier score is only lowered.
 
         Args:
-            word: number of the word in the query.
-            postings: of the word, or of its expansion.
-            skipped: number of leading postings, the oldest ones, that do not count.
-            score: of the word, or of its expansion.
-            budget: visit at most `budget` objects, new or not; -1: all.
+            word: the number of the word in the query.
+            postings: the postings of the word, or of its expansion.
+            skipped: the number of leading postings, the oldest ones, that do not count.
+            score: the score of the word, or of its expansion.
+            budget: the most objects to visit, new or not; -1: all.
 
         Returns:
             (number of objects visited, whether the visit ended early). A visit ends at the first new object that fills
@@ -112,7 +112,8 @@ cdef class SonicTable(ObjectTable):
         return is_new
 
     def parts(self, list iids, Py_ssize_t listed_max) -> list:
-        """Return the parts of scores as `find.parts` does, with the number of the call of `visit`, and a tf of 0."""
+        """Return the parts of scores in the form of `find.parts`, with the number of the call of `visit`, and a tf of
+        0."""
         cdef int32_t number, at
         cdef const Score *score
         cdef Parts parts

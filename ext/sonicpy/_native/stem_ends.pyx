@@ -1,4 +1,4 @@
-"""A quick test whether a word may have a stem, by its last letters.
+"""Tests quickly, by its last letters, whether a word may have a stem.
 
 Stemming a word costs far more than comparing two of its letters.
 """
@@ -20,8 +20,8 @@ cdef class StemEnds:
     """The endings that an algorithm removes from words of the letters a to z, and the last letters that it replaces.
 
     Args:
-        taken: the beginnings of removed endings: two letters, or one, or "" for words that are their own stems.
-        changed: last letter of a stem -> letters in its place in some words with the stem.
+        taken: the beginnings of removed endings: one or two letters, or "" for words that are their own stems.
+        changed: the last letter of a stem -> the letters that some words with the stem have in its place.
     """
 
     def __init__(self, taken not None, dict changed not None) -> None:
@@ -40,11 +40,11 @@ cdef class StemEnds:
         """Return the words that may have a stem.
 
         Args:
-            words: of the letters a to z.
-            stem: of the letters a to z, at least one.
+            words: words of the letters a to z.
+            stem: a stem of at least one of the letters a to z.
 
         Raises:
-            ValueError: something is not ASCII, or the stem is empty.
+            ValueError: a word or the stem is not ASCII, or the stem is empty.
         """
         cdef Py_ssize_t before = len(stem) - 1, length
         cdef const unsigned char *letters

@@ -1,4 +1,4 @@
-"""The stems of a typed word, and the beginnings that the words of its family have: walks for a family look for these.
+"""Finds the stems of a typed word, and the beginnings of the words of its family, for which walks look.
 
 The tables of languages, and the letters that fold to others, belong to the layer above (`Languages` in the stub).
 """
@@ -15,11 +15,12 @@ cdef enum:
     DOUBLED = 3
 
 KIN_CACHED = CACHED
-"""The most typed words whose stems are remembered, about 1 KB each."""
+"""The most typed words whose stems are cached, about 1 KB each."""
 FAMILY_LETTERS_MIN = LETTERS_MIN
-"""Shorter words have no family: stems of one letter draw unrelated words together (o, oe, oing)."""
+"""The least number of letters of a word with a family: stems of one letter bring unrelated words together (o, oe,
+oing)."""
 DOUBLED_LETTERS = DOUBLED
-"""The letters of the shortest Dutch stem with two vowels for one."""
+"""The number of letters of the shortest Dutch stem with a doubled vowel."""
 
 cdef object MISSING = object()
 
@@ -28,7 +29,7 @@ cdef class KinMaker:
     """Makes the common properties of the families of typed words, and caches them.
 
     Args:
-        languages: their rules and tables, see `_Languages` in the stub.
+        languages: the rules and tables of languages, see `_Languages` in the stub.
     """
     cdef object _fold, _unmarked, _folding, _script_of, _stemmers, _stem_ends, _rules, _elides, _scripts
     cdef dict _elided, _brought, _prefixes, _voiced
@@ -53,7 +54,7 @@ cdef class KinMaker:
         """Return the common properties of the family of a word; None: the word has no family.
 
         Args:
-            names: of the stemmers.
+            names: the names of the stemmers.
             own: letters that stay unchanged; None: all letters and marks stay.
         """
         cdef tuple key = (word, names, own)
@@ -92,7 +93,7 @@ cdef class KinMaker:
         return word if PyUnicode_IS_ASCII(word) else self._fold(word, own)
 
     cdef bint is_brought(self, letter, tuple names) except -1:
-        """Return whether inflection brings a letter in some language."""
+        """Return whether inflection produces a letter in the language of one of the stemmers."""
         for name in names:
             marks = self._brought.get(name)
             if marks is not None and letter in marks:
@@ -100,7 +101,7 @@ cdef class KinMaker:
         return False
 
     cdef tuple before(self, tuple names, str script):
-        """Return the strings that may come before a word that some algorithms stem."""
+        """Return the strings that may come before a word in the languages of the stemmers."""
         cdef tuple found = None
         cdef Py_ssize_t count = 0
         if script == "ARABIC":
@@ -115,7 +116,8 @@ cdef class KinMaker:
         return found if count == 1 and len(names) == 1 else self._elided_anywhere
 
     def core(self, str word not None, tuple before not None) -> str:
-        """Return a word as input of a stemmer: with straight apostrophes, without points and without an elision.
+        """Return a word in the form for a stemmer: with straight apostrophes, without points and without an elided
+        word.
 
         The result keeps the sign that separates the parts of Persian words: the stemmer needs this sign.
         """
@@ -136,7 +138,7 @@ cdef class KinMaker:
         """Return a stem of a word.
 
         Args:
-            start: the word as the beginnings of candidates are folded.
+            start: the word, folded as the beginnings of candidates are.
             before: the strings that may come before a word.
         """
         stem_words = self._stemmers[algorithm]
@@ -152,7 +154,7 @@ cdef class KinMaker:
         )
 
     cdef list beginnings(self, str start, str stem, str algorithm):
-        """Return the beginnings of words of a stem: letters of the typed word, also behind a prefix."""
+        """Return the beginnings of the words of a stem: letters of the typed word, also behind a prefix."""
         cdef str beginning = self.beginning(stem, algorithm), shared
         cdef tuple prefixes = self._prefixes.get(algorithm, ())
         cdef list found
@@ -170,7 +172,7 @@ cdef class KinMaker:
         """Return the common beginning of the words of a stem.
 
         The last letter of a stem may differ from that of its words (carri, use; in Dutch huis, huizen), and Dutch writes
-        two vowels for one (maan, manen). Light stemmers change it in short words, too.
+        two vowels for one (maan, manen). Light stemmers also change it in short words.
         """
         cdef Py_ssize_t size = len(stem)
         if size > 2 and algorithm in self._light:
@@ -182,7 +184,7 @@ cdef class KinMaker:
         return stem[: size - 1] if size > 4 or (size > 2 and stem[size - 1] in "eiy") else stem
 
     cdef list ends_of(self, str stem):
-        """Return the beginnings of most words of a short stem, whose own beginning is that of too many words."""
+        """Return the beginnings of most words of a short stem, because too many words begin with the stem itself."""
         cdef Py_ssize_t size = len(stem)
         cdef list ends = [stem]
         if size and stem[size - 1] in "iy":
@@ -192,7 +194,7 @@ cdef class KinMaker:
         return ends + self.unvoiced(ends)
 
     cdef list unvoiced(self, list ends):
-        """Return the ends whose last letter becomes another one before an ending, each with that other letter."""
+        """Return those ends whose last letter changes before an ending, each with the letter to which it changes."""
         cdef list found = []
         cdef str each
         for each in ends:
@@ -217,7 +219,7 @@ cdef str shared_of(str one, str other):
 
 
 def patterns(beginnings not None, tuple before not None) -> list:
-    """Return some beginnings in UTF-8, and those behind all strings that may come before a word."""
+    """Return beginnings in UTF-8, and these beginnings behind each string that may come before a word."""
     return patterns_of(beginnings, before)
 
 

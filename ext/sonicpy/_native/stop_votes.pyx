@@ -1,4 +1,4 @@
-"""Counts the stop words in a text for many languages at once: Sonic guesses a language so."""
+"""Counts the stop words in a text for many languages at once, by which Sonic guesses a language."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -26,7 +26,7 @@ cdef class StopVotes:
     """The stop words of several languages, with the languages of each.
 
     Args:
-        listed: word in UTF-8 -> bits of the languages that list it; bit n is language n, below 64.
+        listed: word in UTF-8 -> the languages that list it, as bits; bit n is language n, below 64.
     """
 
     cdef StopSet _words
@@ -45,8 +45,8 @@ cdef class StopVotes:
         free(self._languages)
 
     def most(self, str text not None) -> int:
-        """Return the language with most stop words among the pieces between blanks, the first of equals; -1: the text
-        has no stop words.
+        """Return the language with the most stop words among the pieces between blanks, the first of equals; -1: the
+        text has no stop words.
 
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.

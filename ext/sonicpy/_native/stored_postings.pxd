@@ -1,4 +1,4 @@
-"""Postings as a query reads them, for native code."""
+"""The postings of a word, as queries read them, for other native code."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -62,7 +62,7 @@ cdef class StoredPostings:
 
 
 cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
-    """Decode a block that was read and checked; return its number of postings, or -1: it is damaged."""
+    """Decode a block that was read and checked; return its number of postings; -1: the block is damaged."""
     cdef const uint8_t *at = block.data + 1
     cdef const uint8_t *end = block.data + block.size
     cdef uint64_t iid = 0, found = 0, tf = 0
@@ -90,10 +90,10 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
 cdef inline bint is_in_windows(
     const Block *blocks, Py_ssize_t count, Py_ssize_t number, Holders **windows, Py_ssize_t window_count
 ) noexcept nogil:
-    """Return whether windows have all postings that a block may hold, so that the block is not needed.
+    """Return whether the windows that were made cover all postings that a block may hold, so that it is not needed.
 
     Args:
-        count: of blocks; the last one may get further postings.
+        count: the number of blocks; the last one may get further postings.
     """
     cdef Py_ssize_t window
     if number + 1 >= count or (blocks[number + 1].lower - 1) >> WINDOW_BITS >= <uint64_t> window_count:

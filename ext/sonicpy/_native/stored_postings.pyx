@@ -1,8 +1,8 @@
 """The postings of one word by rising IID, read block by block on demand.
 
 A word's newest postings, its tail, are in the word's row. Full blocks are in rows of `postings`, and their impacts in
-rows of `impacts` (format in impact_rows.pyx). So a query can bound the parts of a block's postings in a score without
-reading the block.
+rows of `impacts` (format in impact_rows.pyx). So a query can bound the parts that the postings of a block have in
+scores without reading the block.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -56,12 +56,12 @@ cdef class StoredPostings:
     """The postings of one word.
 
     Args:
-        bucket, term_id: of the word.
-        df: number of objects that hold it.
+        bucket, term_id: the numbers of the bucket and of the term of the word.
+        df: the number of objects that hold the word.
         rows: the rows of `impacts` of the word, in the order of their keys.
-        tail: the block in the word's row; b"": there is none.
+        tail: the block in the word's row; b"": the row has none.
         tail_lower: the smallest IID that the tail may hold.
-        lengths: of all objects, packed, by IID: bytes or a bytearray.
+        lengths: the lengths of all objects, packed, by IID: bytes or a bytearray.
 
     Raises:
         DamagedBytes: a row or the tail cannot be read, or the blocks have no room for `df` postings.
@@ -129,7 +129,7 @@ cdef class StoredPostings:
         """Return the postings of blocks, sorted.
 
         Args:
-            skipped: number of leading postings that do not count.
+            skipped: the number of leading postings that do not count.
 
         Raises:
             DamagedBytes: a block cannot be read, or the blocks hold fewer than `df` postings that count.
@@ -156,7 +156,7 @@ cdef class StoredPostings:
         return self
 
     cdef int make_own(self, const Posting *postings, Py_ssize_t count, lengths) except -1:
-        """Make the blocks of some postings, which are in no rows."""
+        """Make blocks for postings that are in no rows."""
         cdef PackedLengths packed = lengths_of(lengths)
         cdef Py_ssize_t number, place
         self.has_own_blocks = True
@@ -177,7 +177,7 @@ cdef class StoredPostings:
             take_impact(&self.impacts, impacts.pairs[number].tf, impacts.pairs[number].length)
 
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1:
-        """Compute the impacts of a block that was put."""
+        """Compute the impacts of a block whose bytes were taken."""
         cdef OpenBlock opened
         cdef int place
         decode_block(&self.blocks[number], &opened)
@@ -192,7 +192,7 @@ cdef class StoredPostings:
 
     @property
     def size_bytes(self) -> int:
-        """The approximate memory of the postings in bytes."""
+        """The approximate number of bytes of memory of the postings."""
         cdef Windows windows
         cdef MergedList merged
         cdef Py_ssize_t found = self._size_bytes
@@ -252,12 +252,12 @@ cdef class StoredPostings:
 
         Args:
             df: the new number of objects that hold the word.
-            rows: the rows of `impacts` for blocks from the old `tail_lower` on; none if it has not changed.
-            tail, tail_lower: the new values.
-            lengths: of all objects, packed, by IID.
+            rows: the rows of `impacts` for blocks from the old `tail_lower` on; empty if `tail_lower` has not changed.
+            tail, tail_lower: the new values; see the class.
+            lengths: the lengths of all objects, packed, by IID.
 
         Raises:
-            DamagedBytes: like the constructor. The postings must not be used any more.
+            DamagedBytes: a row or the tail cannot be read. The postings must not be used any more.
         """
         cdef PackedLengths packed = lengths_of(lengths)
         cdef Py_ssize_t entries = 0, number, added = 0, kept = self.block_count - (self.has_tail and self.block_count > 0)
@@ -319,7 +319,7 @@ cdef class StoredPostings:
         return 0
 
     cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1:
-        """Drop the windows that may get new objects; if lists were rewritten, all data of families.
+        """Drop the windows that may get new objects, and, if lists were rewritten, all cached data of families.
 
         A changed length rewrites the lists of its object, so without rewritten lists merged lists stay valid.
         """
@@ -344,7 +344,7 @@ cdef class StoredPostings:
     cdef Py_ssize_t release_blocks(self, Py_ssize_t window) except -1:
         """Free the blocks of a cached window in a large bucket; return their bytes.
 
-        Blocks that reach into a window that is not cached stay.
+        Blocks that reach into a window that is not cached are kept.
         """
         cdef uint64_t first = <uint64_t> window << WINDOW_BITS
         cdef Py_ssize_t low = 0, high = self.block_count, number, released = 0
@@ -380,11 +380,11 @@ cdef StoredPostings unite(uint32_t bucket, list words, lengths):
     """Return the postings of rare words, all of which are in the rows of the words, as if they were one word.
 
     Args:
-        words: TermInfo of each.
-        lengths: of all objects, packed, by IID.
+        words: the TermInfo of each word.
+        lengths: the lengths of all objects, packed, by IID.
 
     Raises:
-        DamagedBytes: some cannot be read.
+        DamagedBytes: some postings cannot be read.
     """
     global united
     united += 1  # what is cached for several lists names each by its id
@@ -426,7 +426,8 @@ cdef object miscounted(uint64_t df, Py_ssize_t count):
 
 
 cdef Windows windows_of(list postings, Py_ssize_t window_count):
-    """Return the common windows of some words, cached in one StoredPostings; None: the words are too rare."""
+    """Return the windows of several words together, cached in one of the StoredPostings; None: the words are too
+    rare."""
     cdef StoredPostings one
     cdef Py_ssize_t blocks = 0
     cdef object key
@@ -448,10 +449,10 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
 
 
 cdef StoredPostings first_of(list postings):
-    """Return the word in which the common data of some words is cached.
+    """Return the word in which the common data of several words are cached.
 
-    It is a word without rows, if there is any, because the others may outlive it and meet a later one with other
-    objects.
+    It is a word without rows, if there is one, because the others may outlive it, and then be used with a later word
+    that has other objects.
     """
     cdef StoredPostings one, first = postings[0]
     for one in postings:
@@ -463,7 +464,7 @@ cdef StoredPostings first_of(list postings):
 
 
 cdef tuple key_of_words(list postings):
-    """Return the key of the common data of some words."""
+    """Return the key under which the common data of several words are cached."""
     cdef StoredPostings one
     cdef list ids = [one.term_id for one in postings]
     ids.sort()
@@ -471,7 +472,7 @@ cdef tuple key_of_words(list postings):
 
 
 cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):
-    """Return windows for lists with a number of blocks; None: they would take more room than the blocks."""
+    """Return windows for lists with a number of blocks; None: the windows would take more room than the blocks."""
     cdef Windows windows
     if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
         return None
@@ -494,7 +495,7 @@ cdef class Windows:
         free(self.extremes)
 
     cdef int renew(self, Py_ssize_t first, Py_ssize_t count) except -1:
-        """Drop the windows from `first` on, and set their number to `count`; they must have no other user."""
+        """Drop the windows from `first` on, and set their number to `count`. The windows must have no other user."""
         cdef Py_ssize_t number, room = self.room
         for number in range(first, self.count):
             self.extremes[number].is_known = False

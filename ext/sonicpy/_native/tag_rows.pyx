@@ -1,4 +1,4 @@
-"""Rows of `tags`: which tags each of 64 neighbouring objects has, by the ids of the tags.
+"""Rows of `tags`: the ids of the tags of each of 64 neighbouring objects.
 
     row     number of objects with tags - 1 u8; in bits (bit_stream.pxd): unless all 64 have some, bits(6) the place of
             each if they are at most 10, else 64 bits, one for each place; bits(6) k and bits(6) m; bits(1) whether some
@@ -8,8 +8,8 @@
             tags - 1 unless all have equally many, golomb(k) of the first id, and per further tag by rising id golomb(m) of
             id - id before - 1
 
-Objects that come together often have equal tags: the tenant, the language, the source. k and m are those that make the
-row shortest.
+Objects that are pushed together often have equal tags, such as the tenant, the language, the source. k and m are the
+numbers that make the row shortest.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -50,7 +50,7 @@ cdef class TagRow:
     """The tags of 64 neighbouring objects.
 
     Args:
-        row: b"": none of them has any.
+        row: the row in the table; b"": none of the objects has tags.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -135,13 +135,13 @@ cdef class TagRow:
         return [place for place in range(TAG_PLACES) if self.lists.counts[place]]
 
     def put(self, int place, list ids not None) -> None:
-        """Give an object these tags alone.
+        """Replace the tags of an object.
 
         Args:
-            ids: rising; []: it has none any more.
+            ids: the ids of the new tags, rising; []: the object has no tags any more.
 
         Raises:
-            ValueError: they do not rise, or are too many.
+            ValueError: the ids are not in rising order, or there are too many.
         """
         cdef uint64_t before = NONE, id
         cdef Py_ssize_t count = len(ids), number
@@ -225,14 +225,14 @@ cdef class TagRow:
 
 
 cdef inline void note_length(uint32_t *lengths, uint64_t value) noexcept nogil:
-    """Add the length of the code of a number to that of all numbers, for each k."""
+    """Add, for each k, the length of the code of a number to the sum for all numbers."""
     cdef int k
     for k in range(K_MAX + 1):
         lengths[k] += 2 * highest_bit((value >> k) + 1) + 1 + k
 
 
 cdef inline int shortest(const uint32_t *lengths) noexcept nogil:
-    """Return the k with which all numbers together take the fewest bits."""
+    """Return the k for which the sum of the lengths is smallest."""
     cdef int k, best = 0
     for k in range(1, K_MAX + 1):
         if lengths[k] < lengths[best]:
@@ -241,7 +241,7 @@ cdef inline int shortest(const uint32_t *lengths) noexcept nogil:
 
 
 cdef inline bint take_count(BitReader *bits, uint64_t *count) noexcept nogil:
-    """Read the number of tags of an object; return False if there is none."""
+    """Read the number of tags of an object; return False if it cannot be read."""
     if not take_golomb(bits, 0, count) or count[0] >= OBJECT_TAGS_MAX:
         return False
     count[0] += 1

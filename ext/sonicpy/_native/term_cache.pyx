@@ -25,12 +25,12 @@ cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 
 
 cdef class TermCache:
-    """Rows of words with their latest changes, decoded; changed rows wait to be written.
+    """Decoded rows of words with their latest changes; changed rows wait to be written.
 
-    Before a row changes in the tables by another way, call `forget` or `clear`.
+    Before a row is changed directly in the tables, call `forget` or `clear`.
 
     Attributes:
-        lost_notes: grows whenever `take_noted` may lack a word that changed.
+        lost_notes: a number that grows whenever `take_noted` may lack a changed word.
     """
     def __cinit__(self):
         self._mask = 1023
@@ -55,7 +55,7 @@ cdef class TermCache:
 
     @property
     def changed(self) -> int:
-        """How many rows wait to be written."""
+        """The number of rows that wait to be written."""
         return self._dirty_count
 
     def rows(self) -> tuple:
@@ -110,8 +110,8 @@ cdef class TermCache:
         return words, common, terms
 
     def vanished(self, bytes first not None, bytes last=None) -> set:
-        """Return the keys of the changed words that no object holds any more, from `first` to `last`, both included;
-        their rows may still be there."""
+        """Return the keys of the changed words that no object holds any more, from `first` to `last`, both included.
+        Their rows may still be in the tables."""
         cdef Py_ssize_t number
         cdef set keys = set()
         cdef uint64_t least = head_of(as_bytes(first), len(first)), most = head_behind(last)
@@ -123,8 +123,8 @@ cdef class TermCache:
         return keys
 
     def held(self, list keys not None) -> tuple:
-        """Return the rows of some words that are here, by key, and the other keys, without those of words that no object
-        holds any more."""
+        """Return the cached rows of words, by key, and the keys that are not cached; words that no object holds any
+        more are in neither."""
         cdef dict rows = {}
         cdef list others = []
         cdef bytes key
@@ -149,7 +149,7 @@ cdef class TermCache:
         return rows
 
     def begin_notes(self) -> None:
-        """Forget which words changed before; `take_noted` returns those that change from now on."""
+        """Forget the words that have changed so far; `take_noted` returns those that change from now on."""
         self.lose_notes()
         self.lost_notes = 0
 
@@ -171,10 +171,10 @@ cdef class TermCache:
         return words
 
     def forget(self, list keys) -> None:
-        """Drop rows, by their keys, before they change in the tables.
+        """Drop rows, given by their keys, before they are changed directly in the tables.
 
         Raises:
-            ValueError: rows wait to be written.
+            ValueError: a row waits to be written.
         """
         cdef bytes key
         cdef Entry *entry
@@ -188,7 +188,7 @@ cdef class TermCache:
                 self._generation += 1
 
     def clear(self) -> None:
-        """Drop everything, changed rows too."""
+        """Drop everything, including changed rows."""
         self.lose_notes()
         if not self._count:  # so nothing points to an entry either
             return
@@ -320,7 +320,7 @@ cdef inline const uint8_t *as_bytes(bytes key):
 
 
 cdef inline uint64_t head_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """Return the first eight bytes of a key as a number: keys that are in order have numbers in order."""
+    """Return the first eight bytes of a key as a number; the numbers of keys have the order of the keys."""
     cdef uint64_t head = 0
     cdef Py_ssize_t at
     for at in range(8):
@@ -329,12 +329,12 @@ cdef inline uint64_t head_of(const uint8_t *key, Py_ssize_t size) noexcept nogil
 
 
 cdef inline uint64_t head_behind(bytes last):
-    """Return the largest head of the keys up to one; None: of all."""
+    """Return the largest `head_of` a key up to `last`; None: of any key."""
     return <uint64_t> -1 if last is None else head_of(as_bytes(last), len(last))
 
 
 cdef inline bint is_between(const Entry *entry, bytes first, bytes last):
-    """Return whether the key of an entry is one from `first` to `last`, both included; `last` None: there is no end."""
+    """Return whether the key of an entry is between `first` and `last`, both included; `last` None: no upper bound."""
     if compare(entry, as_bytes(first), PyBytes_GET_SIZE(first)) < 0:
         return False
     return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) <= 0
@@ -353,7 +353,7 @@ cdef bytes reference_to(const Entry *entry):
 
 
 cdef int by_place(const void *left, const void *right) noexcept nogil:
-    """Order words by key; behind them common words by bucket and term id."""
+    """Compare two words by key; common words come behind all others, by bucket and term id. For qsort."""
     cdef const Entry *one = (<const Entry **> left)[0]
     cdef const Entry *other = (<const Entry **> right)[0]
     cdef int order
@@ -366,7 +366,7 @@ cdef int by_place(const void *left, const void *right) noexcept nogil:
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """FNV-1a, from a random start, so that no client can choose words that collide."""
+    """Return the FNV-1a hash of a key, from a random start, so that no client can choose words that collide."""
     cdef uint32_t hash = HASH_START
     cdef Py_ssize_t step
     for step in range(size):

@@ -1,7 +1,7 @@
-"""Masks of tags, whose holders are lists of postings, as those of words; and the objects that answer a query as a mask.
+"""Masks of tags, whose postings are lists like those of words; and the objects that answer a query, as a mask.
 
-The lists of tags are those of a query of their own: so the windows of common tags, and of several that are asked for
-together, stay cached beside the lists, and those of rare ones are put together.
+The lists of tags belong to a query of their own: so the windows of common tags, and of several tags that are used
+together, stay cached beside the lists, and the postings of rare tags are merged.
 """
 
 cimport cython
@@ -38,11 +38,11 @@ from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WIN
 
 @cython.final
 cdef class Holders(Mask):
-    """The objects that hold one of some tags.
+    """The objects that have one of several tags.
 
     Args:
-        query: that `lists_of` made.
-        number: of the list of tags in it.
+        query: the query that `lists_of` made.
+        number: the number of the list of tags in the query.
     """
 
     cdef QueryState query
@@ -78,7 +78,7 @@ cdef class Holders(Mask):
 
 
 cdef void come_back(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
-    """Go back to the newest postings for the next look-ups: windows of a mask are made in any order."""
+    """Go back to the newest postings for the next look-ups, because the windows of a mask are made in any order."""
     cdef Py_ssize_t at
     if here.window >= 0 and window <= here.window:
         return
@@ -88,12 +88,12 @@ cdef void come_back(QueryState query, TermWindow *here, int64_t window) noexcept
 
 
 def lists_of(reader, list lists not None, lengths) -> QueryState:
-    """Return the postings of some lists of tags, all read.
+    """Return a query with the postings of lists of tags, all of which are read.
 
     Args:
-        reader: of the tags of a bucket.
-        lists: of each, the StoredPostings of its tags.
-        lengths: LengthMasks of the bucket.
+        reader: the reader of the tags of a bucket.
+        lists: for each list, the StoredPostings of its tags.
+        lengths: the LengthMasks of the bucket.
     """
     cdef QueryState query = QueryState(lengths, 1.0, 1.2, 0.75, 0.0, full_first=False)
     cdef list tags, keys
@@ -132,7 +132,7 @@ cdef Bits matches(QueryState query):
 
 
 def matching(QueryState query not None) -> Bits:
-    """Return the objects that answer a query from `bind`, all of them."""
+    """Return all objects that answer a query made by `bind`, as a mask."""
     cdef list keys
     if not query.is_begun:
         open_sources(query)
@@ -145,10 +145,11 @@ def matching(QueryState query not None) -> Bits:
 
 
 def newest_in_tail(TermInfo tag not None, Mask among, Py_ssize_t wanted):
-    """Return the IIDs of the newest objects that hold a tag, newest first; None: its row alone does not decide.
+    """Return the IIDs of the newest objects that have a tag, newest first; None: the row of the tag does not have
+    enough.
 
     Args:
-        among: only objects of this mask; None: all.
+        among: the mask of the objects to consider; None: all.
     """
     cdef const uint8_t *row = <const uint8_t *> tag._row
     cdef Posting held[BLOCK_POSTINGS]
@@ -169,7 +170,7 @@ def newest_in_tail(TermInfo tag not None, Mask among, Py_ssize_t wanted):
 
 
 def count_each(QueryState query not None, Bits among not None) -> list:
-    """Return how many objects of a mask hold each list of tags of `lists_of`."""
+    """Return, for each list of tags of `lists_of`, how many objects of a mask have one of its tags."""
     cdef Py_ssize_t number
     cdef list counts = []
     for number in range(query.term_count):

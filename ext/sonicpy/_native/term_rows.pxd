@@ -36,22 +36,23 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 
 cdef inline bint is_common(const Word *word) noexcept nogil:
-    """Return whether the row of a word is in `common`: from its first full block on, for ever."""
+    """Return whether the row of a word is in `common`, where it stays for ever from the word's first full block on."""
     return word.position > 0
 
 
 cdef inline bint is_live(const Word *word, Py_ssize_t shown) noexcept nogil:
-    """Return whether a word is shown; `shown`: its size, by `shown_size`."""
+    """Return whether a word is live; `shown` is its size by `shown_size`."""
     return word.df > word.hidden_df and shown <= SHOWN
 
 
 cdef inline bint is_noted(const Word *word, Py_ssize_t shown, bint names_joints) noexcept nogil:
-    """Return whether a word graph has to hold a term: as a word, or as a hidden term that names the joints of one."""
+    """Return whether a word graph needs a term: as a word, or as a hidden term that marks the joints of a word."""
     return shown <= SHOWN and word.df > (0 if names_joints else word.hidden_df)
 
 
 cdef inline Py_ssize_t shown_size(const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
-    """Return a size that is SHOWN at most if the word is shown: its bytes; with `letters`, up to SHOWN_LETTERS are."""
+    """Return a size of a word that is at most SHOWN if the word may be in the lexicon: its bytes; with `letters`, words
+    of up to SHOWN_LETTERS letters may be, too."""
     cdef Py_ssize_t at, count = 0
     if size <= SHOWN or not letters or size > SHOWN_BYTES:
         return size

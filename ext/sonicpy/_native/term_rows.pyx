@@ -37,20 +37,20 @@ cdef enum:
 
 WORD_BYTES_MAX = SHOWN_BYTES
 SONIC_BYTES_MAX = SHOWN
-"""The maximum number of bytes of a shown word, by the rules of 1.0 and in compat mode."""
+"""The largest number of bytes of a word of the lexicon, by the rules of 1.0 and in compat mode."""
 
 
 def shown_bytes(bytes word not None, *, bint letters) -> int:
-    """Return the size of a word by which it is shown or not, for `TermInfo`.
+    """Return the size of a word that decides whether it is in the lexicon, for `TermInfo`.
 
     Args:
-        letters: count letters, if there are more bytes than are shown.
+        letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
     """
     return shown_size(<const uint8_t *> <const char *> word, len(word), letters)
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
-    """Read the numbers of a row and return the start of its tail."""
+    """Read the numbers of a row, and return the index at which its tail begins."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t *fields = <uint64_t *> word
@@ -84,7 +84,7 @@ def term_id_in(bytes row not None) -> int:
 
 
 def only_refers(bytes row not None) -> bool:
-    """Return whether a row of `words` belongs to a common word: it is only the term id."""
+    """Return whether a row of `words` belongs to a common word: the row is then only the term id."""
     return referred_term(row) >= 0
 
 
@@ -104,7 +104,7 @@ cdef uint32_t bucket_in(bytes key) noexcept:
 
 
 def common_keys(list rows not None) -> list:
-    """Return the keys in `common` of those (key, row) pairs of `words` that refer there."""
+    """Return the keys in `common` to which (key, row) pairs of `words` refer."""
     cdef bytes key, row
     cdef int64_t term_id
     cdef list keys = []
@@ -174,7 +174,7 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 
 def row_at_rest(bytes row not None) -> bytes:
-    """Return a row of `words` or `common` with its tail as a dense block, if that is shorter; for lists by IID.
+    """Return a row of `words` or `common` with its tail as a dense block, if that is shorter. Only for lists by IID.
 
     A damaged row is returned unchanged: the next look-up of the word reports it.
     """
@@ -199,7 +199,7 @@ def row_at_rest(bytes row not None) -> bytes:
 
 
 cdef class TermInfo:
-    """A word's row, decoded: the fields of the layout, and whether the word is listed and counted."""
+    """The decoded row of a word: the fields of the layout, and whether the word is in the lexicon."""
 
     def __init__(self, bytes row not None, Py_ssize_t term_bytes):
         self._tail_at = read_word(row, &self._word)
@@ -208,7 +208,7 @@ cdef class TermInfo:
 
     @property
     def tail(self) -> bytes:
-        """The block with the newest postings; empty if the word has none."""
+        """The block with the newest postings; empty if the word has no tail."""
         return self._row[self._tail_at :]
 
     @property
@@ -222,7 +222,7 @@ cdef class TermInfo:
 
     @property
     def hidden_df(self) -> int:
-        """Number of objects that hold the word only as a stop word or as a part of a run without blanks."""
+        """The number of objects that hold the word only as a stop word or as a part of a run without blanks."""
         return self._word.hidden_df
 
     @property
@@ -232,16 +232,16 @@ cdef class TermInfo:
 
     @property
     def live(self) -> bool:
-        """Whether an object holds the word as a word of its own, and it is short enough to be shown."""
+        """Whether the word is in the lexicon: an object holds it as a word of its own, and it is short enough."""
         return is_live(&self._word, self._size)
 
 
 def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint letters=False) -> list:
-    """Return the decoded row of each term; None: the term has none.
+    """Return the decoded row of each term; None: the term has no row.
 
     Args:
         letters: see `shown_bytes`.
-        rows: (key, row) of the terms with a row, in the order of `terms`.
+        rows: the (key, row) of the terms that have a row, in the order of `terms`.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -266,11 +266,11 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint l
 
 
 def infos_found(list terms not None, list keys not None, dict rows not None, *, bint letters=False) -> list:
-    """Return the decoded row of each term; None: the term has none.
+    """Return the decoded row of each term; None: the term has no row.
 
     Args:
-        keys: of the terms.
-        rows: by key.
+        keys: the keys of the terms.
+        rows: key -> row.
         letters: see `shown_bytes`.
 
     Raises:
@@ -297,12 +297,12 @@ def infos_found(list terms not None, list keys not None, dict rows not None, *, 
 
 
 def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
-    """Return the other words of terms that objects hold, each with its row, by the number of the term;
-    terms without any are left out.
+    """Return number of a term -> the other words of the term that objects hold, each with its row. Terms without such
+    words are left out.
 
     Args:
-        others: number of a term -> tuple of words.
-        rows: TermInfo of all words, in their order, from place `at` on; None: no object holds the word.
+        others: number of a term -> its other words, as a tuple.
+        rows: the TermInfo of all these words, in their order, from place `at` on; None: no object holds the word.
     """
     cdef dict found = {}
     cdef list held
@@ -323,11 +323,11 @@ def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
 
 
 def held_words(list words not None, list rows not None, bint live) -> list:
-    """Return the words held by objects, with their rows, in order.
+    """Return the words that objects hold, with their rows, in order.
 
     Args:
-        rows: TermInfo of each word; None: no object holds it.
-        live: only live words; see `TermInfo.live`.
+        rows: the TermInfo of each word; None: no object holds it.
+        live: whether only live words count; see `TermInfo.live`.
     """
     cdef list held = []
     cdef TermInfo row
@@ -354,10 +354,10 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
 def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
     """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
 
-    It takes no further row from the iterator, because each costs a read.
+    No row behind these is taken from the iterator, because each row costs a read.
 
     Args:
-        rows: (key, row) pairs, or keys alone.
+        rows: (key, row) pairs, or only keys.
     """
     cdef Py_ssize_t size = len(prefix)
     cdef bytes key
@@ -375,12 +375,12 @@ def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
 
 
 def live_words(list rows not None, bytes prefix not None, *, bint letters=False) -> list:
-    """Return the live words of some rows of `words`.
+    """Return the live words of rows of `words`.
 
     Args:
         letters: see `shown_bytes`.
         rows: (key, row) pairs by key, the first ones not before `prefix`.
-        prefix: the bucket's number, the beginning of its keys.
+        prefix: the number of the bucket, with which its keys begin.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -399,11 +399,11 @@ def live_words(list rows not None, bytes prefix not None, *, bint letters=False)
 
 
 def terms_held(list rows not None, bytes prefix not None) -> list:
-    """Return the terms of `rows` that at least one object holds, including the terms that no listing shows.
+    """Return the terms of `rows` that at least one object holds, including terms that are not in the lexicon.
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.
-        prefix: the bucket's number and the beginning of the terms, as keys begin with it.
+        prefix: the beginning of the keys: the number of the bucket, and the beginning of the terms.
 
     Raises:
         DamagedBytes: a row cannot be read.

@@ -20,7 +20,7 @@ cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noex
 
 
 cdef inline int merged_tf(MergedWords *merged, uint32_t iid) noexcept nogil:
-    """Return the frequency of the words in an object, at most 255; 0: it does not hold them."""
+    """Return the frequency of the words in an object, at most 255; 0: the object holds none of them."""
     return find_tf(merged.list, iid, &merged.end)
 
 
@@ -36,7 +36,8 @@ cdef inline void rewind(MergedWords *merged) noexcept nogil:
 
 
 cdef inline Py_ssize_t part_of_window(const Merged *merged, int64_t window, Py_ssize_t *end) noexcept nogil:
-    """Return the beginning of the postings in the part of a window; `end` becomes the end of those in the window."""
+    """Return the beginning of the postings in the part that contains a window; `end` is set to the end of those in the
+    window."""
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
     end[0] = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0])
     return merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count

@@ -1,8 +1,8 @@
 """The objects of one window that hold the terms of a query, as bits.
 
 Windows of common words and of families of common words are cached beside the lists, for later queries. The postings of
-other words are merged and cached once all of their blocks were read; before, they are gathered from the blocks each
-time.
+other words are merged and cached once all of their blocks were read; before that, they are gathered from the blocks
+each time.
 """
 
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -40,11 +40,11 @@ from sonicpy._native.windows cimport (
 cdef inline void gather_merged(
     Gathered *gathered, const Merged *merged, const uint8_t *tfs, int64_t window, Py_ssize_t *end
 ) noexcept nogil:
-    """Add the postings of a window.
+    """Add the postings of a window of a merged list.
 
     Args:
-        tfs: of all postings; postings with 0 are left out.
-        end: number of postings up to the window's end; becomes the number of postings before the window.
+        tfs: the frequency of each posting; postings with 0 are left out.
+        end: the number of postings up to the end of the window; it is set to the number of postings before the window.
     """
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
     cdef Py_ssize_t start = part_of_window(merged, window, end)
@@ -55,7 +55,7 @@ cdef inline void gather_merged(
 
 
 cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noexcept nogil:
-    """Set exactly the bits of the objects of a window that have a posting."""
+    """Write the bits of a window: 1 for the objects that have a posting, 0 for all others."""
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
     cdef Py_ssize_t at = merged.count, start = part_of_window(merged, window, &at)
     memset(bits, 0, ROW_BYTES)
@@ -89,7 +89,7 @@ cdef int find_all_windows(QueryState query) except -1:
 
 
 cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1:
-    """Find the windows of some words together, if they are common."""
+    """Find the windows of several words together, if the words are common."""
     cdef Windows windows = None
     if first < end:
         windows = windows_of(query.postings[first:end], (query.packed.count >> WINDOW_BITS) + 1)
@@ -106,8 +106,8 @@ cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_s
 
 
 cdef int find_merged(QueryState query, TermWindow *here, uint64_t most) except -1:
-    """Find the merged postings of rare words. They are merged now if there are at most `most`, and all of their blocks
-    were read."""
+    """Find the merged postings of rare words. If they are not cached, merge them, provided that there are at most
+    `most` and all of their blocks were read."""
     cdef MergedList merged
     cdef TypedFrequencies typed
     here.merged.list = NULL
@@ -158,7 +158,7 @@ cdef MergedList merged_words(QueryState query, Py_ssize_t first, Py_ssize_t end,
 
 
 cdef const Extremes *bound_window(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
-    """Return the extremes of a term's postings in a window, that of the walk or an older one."""
+    """Return the extremes of a term's postings in a window: the window of the walk or an older one."""
     cdef Extremes *bound = &here.extremes[window] if window < here.window_count else &here.bound
     cdef Extremes room
     cdef Py_ssize_t at
@@ -188,7 +188,7 @@ cdef const Extremes *bound_source(QueryState query, Py_ssize_t number, int64_t w
 
 
 cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except -2:
-    """Find the holders of a term, or of the driver's slot, in a window; 0: blocks are missing."""
+    """Find the objects of a window that hold a term, or a word of the driver's slot; return 0 if blocks are missing."""
     cdef Py_ssize_t at
     cdef bint kept = window < here.window_count
     cdef Source *source
@@ -232,7 +232,7 @@ cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except 
 
 
 cdef int hold_typed(QueryState query, TermWindow *here, int64_t window) except -2:
-    """Find the holders of the typed word of a family in a window; 0: blocks are missing."""
+    """Find the objects of a window that hold the typed word of a family; return 0 if blocks are missing."""
     cdef Source *source = &query.sources[here.first]
     cdef Windows windows
     if here.typed.bits != NULL:
@@ -263,7 +263,8 @@ cdef int hold_typed(QueryState query, TermWindow *here, int64_t window) except -
 
 
 cdef int64_t window_below(QueryState query, TermWindow *here, int64_t below) noexcept nogil:
-    """Return the newest window below one that may hold objects of a term, or of the driver's slot; -1: there is none."""
+    """Return the newest window before `below` that may have objects of a term, or of the driver's slot; -1: there is
+    none."""
     cdef Py_ssize_t number, end
     cdef int64_t newest = -1
     if here.windows != NULL and below <= here.window_count:

@@ -78,7 +78,7 @@ cdef class Collector:
     cdef int note_place(self, uint8_t flags) except -1
 
     cdef inline uint8_t *room(self, Py_ssize_t size) except NULL:
-        """Return room for `size` bytes; they count only once `add` takes them."""
+        """Return room for `size` bytes, which become a word only when `add` takes them."""
         if self._used + size > self._capacity:
             self.widen(size)
         return self._bytes + self._used

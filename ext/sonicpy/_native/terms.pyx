@@ -35,10 +35,11 @@ cdef class Terms:
         counts: one byte for each term: its frequency, at most 255.
         flags: one byte for each term: SPECIAL, STOP and PART.
         typed: for each term, the number of its bytes in the text, before folding.
-        last: the place of the term that the text ends in; -1: it ends in a blank or a sign, or in a word left out.
-        languages: of the text, as the bucket counts them: a code, or "eng 12,deu 3" for several texts; empty: the text
-            is not counted.
-        order: the number of the term of each word, one behind the other; None: it was not asked for.
+        last: the place of the term at the end of the text; -1: the text ends in a blank or a sign, or in a word that is
+            left out.
+        languages: the language of the text, which the bucket counts: a code, or "eng 12,deu 3" for several texts;
+            empty: it is not counted.
+        order: the number of the term of each word of the text, one behind the other; None: no order is kept.
     """
 
     def __cinit__(self):
@@ -107,7 +108,7 @@ cdef class Collector:
         return 0
 
     cdef int grow(self) except -1:
-        """Double the table."""
+        """Double the number of slots of the table."""
         cdef Py_ssize_t capacity = 2 * self._entry_capacity, number
         cdef uint32_t slots = 2 * (self._mask + 1), slot
         cdef Entry *entries = <Entry *> realloc(self._entries, capacity * sizeof(Entry))
@@ -133,7 +134,7 @@ cdef class Collector:
         return self._capacity <= REUSED_BYTES and self._entry_capacity <= REUSED_ENTRIES
 
     cdef void clear(self) noexcept:
-        """Drop all words; the room stays."""
+        """Drop all words; the memory is kept for the next text."""
         cdef Py_ssize_t number
         for number in range(self._count):
             self._slots[self._entries[number].slot] = -1
@@ -149,7 +150,7 @@ cdef class Collector:
         return 0
 
     cdef Terms finish(self, const uint8_t *end):
-        """Return the terms that were added; `end`: of the text."""
+        """Return the terms that were added; `end` is the end of the text."""
         cdef Py_ssize_t number
         cdef Entry *entry
         cdef list words = PyList_New(self._count), typed = PyList_New(self._count)

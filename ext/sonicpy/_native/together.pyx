@@ -1,8 +1,7 @@
-"""The number of objects that hold some words together with each of many others: for suggestions that fit the words
-before them.
+"""Counts the objects that hold the words before a suggestion together with each of many suggestions.
 
-The holders of the words before are bits. Those of each other word are counted among them by windows, if the word is
-common, else posting by posting; blocks of objects that do not hold the words before are not read.
+The objects that hold the words before are bits. Among them, the objects of each suggestion are counted by windows if
+the word is common, else posting by posting. Blocks without objects that hold the words before are not read.
 """
 
 from libc.stdint cimport UINT32_MAX, int64_t, uint32_t, uint64_t
@@ -65,11 +64,11 @@ cdef struct Among:  # who holds the words before
     Py_ssize_t room  # of windows
 
 def count_together(reader, list before not None, list words not None, uint64_t window=0) -> list:
-    """Return how many objects hold each of `words` together with all words before.
+    """Return, for each of `words`, the number of objects that hold it together with all words before.
 
     Args:
-        reader: of the bucket.
-        before: for each word before, the rows of the words that it may be.
+        reader: the reader of the bucket.
+        before: for each word before, the rows of the word and of others in its place.
         words: the rows of the words whose objects are counted.
         window: only this many objects of each word are read, the newest ones; 0: all.
     """
@@ -150,10 +149,10 @@ cdef Py_ssize_t windows_of_all(QueryState query) noexcept:
 
 
 cdef int hold_all(QueryState query, Among *among, uint64_t *other) except -1:
-    """Find the objects that hold every term.
+    """Find the objects that hold every term, as bits.
 
     Args:
-        other: room for as many bits.
+        other: room for the same number of bits.
     """
     cdef Py_ssize_t number, word, words = among.room * WINDOW_WORDS
     cdef int64_t window
@@ -210,7 +209,7 @@ cdef void rewind(QueryState query, Py_ssize_t number) noexcept:
 
 
 cdef int read_among(QueryState query, reader, const Among *among) except -1:
-    """Read the blocks of all terms that may hold objects among some."""
+    """Read the blocks of all terms that may hold objects of `among`."""
     cdef Py_ssize_t number, place, block
     cdef TermWindow *here
     query.asked_count = 0
@@ -229,7 +228,7 @@ cdef int read_among(QueryState query, reader, const Among *among) except -1:
 
 
 cdef inline bint may_hold(const Source *source, Py_ssize_t block, const Among *among) noexcept nogil:
-    """Return whether a block may hold objects among some."""
+    """Return whether a block may hold objects of `among`."""
     cdef Py_ssize_t first = source.blocks[block].lower >> WINDOW_BITS, last = among.room - 1
     if block + 1 < source.count:
         last = min(last, <Py_ssize_t> ((source.blocks[block + 1].lower - 1) >> WINDOW_BITS))
@@ -237,7 +236,7 @@ cdef inline bint may_hold(const Source *source, Py_ssize_t block, const Among *a
 
 
 cdef object count_among(QueryState query, Py_ssize_t number, const Among *among):
-    """Return how many objects among some hold a term."""
+    """Return how many objects of `among` hold a term."""
     cdef TermWindow *here = &query.here[number]
     cdef Py_ssize_t place, count = 0
     if here.windows == NULL:

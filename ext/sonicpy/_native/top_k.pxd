@@ -55,7 +55,7 @@ cdef inline void end_top(TopK *top) noexcept nogil:
 
 
 cdef inline double min_score(const TopK *top, Kind kind) noexcept nogil:
-    """Return the score below which no further object of kind `kind` gets into the top k."""
+    """Return the score below which no further object of a kind gets into the top k."""
     if top.size < top.k or kind < top.worst_kind:
         return INFINITY if not top.k else -INFINITY
     return top.worst_score if kind == top.worst_kind else INFINITY
@@ -68,7 +68,7 @@ cdef inline bint is_better(const ScoredObject *one, const ScoredObject *other) n
 
 
 cdef inline void collect(TopK *top, uint64_t iid, Kind kind, double score, uint32_t order) noexcept nogil:
-    """Add an object, and remove the worst of k + 1. The score must not be below `min_score`, and k must be above 0."""
+    """Add an object, and remove the worst one if there are k + 1. The score must not be below `min_score`, nor k 0."""
     cdef ScoredObject added = ScoredObject(score, iid, order, kind)
     cdef Py_ssize_t at, parent
     if top.size == top.k:

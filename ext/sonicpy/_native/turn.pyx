@@ -1,10 +1,10 @@
-"""The turn to change something: a lock, and the state required at its release.
+"""The turn of a thread to change a store: a lock, and the work at its release.
 
-`held.pyx` lists the moments at which an exception may be raised: none is inside these methods, except in Python
-functions that they call.
+`held.pyx` lists the moments at which an exception of a signal handler may be raised: none is inside these methods,
+except in Python functions that they call.
 
-A block in a generator may end on another thread than it began: where the generator, which the traceback of an interrupt
-may keep, is freed. Its turn passes to this thread.
+A block in a generator may end on another thread than it began: on the thread that frees the generator, which the
+traceback of an interrupt may have kept. Its turn passes to that thread.
 """
 
 from libc.stdint cimport uint64_t
@@ -26,22 +26,23 @@ cdef double PAUSE_S = 0.005  # between two checks whether a reader still has to 
 
 
 cdef inline uint64_t this_thread() noexcept:
-    """Return the number of this thread, which no later one gets, unlike its identity."""
+    """Return the number of this thread. Unlike the identity of a thread, it is never given to a later one."""
     return PyThreadState_GetID(PyThreadState_Get())
 
 
 cdef class Turn:
-    """The turn of a thread to change something; the thread that has it may take it again.
+    """The turn of a thread to change a store; the thread that has it may take it again.
 
     Attributes:
         open: the OpenTransactions in which no write transaction may stay open at the end of a turn; None: a write
             transaction may stay open.
-        owner: an object with the attributes `is_torn`, whether it is in the middle of a change, and `view`, of the open
-            transaction; None: there is none.
-        finish: called without arguments for a whole transaction that is still open at the end of a turn without an
-            error; None: the transaction is given up.
-        batches: number of open batches, which commit less often.
-        apart: number of long changes under way: other threads read the last commit meanwhile, as during a batch.
+        owner: an object with the attributes `is_torn`, whether it is in the middle of a change, and `view`, that of the
+            open transaction; None: there is no such object.
+        finish: a function without arguments that is called if a transaction is whole but still open at the end of a
+            turn without an error; None: the transaction is given up.
+        batches: the number of open batches, in which commits are rarer.
+        apart: the number of long changes under way, during which, as during a batch, other threads read the last
+            commit.
     """
     cdef object _lock, _acquire, _release
     cdef Py_ssize_t _depth
@@ -68,7 +69,7 @@ cdef class Turn:
         return self._depth > 0 and self._owner == this_thread()
 
     cdef bint take(self, double seconds) except -1:
-        """Take the turn, if it is free within a time, -1: at any time; return whether it is taken."""
+        """Take the turn, if it is free within `seconds` (-1: wait for ever); return whether it was taken."""
         if not self.has_it():
             if not (self._acquire() if seconds < 0 else self._acquire(True, seconds)):
                 return False
@@ -80,19 +81,20 @@ cdef class Turn:
         """Return a context manager that takes the turn for a block, which gets the result of `begin`.
 
         Args:
-            begin: called without arguments when the turn is taken, before the block.
-            end: called with the error of the block, or None, before the turn is given back.
-            batches, apart: added to these counts during the block: behind `begin`, and until `end`.
+            begin: a function without arguments that is called when the turn is taken, before the block.
+            end: a function that is called with the error of the block, or None, before the turn is given back.
+            batches, apart: numbers to add to these counts from the end of `begin` to the call of `end`.
         """
         cdef Hold block = Hold.__new__(Hold)
         block._turn, block._begin, block._end, block._batches, block._apart = self, begin, end, batches, apart
         return block
 
     def do(self, work, double seconds) -> bool:
-        """Call a function without arguments with the turn, if it is free within a time; return whether it was called.
+        """Take the turn, if it is free within `seconds`, and call a function without arguments; return whether it was
+        called.
 
         Raises:
-            BaseException: of `work`.
+            BaseException: the exception of `work`.
         """
         if not self.take(seconds):
             return False
@@ -112,7 +114,8 @@ cdef class Turn:
         """Take the turn to read the open write transaction that threads share; return whether it is taken.
 
         False: this thread should read the last commit, because no transaction is open, or another thread makes a long
-        change in it, before which it has committed those of others. While the map grows, none is open either.
+            change in it, before which the changes of others were committed. While the map grows, no transaction is open
+            either.
 
         Args:
             open: the OpenTransactions.
@@ -135,13 +138,13 @@ cdef class Turn:
         return 0
 
     def end(self, double seconds) -> bool:
-        """Take the turn for ever: other threads that want it wait until the process ends.
+        """Take the turn for ever: other threads that want it then wait until the process ends.
 
         Args:
-            seconds: time limit for the thread that has it.
+            seconds: the time limit for the thread that has the turn.
 
         Returns:
-            Whether this thread has taken it.
+            Whether this thread has taken the turn.
         """
         self._last, self._is_over = this_thread(), True
         return self.take(seconds)
@@ -179,7 +182,7 @@ cdef class Turn:
 @cython.freelist(8)
 @cython.no_gc_clear  # its deallocation needs what it refers to
 cdef class Hold:
-    """A turn for a block; made by `Turn.hold`."""
+    """A context manager that holds the turn during a block; made by `Turn.hold`."""
     cdef Turn _turn
     cdef object _begin, _end
     cdef object _lock  # that is held; None: none is
@@ -207,7 +210,7 @@ cdef class Hold:
         return begun
 
     cdef void count(self, int by) noexcept:
-        """Count the block, 1, or count it no more, -1; a second call does nothing."""
+        """Add the counts of the block (`by` is 1) or subtract them (-1); a second call does nothing."""
         if self._is_counted != (by > 0):
             self._is_counted = by > 0
             self._turn.batches += by * self._batches
@@ -232,7 +235,7 @@ cdef class Hold:
             self.leave(True)
 
     cdef int pass_on(self) except -1:
-        """Pass the turn to this thread, if another one has taken it."""
+        """Pass the turn of the block to this thread, if another thread has taken it."""
         cdef Turn turn = self._turn
         cdef object lock = self._lock
         if turn.has_it():

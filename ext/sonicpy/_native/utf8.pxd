@@ -1,7 +1,7 @@
 """UTF-8: the only decoder and encoder of the native modules.
 
-`decode` trusts its input and is for text of Python strings, or checked by `is_utf8`. `decode_checked` is for all other
-bytes.
+`decode` trusts its input: it is for the text of Python strings, or text checked by `is_utf8`. `decode_checked` is for
+all other bytes.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -46,7 +46,7 @@ cdef inline uint32_t decode(const uint8_t *text, Py_ssize_t at, int *width) noex
 
 
 cdef inline int decode_checked(const uint8_t *text, Py_ssize_t size, uint32_t *point) noexcept nogil:
-    """Decode the first character of `size` > 0 bytes; return its number of bytes, or 0 if it is not valid UTF-8."""
+    """Decode the first character of `size` > 0 bytes; return its number of bytes; 0: the bytes are not valid UTF-8."""
     cdef uint8_t lead = text[0]
     cdef int width = character_bytes(lead), step
     if lead < 0x80:
@@ -99,7 +99,7 @@ cdef inline int encode(uint8_t *out, uint32_t point) noexcept nogil:
 
 
 cdef inline Py_ssize_t letters_in(const uint8_t *text, Py_ssize_t size) noexcept nogil:
-    """Return the number of characters."""
+    """Return the number of characters of a text in valid UTF-8."""
     cdef Py_ssize_t at, letters = 0
     for at in range(size):
         letters += text[at] & 0xC0 != 0x80

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 
 cdef inline int get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) noexcept nogil:
-    """Read one number and move `at` behind it; -1: the bytes end inside it or it is longer than 64 bits."""
+    """Read one number and move `at` behind it; return -1 if the bytes end inside it, or it is longer than 64 bits."""
     cdef uint64_t found = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -32,7 +32,7 @@ cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept nogil:
 
 
 cdef inline Py_ssize_t varint_bytes(uint64_t value) noexcept nogil:
-    """Return how many bytes `put_varint` writes."""
+    """Return the number of bytes that `put_varint` writes."""
     cdef Py_ssize_t size = 1
     while value >= 0x80:
         value >>= 7

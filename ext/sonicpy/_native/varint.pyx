@@ -5,11 +5,11 @@ from libc.stdint cimport uint8_t, uint64_t
 
 
 class DamagedBytes(ValueError):
-    """Stored bytes do not have the layout they should have."""
+    """Stored bytes do not have the expected layout."""
 
 
 def pack_varints(numbers) -> bytes:
-    """Return the numbers (0 to 2**64 - 1) as varints, one after the other."""
+    """Return numbers (0 to 2**64 - 1) as varints, one after the other."""
     cdef bytearray out = bytearray()
     cdef uint8_t room[10]
     cdef uint64_t number

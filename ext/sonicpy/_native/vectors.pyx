@@ -1,11 +1,11 @@
-"""Vectors of objects as bits, one for the sign of each number, and how alike they are to the vector of a query.
+"""Vectors of objects as bits, one for the sign of each number, and their likeness to the vector of a query.
 
     bits     one bit a number, 1 where it is above 0; the first number is the highest bit of the first byte
-    row      a bit for each object of the row, 1 where it has a vector, the first object at the lowest bit of the first
-             byte; then the bits of those that have one, by place
+    row      a bit for each object of the row, 1 if it has a vector, the first object at the lowest bit of the first
+             byte; then the bits of the objects that have one, by place
 
-The vector of a query is whole numbers from -127 to 127. Its likeness to bits is the sum of its numbers, those with a
-bit of 0 negated: a whole number, equal on every machine.
+The vector of a query is whole numbers from -127 to 127. Its likeness to bits is the sum of its numbers, where those
+with a bit of 0 are negated: a whole number, equal on every machine.
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
@@ -29,7 +29,8 @@ BITS_MAX = BITS
 # -- numbers to bits --------------------------------------------------------------------------------------------------
 
 cdef Py_ssize_t numbers_of(object given, double *out) except -1:
-    """Write the numbers of a vector to `out`, which has room for BITS; return how many there are, perhaps more."""
+    """Write the numbers of a vector to `out`, which has room for BITS; return how many the vector has, perhaps more
+    than BITS."""
     cdef Py_ssize_t count = 0, at
     cdef Py_buffer view
     cdef bytes form
@@ -73,10 +74,10 @@ def signs(given) -> bytes:
     """Return the bits of a vector.
 
     Args:
-        given: numbers, or a buffer of floats or int8 in a row.
+        given: numbers, or a flat buffer of floats or int8.
 
     Raises:
-        ValueError, TypeError: these are no numbers, or not as many as allowed.
+        ValueError, TypeError: `given` has something other than numbers, or a number of them that is not allowed.
     """
     cdef double numbers[BITS]
     cdef Py_ssize_t at, count = numbers_of(given, numbers)
@@ -92,7 +93,7 @@ def signs(given) -> bytes:
 
 
 def whole_numbers(given) -> bytes:
-    """Return the numbers of a vector as int8, the largest of them as 127. Args and errors as `signs`."""
+    """Return the numbers of a vector as int8, scaled so that the largest is 127. Arguments and errors as in `signs`."""
     cdef double numbers[BITS]
     cdef double largest = 0
     cdef Py_ssize_t at, count = numbers_of(given, numbers)
@@ -122,12 +123,12 @@ def of_bits(bytes bits not None) -> bytes:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 def places_in_row(Py_ssize_t size) -> int:
-    """Return how many objects share a row, for vectors of `size` bytes."""
+    """Return the number of objects that share a row, for vectors of `size` bytes."""
     return 8 * ROW_BYTES // (8 * size + 1)
 
 
 cdef Py_ssize_t before_place(const uint8_t *head, Py_ssize_t place) noexcept:
-    """Return how many objects before `place` have a vector."""
+    """Return the number of objects before `place` that have a vector."""
     cdef Py_ssize_t byte, found = 0
     cdef uint8_t left
     for byte in range((place + 7) >> 3):
@@ -141,7 +142,8 @@ cdef Py_ssize_t before_place(const uint8_t *head, Py_ssize_t place) noexcept:
 
 
 cdef Py_ssize_t check_row(bytes row, Py_ssize_t size) except -1:
-    """Return the bytes of the head of a row. Raises DamagedBytes if the row has another length than its head says."""
+    """Return the size of the head of a row in bytes. Raises DamagedBytes if the row does not have the length that its
+    head gives."""
     cdef Py_ssize_t places = 8 * ROW_BYTES // (8 * size + 1), head = (places + 7) >> 3
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     if PyBytes_GET_SIZE(row) < head or PyBytes_GET_SIZE(row) != head + before_place(at, 8 * head) * size:
@@ -159,7 +161,7 @@ def vector_at(bytes row not None, Py_ssize_t place, Py_ssize_t size):
 
 
 def with_vector(bytes row, Py_ssize_t place, bytes bits not None) -> bytes:
-    """Return a row in which the object at `place` has these bits; None: the row is new. Raises DamagedBytes."""
+    """Return a row in which the object at `place` has the given bits; `row` None: a new row. Raises DamagedBytes."""
     cdef Py_ssize_t size = PyBytes_GET_SIZE(bits), head, before, has
     cdef const uint8_t *old
     cdef uint8_t *new
@@ -209,7 +211,7 @@ def held_places(bytes row not None, Py_ssize_t size) -> list:
 # -- likeness ---------------------------------------------------------------------------------------------------------
 
 cdef void fill_sums(int32_t *sums, const int8_t *numbers, Py_ssize_t count) noexcept:
-    """Write for each four numbers the sums of all sixteen ways to negate some of them."""
+    """Write, for every four numbers, their sums for all sixteen ways to negate some of them."""
     cdef Py_ssize_t group, bits, bit
     cdef int32_t total
     for group in range(count // 4):
@@ -221,11 +223,11 @@ cdef void fill_sums(int32_t *sums, const int8_t *numbers, Py_ssize_t count) noex
 
 
 def likenesses(bytes query not None, list places not None) -> list:
-    """Return how alike a query and some objects are, in their order; None where an object has no vector.
+    """Return the likeness of each object to a query, in the order of the objects; None for an object without a vector.
 
     Args:
-        query: its numbers as int8.
-        places: (row, place) of each object; the row is None where there is none.
+        query: the numbers of the query as int8.
+        places: the (row, place) of each object; the row is None if it does not exist.
 
     Raises:
         DamagedBytes: a row cannot be read.

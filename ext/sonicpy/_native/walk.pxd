@@ -1,4 +1,4 @@
-"""The strategy that scores few objects, for native code."""
+"""The walk, the strategy that scores few objects, for other native code."""
 
 from libc.stdint cimport uint64_t
 

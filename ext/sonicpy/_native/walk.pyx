@@ -1,4 +1,4 @@
-"""The best objects of a query, found without touching objects that cannot be among them.
+"""Finds the best objects of a query without touching objects that cannot be among them.
 
     part     weight * tf * (k1 + 1) / (tf + norm of the object's length)       of a list in a score
     score    the parts added up in the order of the query's terms, times share ** exponent
@@ -21,7 +21,7 @@ The objects of a rarer driver are examined one by one. If a dozen neighbours or 
 words first exclude most of them: objects that lack a word and are too long for that.
 
 If objects that hold every word come first (FULL), the walk first looks for these alone: every word is then needed. If
-they are fewer than wanted, it begins again, and skips them.
+there are fewer than wanted, the walk begins again, and skips them.
 
 Windows of common words and of families of common words are cached beside the lists, for later queries. The bounds of
 all terms' postings in a window decide whether the walk has to examine it: its extremes, or the impacts of unread blocks
@@ -79,7 +79,8 @@ cdef int begin_walk(QueryState query) except -1:
 
 
 cdef uint64_t lookups_worth(QueryState query) noexcept:
-    """Return the number of look-ups of an object in a list after which a walk is given up; 0: do not walk.
+    """Return the number of look-ups after which a walk is given up; a look-up is of one object in one list. 0: do not
+    walk.
 
     With more terms, look-ups cost more, and a walk is less often faster than adding up all terms. In small buckets it
     never is. With a very rare required term, it always is.
@@ -140,7 +141,7 @@ cdef int start_driver(QueryState query) except -1:
 
 
 cdef int walk(QueryState query) except -2:
-    """Continue a walk: 0 at its end; -1: it needs blocks, or has exceeded its look-ups."""
+    """Continue a walk; return 0 at its end; -1: the walk needs blocks, or has exceeded its look-ups."""
     if not query.is_started:
         query.is_started = True
         if ask_for_all(query):
@@ -163,7 +164,7 @@ cdef int walk(QueryState query) except -2:
 
 
 cdef int find_all_merged(QueryState query) except -1:
-    """Find the merged postings of rare terms. Lists with only few look-ups are not merged now."""
+    """Find the merged postings of rare terms. Lists with only a few look-ups are not merged for this."""
     cdef Py_ssize_t at, number
     cdef uint64_t most = UINT64_MAX
     for at in range(query.term_count):
@@ -178,7 +179,7 @@ cdef int find_all_merged(QueryState query) except -1:
 
 
 cdef int walk_driver(QueryState query) except -2:
-    """Examine the objects of the driver, slot by slot; -1: blocks are missing, or look-ups are exceeded."""
+    """Examine the objects of the driver, slot by slot; return -1 if blocks are missing, or look-ups are exceeded."""
     cdef Py_ssize_t count = query.terms[query.drivers[query.driver]].count
     while query.slot < count:
         if (query.is_full_slot or not query.only_full) and walk_slot(query) < 0:
@@ -189,7 +190,7 @@ cdef int walk_driver(QueryState query) except -2:
 
 
 cdef int walk_slot(QueryState query) except -2:
-    """Examine the objects of the driver's slot, window by window; -1: as `walk_driver`."""
+    """Examine the objects of the driver's slot, window by window; return -1 as `walk_driver` does."""
     if query.window == END_OF_WINDOWS and query.end < 0:
         if not enters(query, query.kind, score_bound(query, ANY, 0, -1, 0) * query.share, UINT32_MAX):
             return 0
@@ -210,7 +211,7 @@ cdef int walk_slot(QueryState query) except -2:
 
 
 cdef int walk_merged(QueryState query, const Merged *held) except -2:
-    """Examine the objects of the driver's slot in its merged postings; -1: as `walk_driver`."""
+    """Examine the objects of the driver's slot in its merged postings; return -1 as `walk_driver` does."""
     cdef Py_ssize_t at, run, end, part = held.parts - 1
     cdef int looked_at = 0
     cdef bint filtered
@@ -277,7 +278,7 @@ cdef bint is_dense(QueryState query, const Merged *held, Py_ssize_t part) noexce
 
 
 cdef int look_at_chosen(QueryState query) except -2:
-    """Score the chosen objects of the window, newest first; -1: blocks are missing."""
+    """Score the chosen objects of the window, newest first; return -1 if blocks are missing."""
     cdef Py_ssize_t word
     cdef uint64_t bit
     cdef uint32_t iid

@@ -1,4 +1,4 @@
-"""The objects that a walk examines, for native code."""
+"""The choice of the objects that a walk examines, for other native code."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

@@ -1,4 +1,5 @@
-"""The objects of a window, or of a run of postings, that a walk examines because quick tests do not exclude them.
+"""Chooses the objects of a window, or of a run of postings, that a walk examines because quick tests do not exclude
+them.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -67,7 +68,7 @@ cdef int find_able(QueryState query, uint32_t newest) except -1:
 
 
 cdef bint may_be_best(QueryState query, uint32_t iid, uint8_t packed, int tf) except -1:
-    """Return whether quick tests of terms and frequencies allow an object of the driver among the best."""
+    """Return whether an object of the driver can be among the best, by quick tests of its terms and frequencies."""
     cdef Py_ssize_t at
     cdef int held
     query.lookups += 1
@@ -113,7 +114,7 @@ cdef int tf_held(QueryState query, Py_ssize_t number, uint32_t iid) except -2:
 
 
 cdef int choose(QueryState query) except -2:
-    """Choose the objects of a window that may be among the best; -1: blocks are missing."""
+    """Choose the objects of a window that may be among the best; return -1 if blocks are missing."""
     cdef TermWindow *own = query.own
     cdef Py_ssize_t at, chosen
     cdef int limit
@@ -171,7 +172,7 @@ cdef uint64_t intersect_needed(QueryState query, uint64_t *among, uint32_t newes
     """Drop the objects of a window that lack a needed term whose holders are known.
 
     Returns:
-        the places of the needed terms among the drivers, as bits.
+        The places of the needed terms among the drivers, as bits.
     """
     cdef uint64_t needed = 0
     cdef Py_ssize_t at, number
@@ -202,10 +203,10 @@ cdef int drop_forbidden(QueryState query, uint64_t *among) except -1:
 cdef const uint64_t *known_holders(
     QueryState query, TermWindow *here, int64_t window, uint64_t *room
 ) except? NULL:
-    """Return the holders of a term in a window; NULL: they are not quickly available.
+    """Return the objects of a window that hold a term, as bits; NULL: the bits are not quickly available.
 
     Args:
-        room: for bits that are not cached.
+        room: the place for bits that are not cached.
     """
     if here.merged.list != NULL:
         mark_merged(here.merged.list, window, room)
@@ -231,7 +232,7 @@ cdef Py_ssize_t choose_many(
     Args:
         here: the holders of the term in the window.
         among: bits of the objects to consider.
-        limits: by frequency of the term; see `_limits`.
+        limits: the limit of the length for each frequency of the term; see `_limits`.
     """
     cdef const Holders *held = &here.held
     cdef Py_ssize_t at, place, count = 0
@@ -254,7 +255,8 @@ cdef Py_ssize_t choose_many(
 
 
 cdef int narrow(QueryState query, Py_ssize_t at, uint32_t newest, Py_ssize_t *chosen) except -2:
-    """Drop the chosen objects that cannot be among the best because they lack a term; -1: blocks are missing."""
+    """Drop the chosen objects that cannot be among the best because they lack a term; return -1 if blocks are
+    missing."""
     cdef Py_ssize_t number = query.drivers[at], word, words = 0
     cdef const Term *term = &query.terms[number]
     cdef const uint64_t *shorter
@@ -327,5 +329,6 @@ cdef int narrow_by_levels(QueryState query, uint32_t newest) except -1:
 
 
 cdef inline TermWindow *at_place(QueryState query, Py_ssize_t at) noexcept nogil:
-    """Return the holders of the term at a place among the drivers; for the driver, of its present slot."""
+    """Return the data of the windows of the term at a place among the drivers; for the driver, those of its present
+    slot."""
     return query.own if at == query.driver else &query.here[query.drivers[at]]

@@ -1,4 +1,4 @@
-"""The blocks that a query has to read: all of them, those of its window, or some behind it that look useful.
+"""Requests the blocks that a query has to read: all of them, those of its window, or some behind it that look useful.
 
 This module does not read: it returns the keys of unread blocks; the caller reads the blocks and passes them to `give`.
 
@@ -56,7 +56,7 @@ cdef list keys_asked(QueryState query):
 
 
 cdef bint ask_for_all(QueryState query) except -1:
-    """Request all blocks, if they are few; return whether some are missing."""
+    """Request all blocks, if there are few; return whether some are missing."""
     cdef Py_ssize_t number, block, missing = 0
     for number in range(query.source_count):
         for block in range(query.sources[number].count):
@@ -68,7 +68,7 @@ cdef bint ask_for_all(QueryState query) except -1:
 
 
 cdef int ask_for_missing(QueryState query) except -1:
-    """Ask for all blocks that look-ups need."""
+    """Request all blocks that look-ups need."""
     cdef Py_ssize_t number, block
     for number in range(query.source_count):
         for block in range(query.sources[number].count):
@@ -77,7 +77,7 @@ cdef int ask_for_missing(QueryState query) except -1:
 
 
 cdef int ask_for_objects(QueryState query, list iids) except -1:
-    """Ask for all blocks that may hold some objects."""
+    """Request all blocks that may hold the given objects."""
     cdef Py_ssize_t number, block
     cdef const Source *source
     cdef uint32_t iid
@@ -128,7 +128,8 @@ cdef int ask_once(QueryState query, Py_ssize_t source, Py_ssize_t block) except 
 
 
 cdef int limit_in(QueryState query, int64_t window) noexcept nogil:
-    """Return `window_limit` of a window; LENGTHS if it excludes too few windows to be worth its time."""
+    """Return the limit of the lengths in a window; LENGTHS if computing limits excludes too few windows to be worth its
+    time."""
     cdef int limit
     if query.patience <= 0 and window % PROBED_WINDOWS:
         return LENGTHS
@@ -174,7 +175,8 @@ cdef Py_ssize_t ask_window(QueryState query, const TermWindow *here, int64_t win
 
 
 cdef int ask_others_ahead(QueryState query, const TermWindow *here) except -1:
-    """Request the blocks of another term for the window, and for windows behind it, if few of these are excluded."""
+    """Request the blocks of another term for the window, and for windows behind it, if few of the latter are
+    excluded."""
     cdef int64_t window
     ask_window(query, here, query.window)
     if query.patience <= 0:
@@ -226,7 +228,7 @@ cdef int ask_for_others(QueryState query) except -1:
 
 
 cdef uint64_t most_objects_ahead(QueryState query) noexcept nogil:
-    """Return the number of objects to request blocks for: few while found objects narrow the search down."""
+    """Return the number of objects for which to request blocks: few as long as found objects narrow down the search."""
     return WANTED_MAX if query.only_full or query.top.size == query.top.k else 2 * query.top.k
 
 

@@ -1,4 +1,4 @@
-"""Bounds of the scores of the objects of a window, by the bounds of the terms' postings in it."""
+"""Bounds of the scores of the objects of a window, computed from the bounds of the terms' postings in it."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -20,11 +20,11 @@ cdef struct WindowTerm:  # a term behind the driver, and what its postings in a 
 
 cdef int limit_of_window(QueryState query, TermWindow *own, int64_t window) noexcept nogil:
     """Return the packed length from which on no object of the driver in a window can be among the best; 0: no object of
-    the driver can be.
+    any length can be.
 
     Args:
         own: the holders of the driver's slot.
-        window: that of the walk or an older one.
+        window: the window of the walk or an older one.
     """
     cdef WindowTerm others[WINDOW_TERMS]
     cdef const Slot *slot = own_slot(query)

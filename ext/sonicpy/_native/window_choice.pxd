@@ -14,7 +14,7 @@ cdef int find_row(QueryState query, Py_ssize_t number, int64_t window) except -2
 
 
 cdef inline bint is_wanted(QueryState query, Kind kind, double score, uint32_t iid) noexcept nogil:
-    """Return whether an object with at most a score and an IID can be among the final best."""
+    """Return whether an object of a kind, with at most this score and this IID, can be among the final best."""
     cdef const ScoredObject *floor = &query.floor
     if query.has_floor and (kind > floor.kind or (kind == floor.kind and score < floor.score)):
         return False

@@ -1,4 +1,4 @@
-"""The objects of a window that may be among the best, for the strategy that adds up all terms window by window.
+"""Chooses the objects of a window that may be among the best, for the strategy that adds up all terms window by window.
 
 Most objects are excluded by bits before anything is added up (MaxScore, see walk.pyx, for a window at a time). The
 spare terms, which add least, cannot bring an object among the best even together: so an object among the best holds at
@@ -54,7 +54,8 @@ cdef void find_needed(QueryState query, uint32_t newest) noexcept nogil:
 
 
 cdef Py_ssize_t count_spare(QueryState query, uint32_t newest) noexcept nogil:
-    """Return the number of spare terms: the smallest, which alone bring no object up to `newest` among the best."""
+    """Return the number of spare terms: those that add least, and alone bring no object up to `newest` among the
+    best."""
     cdef const Term *term
     cdef Py_ssize_t number, at
     cdef Kind kind = CORRECTED
@@ -73,7 +74,7 @@ cdef Py_ssize_t count_spare(QueryState query, uint32_t newest) noexcept nogil:
 
 
 cdef void find_all_limits(QueryState query, uint32_t newest) noexcept nogil:
-    """Find the lengths from which on objects up to `newest` are not among the best."""
+    """Find the lengths from which on objects up to `newest` cannot be among the best."""
     cdef const Term *term
     cdef Py_ssize_t at
     cdef Kind kind = CORRECTED
@@ -105,10 +106,10 @@ cdef inline double share_of(QueryState query, double weight) noexcept nogil:
 cdef void find_limits_of(
     QueryState query, Py_ssize_t first, Py_ssize_t end, Kind kind, double share, uint32_t newest, Limits *limits
 ) noexcept nogil:
-    """Find the limits of objects that hold only the needed terms from one place to another.
+    """Find the limits of the lengths of objects that hold, of the needed terms, only those from `first` to `end`.
 
     Args:
-        kind, share: the best kind and share that they can have.
+        kind, share: the best kind and share that these objects can have.
         limits: the earlier limits; they only fall.
     """
     limits.often = find_limit(query, first, end, ANY, kind, share, newest, limits.often)
@@ -150,8 +151,8 @@ cdef double spare_at_most(QueryState query, int packed) noexcept nogil:
 
 
 cdef int64_t window_below_needed(QueryState query, int64_t window) noexcept nogil:
-    """Return the newest window below one that may hold objects with a needed and all required terms; -1: no window may
-    hold one."""
+    """Return the newest window before `window` that may have objects with a needed term and all required terms; -1:
+    there is none."""
     cdef Py_ssize_t at
     cdef int64_t newest = -1
     for at in range(max(query.needed_from, 0), query.bringing):
@@ -170,7 +171,8 @@ cdef int64_t next_window(QueryState query, Py_ssize_t number, int64_t below) noe
 
 
 cdef int choose_among(QueryState query, int64_t window) except -2:
-    """Choose the objects of a window that may be among the best; return whether there are any, -1: blocks are missing."""
+    """Choose the objects of a window that may be among the best; return 1 if there are any, else 0; -1: blocks are
+    missing."""
     cdef Py_ssize_t at, number, word
     cdef uint64_t some[WINDOW_WORDS]
     cdef uint64_t often[WINDOW_WORDS]
@@ -281,7 +283,7 @@ cdef int add_short(
 
 
 cdef int find_row(QueryState query, Py_ssize_t number, int64_t window) except -2:
-    """Find the holders of a term in a window; 0: blocks are missing."""
+    """Find the objects of a window that hold a term; return 0 if blocks are missing."""
     cdef TermWindow *here = &query.here[number]
     cdef TermRow *row = &query.held_rows[number]
     cdef const Merged *merged = here.merged.list

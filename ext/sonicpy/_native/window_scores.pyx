@@ -1,9 +1,9 @@
-"""The best objects of a query, by adding up all of its terms window by window.
+"""Finds the best objects of a query by adding up all of its terms window by window.
 
 A walk saves most with few terms and long lists. For queries of many words, or of words that rarely occur together, the
 comparisons and look-ups of a walk cost many times more than they save. This strategy adds up the parts of all terms for
 whole windows of objects, newest first (windows.pxd), in the order of the query's terms, so the scores are those of the
-walk, bit for bit. Before, window_choice.pyx excludes most objects.
+walk, bit for bit. Before that, window_choice.pyx excludes most objects.
 """
 
 from libc.math cimport INFINITY, pow
@@ -63,7 +63,7 @@ cdef enum:
 
 
 cdef int score_windows(QueryState query) except -2:
-    """Find the best objects; -1: blocks are missing. Nothing has been found before."""
+    """Find the best objects; nothing must have been found before. Return -1 if blocks are missing."""
     cdef int64_t window = <int64_t> 1 << 32 - WINDOW_BITS
     begin_windows(query)
     while True:
@@ -120,7 +120,7 @@ cdef int order_by_bound(QueryState query) except -1:
 
 
 cdef double highest_share_lacking(QueryState query) noexcept nogil:
-    """Return the highest factor of an object that holds no word of some term that brings objects."""
+    """Return the highest factor of an object that lacks at least one of the terms that bring objects."""
     cdef const Term *term
     cdef Py_ssize_t number, at
     cdef double most, least = INFINITY, matched = 0.0
@@ -142,7 +142,7 @@ cdef double highest_share_lacking(QueryState query) noexcept nogil:
 
 
 cdef int score_window(QueryState query, int64_t window) except -2:
-    """Score the objects of a window, after all newer windows; -1: blocks are missing."""
+    """Score the objects of a window, after all newer windows; return -1 if blocks are missing."""
     cdef Py_ssize_t number, word, place
     cdef uint64_t words, left, whole
     cdef bint is_whole
@@ -179,7 +179,7 @@ cdef int score_window(QueryState query, int64_t window) except -2:
 
 
 cdef inline uint64_t holders_of_all(QueryState query, int64_t window, Py_ssize_t word) noexcept nogil:
-    """Return which of 64 objects of a window hold all terms that bring objects: each term in some slot."""
+    """Return, as bits, which of 64 objects of a window hold all terms that bring objects, each in any slot."""
     cdef Py_ssize_t number
     cdef uint64_t whole = UINT64_MAX
     for number in range(query.term_count):
@@ -191,7 +191,7 @@ cdef inline uint64_t holders_of_all(QueryState query, int64_t window, Py_ssize_t
 
 
 cdef int add_term(QueryState query, Py_ssize_t number, int64_t window) except -2:
-    """Add the parts of a term to the chosen objects that hold it; -1: blocks are missing."""
+    """Add the parts of a term to the scores of the chosen objects that hold it; return -1 if blocks are missing."""
     cdef const Term *term = &query.terms[number]
     if not find_row(query, number, window):
         return -1
@@ -286,7 +286,7 @@ cdef int add_many(QueryState query, Py_ssize_t number, uint32_t iid, uint32_t tf
 
 
 cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -2:
-    """Add the parts of a term with several slots: each chosen object gets that of the first slot it holds."""
+    """Add the parts of a term with several slots: each chosen object gets the part of the first slot that it holds."""
     cdef const Term *term = &query.terms[number]
     cdef TermRow *row = &query.held_rows[number]
     cdef uint64_t chosen[WINDOW_WORDS]
@@ -306,14 +306,14 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
 
 
 cdef inline uint64_t row_words(const TermRow *row) noexcept nogil:
-    """Return which words of the bits of a row may not be 0."""
+    """Return the words of the bits of a row that may differ from 0, as bits."""
     return row.words if row.bits == row.own else UINT64_MAX
 
 
 cdef int look_slots_up(
     QueryState query, Py_ssize_t number, uint32_t first, const uint64_t *chosen, uint64_t words
 ) except -2:
-    """Add the parts of a term with several slots to chosen objects, and look each of these up."""
+    """Add the parts of a term with several slots for chosen objects, each of which is looked up."""
     cdef const Term *term = &query.terms[number]
     cdef uint64_t left
     cdef Py_ssize_t word, at
@@ -342,11 +342,11 @@ cdef int look_slots_up(
 
 
 cdef int gather_slots(QueryState query, Py_ssize_t number, uint32_t first, uint64_t *chosen, uint64_t words) except -2:
-    """Add the parts of a term with several slots to chosen objects, and gather the holders of each slot.
+    """Add the parts of a term with several slots for chosen objects, by gathering the objects that hold each slot.
 
     Args:
-        chosen: becomes those that hold no word of the term.
-        words: which of these are not 0.
+        chosen: the chosen objects as bits; set to those that hold no word of the term.
+        words: the words of `chosen` that are not 0, as bits.
     """
     cdef const Term *term = &query.terms[number]
     cdef const Slot *slot
@@ -390,7 +390,7 @@ cdef inline int add_gathered(
 
 
 cdef inline uint32_t gathered_tf(const Gathered *held, uint32_t iid) noexcept nogil:
-    """Return how often an object of the window holds the gathered words."""
+    """Return the frequency of the gathered words in an object of the window."""
     cdef Py_ssize_t place = iid & (WINDOW_OBJECTS - 1)
     if held.twice[place >> 6] >> (place & 63) & 1:
         return held.tfs[place]
@@ -400,8 +400,8 @@ cdef inline uint32_t gathered_tf(const Gathered *held, uint32_t iid) noexcept no
 cdef int gather_slot(
     QueryState query, const Slot *slot, uint32_t first, Gathered *held, Gathered *typed, bint has_typed
 ) except -2:
-    """Gather the holders of a slot in the window that begins with object `first`, and those of the typed word if that is
-    asked for; -1: blocks are missing."""
+    """Gather the postings of a slot in the window that begins with object `first`, and, with `has_typed`, those of the
+    typed word; return -1 if blocks are missing."""
     cdef Py_ssize_t number
     clear(held)
     if has_typed:
@@ -415,7 +415,7 @@ cdef int gather_slot(
 
 
 cdef inline bint gather_source(Source *source, uint32_t first, Gathered *held) noexcept nogil:
-    """Gather the holders of a word; False: blocks are missing."""
+    """Gather the postings of a word in the window; return False if blocks are missing."""
     cdef Py_ssize_t window = first >> WINDOW_BITS
     if has_window(source, window):
         gather_all(held, source.windows[window], first)
@@ -427,7 +427,8 @@ cdef inline bint gather_source(Source *source, uint32_t first, Gathered *held) n
 
 
 cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
-    """Return the factor for an object that holds terms of some weight; the most frequent factor is cached."""
+    """Return the factor for an object that holds terms with the weight `matched`; the most frequent factor is
+    cached."""
     cdef uint64_t bits = (<uint64_t *> &matched)[0]
     cdef Py_ssize_t place = (bits >> 48 ^ bits >> 44) & (SHARED_WEIGHTS - 1)
     if query.shared[place] != matched:

@@ -1,6 +1,6 @@
-"""Windows: the holders of a word among 4,096 neighbouring objects, a bit each.
+"""Windows: a bit for each of 4,096 neighbouring objects, 1 if the object holds a word.
 
-So the common objects of two words, and those short enough for a good score, are found 64 at a time.
+So the objects that hold two words, or are short enough for a good score, are found 64 at a time.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -27,7 +27,7 @@ cdef struct Holders:  # of a word, or of the words of a term, in one window
 
 
 cdef inline uint8_t tf_of(const Holders *holders, uint32_t iid) noexcept nogil:
-    """Return the frequency of the word in an object of the window; 0: it does not hold it."""
+    """Return the frequency of the word in an object of the window; 0: the object does not hold the word."""
     cdef uint32_t place = iid & (WINDOW_OBJECTS - 1)
     cdef Py_ssize_t low = 0, count = holders.many, half
     if not holders.bits[place >> 6] >> (place & 63) & 1:
@@ -72,7 +72,7 @@ cdef inline void gather(Gathered *held, uint32_t iid, uint8_t tf) noexcept nogil
 
 
 cdef inline void gather_all(Gathered *held, const Holders *others, uint32_t first) noexcept nogil:
-    """Add the postings of another word in the window that begins with object `first`."""
+    """Add the postings of a cached window of another word, which begins with object `first`."""
     cdef Py_ssize_t word, at
     cdef uint64_t left, both
     for at in range(others.many):  # one of these is in `bits`, too: the loop below does not see it as new
@@ -138,7 +138,7 @@ cdef extern from *:
 
 
 cdef inline void intersect(const uint64_t *one, const uint64_t *other, uint64_t *out) noexcept nogil:
-    """Write the bits that both rows have."""
+    """Write the bits that are set in both rows."""
     cdef Py_ssize_t word
     for word in range(WINDOW_WORDS):
         out[word] = one[word] & other[word]
@@ -154,7 +154,7 @@ cdef inline void intersect_two(
 
 
 cdef inline Py_ssize_t count_up_to_few(const uint64_t *bits, uint64_t *summary) noexcept nogil:
-    """Find the words that are not 0; return the number of set bits, or a lower one if they are many."""
+    """Find the words that are not 0; return the number of set bits, or a lower number if there are many."""
     cdef Py_ssize_t word, count = 0
     cdef uint64_t some = 0
     summary[0] = 0

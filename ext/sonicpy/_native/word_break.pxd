@@ -34,7 +34,7 @@ cdef inline int class_after(const uint8_t *text, Py_ssize_t size, Py_ssize_t at)
 
 
 cdef inline Py_ssize_t letter_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    """Return the end of the letter at `at`, its marks included."""
+    """Return the end of the letter at `at`, including its marks."""
     cdef int width
     decode(text, at, &width)
     at += width
@@ -46,7 +46,8 @@ cdef inline Py_ssize_t letter_end(const uint8_t *text, Py_ssize_t size, Py_ssize
 cdef inline bint joins(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t after, int before, int last, int kind
 ) noexcept nogil:
-    """Return whether rules WB5 to WB13b forbid a border between `last` and `kind`; `after`: the end of `kind`."""
+    """Return whether rules WB5 to WB13b forbid a border between characters of the classes `last` and `kind`; `after` is
+    the end of the second one."""
     if is_letter(last):
         if is_letter(kind) or kind == NUMERIC or kind == EXTEND_NUM_LET:  # WB5, WB9, WB13a
             return True
@@ -74,7 +75,8 @@ cdef inline bint joins(
 
 
 cdef inline Py_ssize_t word_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint *has_word) noexcept nogil:
-    """Return the end of the piece that begins at the border `at`; `has_word`: it holds a letter or number.
+    """Return the end of the piece that begins at the border `at`; `has_word` is set to whether it has a letter or
+    number.
 
     `before` and `last` are the two significant characters before the current one, `raw` is the character just before
     it, of any class.

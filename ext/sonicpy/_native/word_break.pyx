@@ -9,7 +9,7 @@ cdef extern from "Python.h":
 
 
 def word_borders(str text not None) -> list:
-    """Return every word border of `text` as an offset in characters, the first and last included (UAX #29).
+    """Return all word borders of `text` (UAX #29) as offsets in characters, including its beginning and its end.
 
     Raises:
         UnicodeEncodeError: `text` holds a lone surrogate.
@@ -36,7 +36,7 @@ def is_unspaced_letter(bytes term not None) -> bool:
 
 
 def is_unspaced(bytes term not None) -> bool:
-    """Return whether a term begins with a letter of a script without blanks, and has more than this letter."""
+    """Return whether a term begins with a letter of a script without blanks, and has at least two letters."""
     cdef const uint8_t *text = <const uint8_t *> <const char *> term
     cdef Py_ssize_t size = len(term)
     return properties_at(text, size, 0) & UNSPACED != 0 and letter_end(text, size, 0) < size

@@ -1,6 +1,6 @@
 """Words of a bucket with a common beginning, with their frequencies, from one read of rows.
 
-When a user types one letter more, the words that begin with it are among the words read before.
+When a user types one more letter, the words with the longer beginning are among the words read before.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -23,18 +23,18 @@ cdef enum:
 
 @cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class WordRange:
-    """The words of `rows`, including those that no listing shows.
+    """A range of words with a common beginning, including words that are not in the lexicon.
 
     Args:
         rows: (key, row) pairs of `words` in key order, an iterator or a list. No row is taken behind the first one
             whose key does not begin with `prefix`, because each may cost a read.
-        prefix: the beginning of keys, the bucket's number included.
+        prefix: the beginning of the keys: the number of the bucket, and the beginning of the words.
         most: the most rows to take.
-        letters: words are shown up to 50 letters, not 40 bytes.
+        letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
 
     Attributes:
-        common: the keys in `common` of rows that refer there; None: there are none. `take_common` has to be called
-            before other methods.
+        common: the keys in table `common` to which rows refer; None: no row does. If there are keys, `take_common` has
+            to be called before other methods.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -104,14 +104,14 @@ cdef class WordRange:
         return self._count
 
     def likely(self, bytes prefix not None, Py_ssize_t limit, Py_ssize_t examined):
-        """Return live words: the prefix itself, then the others by object frequency. None: the range has not enough
-        words.
+        """Return live words: the prefix itself, then the others by object frequency. None: the range does not have
+        enough words.
 
         Words of equal frequency are ordered by length in bytes, then by bytes.
 
         Args:
-            prefix: the common beginning of the rows, or more letters.
-            limit: the most words.
+            prefix: the common beginning of the words, or more letters.
+            limit: the most words to return.
             examined: the most words to compare, the first ones in byte order.
         """
         return self.find_likely(prefix, limit, examined)
@@ -130,7 +130,8 @@ cdef class WordRange:
         return self.sorted_of(start, end, size, limit)
 
     cdef Py_ssize_t first_behind(self, const uint8_t *prefix, Py_ssize_t size, Py_ssize_t first, bint beyond) noexcept:
-        """Return the first place from `first` on whose word is not before `prefix`, nor begins with it if `beyond`."""
+        """Return the first place from `first` on whose word is not before `prefix`, and, with `beyond`, does not begin
+        with it."""
         cdef Py_ssize_t last = self._count, middle
         cdef const RangedWord *word
         cdef int order

@@ -1,4 +1,4 @@
-"""Sorts words, each its length and its bytes, by a number of their first eight bytes."""
+"""Sorts words, each given as its length and its bytes, by the number that their first eight bytes make."""
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport qsort

@@ -1,7 +1,7 @@
-"""Words as walks go through them: an automaton, or a sorted array that is walked as if it were a trie.
+"""Sources of words for walks: an automaton, or a sorted array that is walked as if it were a trie.
 
-A place in the words is a Spot: all words that begin with the same letters. `open_spot` begins to look at the letters that
-follow there, `next_child` and `find_child` find them.
+A place in the words is a Spot: all words that begin with the same letters. `open_spot` opens the letters that follow
+there, `next_child` and `find_child` go to them.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
@@ -52,7 +52,7 @@ cdef inline bint is_empty(const Words *words, Spot spot) noexcept nogil:
 
 
 cdef inline void open_spot(Children *self, const Words *words, Spot spot, int depth) noexcept nogil:
-    """Begin to look at the letters behind a spot that is not empty; `depth` bytes lead to it."""
+    """Open the letters behind a spot that is not empty; `depth` bytes lead to the spot."""
     self.words = words
     self.step = self.depth = 0
     self.first = self.at = self.end = 0
@@ -82,7 +82,7 @@ cdef inline uint32_t first_not_before(const Children *self, uint32_t first, uint
 
 
 cdef inline uint32_t take_group(const Children *self, uint32_t first, uint8_t label, Child *child) noexcept nogil:
-    """Take the sorted words from the first one whose letter is a label on; return where they end."""
+    """Take the sorted words whose next letter is `label`, from `first` on; return the end of these words."""
     cdef uint32_t end = first_not_before(self, first, label + 1)
     child.label = label
     child.ends_word = self.words.sizes[first] == self.depth + 1
@@ -100,7 +100,7 @@ cdef inline void take_edge(const Children *self, int step, Child *child) noexcep
 
 
 cdef inline bint next_child(Children *self, Child *child) noexcept nogil:
-    """Go to the next letter; False: there is none."""
+    """Go to the next letter; return False if there is none."""
     if self.words.nodes != NULL:
         if self.step == self.node.count:
             return False
@@ -114,7 +114,7 @@ cdef inline bint next_child(Children *self, Child *child) noexcept nogil:
 
 
 cdef inline bint find_child(const Children *self, uint8_t label, Child *child) noexcept nogil:
-    """Find a letter; False: no word has it there."""
+    """Go to a letter; return False if no word has it there."""
     cdef int step
     cdef uint32_t first
     if self.words.nodes != NULL:

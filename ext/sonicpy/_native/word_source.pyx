@@ -1,4 +1,4 @@
-"""Words as walks go through them: those of an automaton belong to its graph, sorted ones are kept here.
+"""Sources of words for walks: the words of an automaton belong to its graph, sorted words are kept here.
 
 A source may hold a word behind a key that leads to it: `part NUL word` is found by the beginning of `part`.
 """
@@ -15,14 +15,14 @@ cdef enum:
 
 
 cdef class WordSource:
-    """The words of an automaton, or of nothing; walks go through it (word_walks.pyx)."""
+    """The words of an automaton, or no words, for walks (word_walks.pyx)."""
 
 
 cdef class SortedWords(WordSource):
-    """Words in byte order, each once. More can be added, none taken away.
+    """Words in byte order, each once. Words can be added, but not removed.
 
     Args:
-        words: UTF-8; those of more than 384 bytes are left out.
+        words: words in UTF-8; those of more than 384 bytes are left out.
     """
     cdef Py_ssize_t _used, _letters_room, _starts_room, _sizes_room
 
@@ -50,7 +50,7 @@ cdef class SortedWords(WordSource):
         ]
 
     def add(self, list words not None) -> None:
-        """Add words; those that are there already stay as they are."""
+        """Add the words that are not there already."""
         cdef Py_ssize_t number, left, end
         cdef uint32_t place
         cdef bytes word
@@ -115,10 +115,10 @@ cdef class SortedWords(WordSource):
 
 
 def words_in(list sources not None, words not None) -> list:
-    """Return the words that a source holds, in this spelling.
+    """Return the given words that a source holds in the same spelling.
 
     Args:
-        sources: of words, WordSource.
+        sources: the sources of the words, each a WordSource.
         words: an iterable of bytes.
     """
     cdef WordSource source
@@ -133,7 +133,7 @@ def words_in(list sources not None, words not None) -> list:
 
 
 cdef bint is_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:
-    """Return whether a word is among others."""
+    """Return whether sorted words contain a word."""
     cdef Children children
     cdef Child child
     cdef Spot spot = root_of(words)

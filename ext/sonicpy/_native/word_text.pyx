@@ -1,11 +1,11 @@
-"""Words that are passed over one by one, without an order.
+"""Searches words one by one; the words are in no order.
 
-    words_holding    of one text with line feeds between words: those that hold some letters
-    NearWords        those near a typed word, by the letters that they hold
+    words_holding    finds words that contain given letters, in one text with line feeds between words
+    NearWords        finds words near a typed word, by the letters that they contain
 
-An error adds at most one letter to those that a word holds, and takes at most one away. So only words of about the same
-length are read, that hold about the same letters: with two errors or more, a walk over sorted words looks at more of
-them. (G. Navarro, "A guided tour to approximate string matching", 2001, on filters that count letters.)
+An error adds at most one letter to the letters of a word, and removes at most one. So only words of about the same
+length, with about the same letters, are compared: with two errors or more, a walk over sorted words would examine more
+of them. (G. Navarro, "A guided tour to approximate string matching", 2001, on filters that count letters.)
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -47,11 +47,11 @@ cdef struct Word:
 
 
 def words_holding(const unsigned char[::1] text not None, bytes letters not None, Py_ssize_t most) -> list:
-    """Return the words that hold some letters, in their order, at most `most`.
+    """Return the words that contain the given letters one after the other, in the order of the text, at most `most`.
 
     Args:
         text: words, each with a line feed behind it.
-        letters: in UTF-8, without a line feed; none: no word holds them.
+        letters: the letters in UTF-8, without a line feed; empty: no word is returned.
     """
     cdef const char *first
     cdef const char *end
@@ -81,7 +81,7 @@ def words_holding(const unsigned char[::1] text not None, bytes letters not None
 
 
 cdef class NearWords:
-    """Words to which more can be added. The same word may be added again."""
+    """A list of words, to which words can be added; the same word may be added again."""
     cdef uint8_t *_text
     cdef Word *_words
     cdef Py_ssize_t _used, _text_room, _count, _room
@@ -94,7 +94,7 @@ cdef class NearWords:
         return self._count
 
     def add(self, list words not None) -> None:
-        """Add words, UTF-8; those of more than 384 bytes are left out."""
+        """Add words in UTF-8; those of more than 384 bytes are left out."""
         cdef bytes word
         cdef Py_ssize_t size
         for word in words:
@@ -114,9 +114,9 @@ cdef class NearWords:
         """Return the words within a distance of a typed word, each with its distance.
 
         Args:
-            word: UTF-8, of at most 60 characters: longer ones find nothing.
-            distance: errors, 0 to 3.
-            swaps: a swap of two neighbours is one error; else it is two.
+            word: the typed word in UTF-8; with more than 60 characters it finds nothing.
+            distance: the most errors, 0 to 3.
+            swaps: whether a swap of two neighbours is one error, not two.
 
         Raises:
             ValueError: the distance is out of range, or the word is not UTF-8.
@@ -159,7 +159,7 @@ cdef class NearWords:
 
 
 cdef Word read_word(const uint8_t *text, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
-    """Count the letters of a word, valid UTF-8."""
+    """Count the letters of a word in valid UTF-8."""
     cdef Word self = Word(0, <uint32_t> start, <uint16_t> size, 0)
     cdef Py_ssize_t at = start
     cdef uint64_t letter

@@ -16,7 +16,7 @@ cdef dict walk_all(
 
 
 cdef inline bint is_spelled(uint8_t label) noexcept nogil:
-    """Return whether a byte of a word is one of a letter, or an apostrophe."""
+    """Return whether a byte of a word belongs to a letter, or is an apostrophe."""
     return label >= 0x80 or c'a' <= label <= c'z' or label == c"'"
 
 

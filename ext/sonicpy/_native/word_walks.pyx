@@ -1,10 +1,11 @@
-"""Walks over the words of a bucket: those that are, or begin as, some folded letters, with or without typing errors.
+"""Walks over the words of a bucket: finds words that equal folded letters, or begin with them, perhaps with typing
+errors.
 
 A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through an NFA (letter_steps.pxd).
-Where the last bit of a row is set, all words that go on from there begin as the pattern does.
+Where the last bit of a row is set, all words that continue from there begin as the pattern does.
 
-Where no error may be made any more, only the letters of the pattern lead on, and those that fold to them: the walk looks
-for these alone.
+Where no more errors are allowed, only the letters of the pattern, and those that fold to them, lead on: the walk then
+looks only for these.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -48,7 +49,7 @@ cdef enum:
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
 EDGE_BUDGET = EDGES_MAX
-"""The most letters that one walk looks at by default: about a millisecond."""
+"""The most letters that one walk examines by default: about a millisecond."""
 
 
 cdef struct Ends:  # see `StemEnds`
@@ -92,11 +93,11 @@ cdef struct Walk:
 # -- the walk ------------------------------------------------------------------------------------------------------
 
 cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) noexcept nogil:
-    """Look at the continuations of a spot that whole letters lead to.
+    """Examine the letters behind a spot to which complete letters lead.
 
     Args:
-        best: the fewest errors with which the letters read so far match a beginning of the pattern; NOT_FOUND: they
-            match none.
+        best: the least number of errors with which the pattern matches a beginning of the letters read so far;
+            NOT_FOUND: it matches none.
     """
     cdef Children children
     cdef Child child
@@ -113,7 +114,7 @@ cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) 
 
 
 cdef void visit_all(Walk *self, Children *children, const State *state, int depth, int best) noexcept nogil:
-    """Follow every letter: an error may still be made, or each of them is behind a beginning that is near enough."""
+    """Follow every letter, because more errors are allowed, or the letters follow a beginning that is near enough."""
     cdef Child child
     while next_child(children, &child):
         self.budget -= 1
@@ -129,7 +130,7 @@ cdef void visit_all(Walk *self, Children *children, const State *state, int dept
 cdef void visit_wanted(
     Walk *self, Children *children, const State *state, uint64_t wanted, int depth, int best
 ) noexcept nogil:
-    """Follow the letters of the pattern at some places, and those that fold to other ones."""
+    """Follow the letters of the pattern at the wanted places, and letters that fold to others."""
     cdef Child child
     cdef uint32_t point
     wanted &= (<uint64_t> 1 << self.pattern.size) - 1
@@ -165,7 +166,7 @@ cdef void spell(
 
 
 cdef void spell_folded(Walk *self, const Child *lead, const State *state, int depth, int best) noexcept nogil:
-    """Read the characters that begin with the byte of `lead` and are folded to others."""
+    """Read the characters that begin with the byte of `lead` and fold to others."""
     cdef Children children
     cdef Child child
     cdef int width = character_bytes(lead.label)
@@ -210,7 +211,7 @@ cdef void spell_rest(
 cdef void read_letter(
     Walk *self, const Child *child, uint32_t point, const State *state, int depth, int best
 ) noexcept nogil:
-    """Read a character, whose last byte leads to `child`, as it is folded."""
+    """Read a character in its folded form; its last byte leads to `child`."""
     cdef const Folded *folded
     cdef State states[2]
     cdef int place
@@ -232,7 +233,7 @@ cdef void read_letter(
 
 
 cdef void arrive(Walk *self, const Child *child, const State *state, int depth, int best) noexcept nogil:
-    """Collect words that end or go on with a letter, if they are near enough, and go on if more can be."""
+    """Collect words that end or continue with a letter, if they are near enough, and go on if more words can be."""
     cdef int found = accepted(self.pattern, self.distance, state)
     self.word[depth] = child.label
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
@@ -253,7 +254,7 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
 # -- collecting ----------------------------------------------------------------------------------------------------
 
 cdef void collect(Walk *self, const Child *first, int depth, int distance) noexcept nogil:
-    """Collect the word that ends with a letter, and all that go on behind it."""
+    """Collect the word that ends with a letter, and all words that continue behind it."""
     cdef Children children
     cdef Child child
     cdef bint spelled = self.spelled
@@ -278,7 +279,7 @@ cdef void collect(Walk *self, const Child *first, int depth, int distance) noexc
 
 
 cdef bint may_have(const Walk *self, int size) noexcept nogil:
-    """Return whether the word of which `size` bytes are known may have the stem; see `StemEnds`."""
+    """Return whether a word of which `size` bytes are known may have the stem; see `StemEnds`."""
     cdef const Ends *ends = self.ends
     cdef uint8_t first, second
     cdef int place
@@ -298,7 +299,7 @@ cdef bint may_have(const Walk *self, int size) noexcept nogil:
 
 
 cdef void add(Walk *self, int size, int distance) noexcept nogil:
-    """Take a word whose bytes are on the path."""
+    """Add the word whose bytes are on the path to the found words."""
     if self.wanted <= 0 or (self.ends.taken != NULL and not may_have(self, size)):
         return
     if self.joined and has_only_letters(self.word, size):
@@ -325,22 +326,23 @@ def find_words(
     list sources not None, list patterns not None, Folding folding not None, *, int distance=0, bint begins=False,
     bint swaps=True, bint spelled=False, bint joined=False, bytes besides=b"", int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
 ) -> dict:
-    """Return the words that are some folded letters, or begin so, each with its distance from them.
+    """Return the words that equal a pattern of folded letters, or begin with it, each with its distance from the
+    pattern.
 
     Args:
-        sources: of words, WordSource.
-        patterns: folded words, UTF-8, of at most 60 characters: longer ones find nothing.
-        folding: how the letters of words are folded.
-        distance: errors that a word, or its beginning, may have, 0 to 3.
-        begins: words that begin so, too.
-        swaps: a swap of two neighbours is one error; else it is two.
-        spelled: only words whose characters of ASCII are small letters and apostrophes.
-        joined: leave out words of the letters a to z alone; they count among `most`.
-        besides: leave out words that begin with these bytes, spelled so, if there are any.
-        most: end after this number of words of a pattern in a source.
-        budget: letters that may be looked at for a pattern in a source.
-        ends: which words of the letters a to z may have a stem; None: all.
-        stem: of these letters, at least one, where `ends` are given.
+        sources: the sources of words, WordSource.
+        patterns: folded words in UTF-8; those of more than 60 characters find nothing.
+        folding: the folding for the letters of words.
+        distance: the most errors of a word, or of its beginning, 0 to 3.
+        begins: whether to return words that begin with a pattern, too.
+        swaps: whether a swap of two neighbours is one error, not two.
+        spelled: whether to return only words whose ASCII characters are small letters and apostrophes.
+        joined: whether to leave out words that consist of the letters a to z; they still count for `most`.
+        besides: words that begin with exactly these bytes are left out; b"": no words are.
+        most: the number of words of a pattern in a source after which its walk ends.
+        budget: the most letters to examine for a pattern in a source.
+        ends: the test whether a word of the letters a to z may have a stem; None: all words may.
+        stem: the stem for `ends`: at least one of the letters a to z.
 
     Raises:
         ValueError: the distance is out of range, a pattern is not UTF-8, or the stem is empty.

@@ -3,8 +3,8 @@
     <folder>/sonicpy.backup     the output of `Environment.copy`, then the seal
     seal                        "SONICBAK" | format version u16 (little-endian) | BLAKE2b-256 of everything before it
 
-It is written as `sonicpy.backup.new` and renamed, so that an earlier backup stays until the new one is complete. It
-holds neither log nor graphs: it is a copy of a commit, and graphs are built again from the words.
+A backup is written as `sonicpy.backup.new` and renamed, so that an earlier backup stays until the new one is complete.
+It holds neither log nor graphs: it is a copy of a commit, and graphs can be built again from the words.
 """
 
 import fcntl
@@ -38,7 +38,7 @@ def write_backup(environment: Environment, folder: Path, access: Access = PRIVAT
         access: modes of new files.
 
     Raises:
-        StoreError: it could not be written; an earlier backup is kept.
+        StoreError: the backup could not be written; an earlier one is kept.
     """
     path = folder / BACKUP_FILE
     fresh = path.with_name(f"{BACKUP_FILE}.new")
@@ -81,7 +81,7 @@ def _begin(fresh: Path, access: Access) -> int:
 
 
 def _remove_left(fresh: Path) -> None:
-    """Delete an unfinished backup that no process writes any more. Raises like `_begin`."""
+    """Delete an unfinished backup that no process writes any more. Raises the errors of `_begin`."""
     try:
         descriptor = open_regular(fresh)
     except FileNotFoundError:
@@ -107,12 +107,12 @@ def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> Abstract
     """Return a context manager that opens the backup in a folder for reading: `with ... as environment`.
 
     Args:
-        folder: as that of `write_backup`.
-        tables: their names.
+        folder: the folder that `write_backup` wrote to.
+        tables: the names of the tables that the backup holds.
 
     Raises (the block):
-        StoreDamaged: it is damaged.
-        StoreError: there is none, or it cannot be read.
+        StoreDamaged: the backup is damaged.
+        StoreError: there is no backup, or it cannot be read.
     """
     return Opened(_backup_in, folder, tables)
 
@@ -126,8 +126,8 @@ def check_seal(path: Path) -> int:
     """Return the size of a backup in bytes.
 
     Raises:
-        StoreDamaged: it is damaged.
-        StoreError: there is none, or it cannot be read.
+        StoreDamaged: the backup is damaged.
+        StoreError: there is no backup, or it cannot be read.
     """
     try:
         with regular_bytes(path) as file:

@@ -14,11 +14,11 @@ from sonicpy.store.rows.meta import uses_of
 from sonicpy.store.rows.objects_there import ObjectsThere
 
 KEY_BYTES = 10
-"""The number of bytes of the numbers of a bucket, a column and a row in a key."""
+"""The number of bytes in a key for the numbers of the bucket, the column and the row together."""
 
 
 def column_faults(transaction: Transaction, state: BucketState) -> Iterator[str]:
-    """Yield the errors of the columns of a bucket, a sentence each."""
+    """Yield the faults of the columns of a bucket, one sentence each."""
     fact = transaction.get(FACTS, fact_key(state.bucket, COLUMN_NAMES))
     columns = unpack_columns(fact)
     if fact is not None and uses.VALUES not in uses_of(transaction):

@@ -14,11 +14,11 @@ from sonicpy.store.rows.table_checks import miscounted_tables
 
 
 def first_fault(folder: Path, *, compare: bool) -> str | None:
-    """Return the first fault of the rows of a store that no process writes, as a part of a sentence; None: no fault.
+    """Return the first fault of the rows of a store that no process writes, as part of a sentence; None: no fault.
 
     Args:
-        compare: also compare the tables with each other, as `verify` does, if they have the format of this version;
-            else count their rows.
+        compare: True: compare the tables with each other, as `verify` does, if they have the format of this version.
+            False: count their rows.
 
     Raises:
         StoreError: the child was killed from outside.
@@ -27,17 +27,17 @@ def first_fault(folder: Path, *, compare: bool) -> str | None:
 
 
 def first_counted(folder: Path) -> Iterator[str]:
-    """Yield the first fault of the pages, or of the number of rows."""
+    """Yield the first fault found by reading the pages and counting the rows."""
     yield from islice(faults(folder, compare=False), 1)
 
 
 def first_compared(folder: Path) -> Iterator[str]:
-    """Yield the first fault of the pages, of the number of rows, or of their content."""
+    """Yield the first fault found by reading the pages, counting the rows and comparing the tables."""
     yield from islice(faults(folder, compare=True), 1)
 
 
 def faults(folder: Path, *, compare: bool) -> Iterator[str]:
-    """Yield the faults of the rows of a store; a damaged page may crash this process."""
+    """Yield the faults of the rows of a store. A damaged page may crash the process, so call this in a child."""
     damaged_page = next(page_faults(folder / DATA_FILE), None)
     if damaged_page is not None:  # LMDB may walk for ever where a page refers to one above it
         yield damaged_page

@@ -1,7 +1,8 @@
 """Compares the words and the tags of a bucket with its objects: their names, records, lengths, postings and impacts.
 
-Every row is read once, in order. In memory there is the row of each term of a bucket, and its balance: every posting
-that the record of an object names adds its hash, every posting in a block subtracts its hash, so a rest is a fault.
+Every row is read once, in order. Memory holds the row of each term of a bucket, and a balance: every posting that the
+record of an object names adds its hash, every posting in a block subtracts its hash, so a balance other than 0 is a
+fault.
 """
 
 from collections import Counter
@@ -53,13 +54,13 @@ from sonicpy.store.rows.objects_there import ObjectsThere
 from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
 
 NO_NAME = b"-"
-"""The name of every object in this check, for native code that needs some name."""
+"""A name for native code that needs the name of an object; this check does not depend on it."""
 NUMBER_BYTES = 5
 """The number of bytes of a term id, and of an IID, in a key."""
 
 
 class TermsCheck:
-    """One bucket, table by table."""
+    """Checks the rows of one bucket, table by table."""
 
     def __init__(self, transaction: Transaction, state: BucketState) -> None:
         self._transaction = transaction
@@ -76,7 +77,7 @@ class TermsCheck:
         self._letters = counts_letters(unpack_rules(transaction.get(FACTS, fact_key(state.bucket, RULES))))
 
     def faults(self) -> Iterator[str]:
-        """Yield the errors, a sentence each."""
+        """Yield the faults of the bucket, one sentence each."""
         return chain(
             self._word_faults(),
             self._term_faults(),
@@ -90,7 +91,7 @@ class TermsCheck:
         )
 
     def _rows(self, table: int) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of the bucket with its number cut off the keys."""
+        """Yield the rows of the bucket in a table; the number of the bucket is cut off the keys."""
         for key, row in self._transaction.rows(table, bucket_key(self._state.bucket)):
             yield key[4:], row
 
@@ -133,7 +134,8 @@ class TermsCheck:
             yield f"it counts {self._state.live_words} live words instead of {live}"
 
     def _is_forgotten(self, word: bytes) -> bool:
-        """Return whether the next graph would lack a word."""
+        """Return whether a bucket without a word graph lacks a word among the pending ones: its first graph would miss
+        it."""
         state = self._state
         return not state.lexicon_version and not state.is_graphless and not self._is_pending(word)
 
@@ -151,7 +153,8 @@ class TermsCheck:
             yield f"terms holds {count} terms for {len(self._words)} words"
 
     def _removed_faults(self) -> Iterator[str]:
-        """Yield the errors of objects that are being removed: their terms are here, their records empty."""
+        """Yield the faults of objects that are being removed: table `removed` holds their terms, their records are
+        empty."""
         for key, packed in self._transaction.rows(REMOVED, bucket_key(self._state.bucket)):
             iid = iid_of(key)
             part = ObjectRecord.unpack(packed, self._by_association)
@@ -202,7 +205,7 @@ class TermsCheck:
                 yield number * OBJECTS_PER_RECORD_ROW + place, packed
 
     def _name_faults(self, found: int) -> Iterator[str]:
-        """Yield the errors of `oids`, which names `found` of the objects that are there."""
+        """Yield the faults of table `oids`, in which `found` of the existing objects were found."""
         state, names = self._state, 0
         if state.named > state.next_iid:
             yield f"oids holds the objects before {state.named}; the next one is {state.next_iid}"
@@ -279,7 +282,8 @@ class TermsCheck:
             yield f"it has {total} postings and counts {word.df}"
 
     def _impact_faults(self, word: TermInfo, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
-        """Yield blocks whose impacts are missing, or do not bound the scores that their postings can add."""
+        """Yield the faults of a word's impacts: blocks without them, or with impacts that do not bound their postings'
+        scores."""
         pairs: dict[int, list[tuple[int, int]]] = {}
         for key, packed in self._transaction.rows(IMPACTS, term_key(self._state.bucket, word.term_id)):
             row = ImpactRow(packed)
@@ -330,7 +334,7 @@ class TermsCheck:
 
 
 class TagsCheck(TermsCheck):
-    """The rows under the number of the tags of a bucket, which are like those of words."""
+    """Checks the rows of the tags of a bucket, which are like those of its words but have a number of their own."""
 
     def __init__(self, transaction: Transaction, state: BucketState, counts: TagCounts, beside: Beside) -> None:
         super().__init__(transaction, BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id))
@@ -339,7 +343,7 @@ class TagsCheck(TermsCheck):
         self._held = 0
 
     def faults(self) -> Iterator[str]:
-        """Yield the errors, a sentence each."""
+        """Yield the faults of the tags, one sentence each."""
         return (
             f"{self._beside.use}: {fault}"
             for fault in chain(
@@ -386,7 +390,7 @@ class TagsCheck(TermsCheck):
 
 
 def tag_faults(transaction: Transaction, state: BucketState) -> Iterator[str]:
-    """Yield the errors of the tags and the named texts of a bucket, a sentence each."""
+    """Yield the faults of the tags and the named texts of a bucket, one sentence each."""
     return chain(_beside_faults(transaction, state, OF_TAGS), _beside_faults(transaction, state, OF_TEXTS))
 
 

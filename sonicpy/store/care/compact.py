@@ -31,11 +31,11 @@ COPY_FILE = f"{DATA_FILE}.compact"
 PROGRESS_S = 0.5
 
 OnCopied = Callable[[int], object]
-"""A function that is called twice a second with the bytes of the copy that are written."""
+"""A function that is called twice a second with the number of bytes written so far."""
 
 
 class CompactedSizes(NamedTuple):
-    """Bytes of the data file, as `ls -l` shows them, before and after."""
+    """The sizes of the data file before and after compacting, in bytes, as `ls -l` shows them."""
 
     before: int
     after: int
@@ -78,7 +78,7 @@ def compact(folder: Path, access: Access = PRIVATE, progress: OnCopied | None = 
 
 @contextmanager
 def _without_readers(folder: Path, access: Access) -> Iterator[None]:
-    """Keep LMDB from opening a store for the length of a `with` block. Raises StoreLocked if a process has it open."""
+    """Lock a store against LMDB of every process during a `with` block. Raises StoreLocked if a process has it open."""
     descriptor = open_new(folder / LOCK_FILE, os.O_RDWR, access, follows=True, shared=True)
     try:
         try:
@@ -119,7 +119,7 @@ def _copy(environment: Environment, descriptor: int, progress: OnCopied | None) 
 
 
 def _keep_number(data: Path, descriptor: int) -> None:
-    """Give a copy, whose commit LMDB numbers from 1, the number of the commit that it holds: rows refer to numbers."""
+    """Set the number of a copy's commit, which LMDB has numbered 1, to the number of the original: rows refer to it."""
     with data.open("rb") as file:
         number = newest_meta_page(file.fileno()).number
     meta = newest_meta_page(descriptor)

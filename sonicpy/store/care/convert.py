@@ -62,7 +62,7 @@ STEP_ROWS = 64
 SWEPT_ROWS = 20_000
 """The most rows of dropped buckets that one transaction deletes."""
 REPORT_SECONDS = 5.0
-"""Interval of log lines."""
+"""The interval between log lines about progress."""
 SCRIPTS_WITHOUT_BLANKS = (
     range(0x0E00, 0x0F00),  # Thai, Lao
     range(0x1000, 0x10A0),  # Burmese
@@ -76,18 +76,18 @@ SCRIPTS_WITHOUT_BLANKS = (
     range(0x1B000, 0x1B170),  # kana
     range(0x20000, 0x32000),  # Han
 )
-"""Code points of the letters whose runs are cut into pairs."""
+"""Code points of the letters of scripts without blanks, whose runs are cut into pairs of letters."""
 
 STAGED = Scope(STAGING, "converted")
 
 
 def is_convertible(found: str | None) -> bool:
-    """Return whether a format is the one that a `Conversion` reads, perhaps partly converted."""
+    """Return whether `Conversion` can read a store of this format, which may be converted in part."""
     return found == str(CONVERTED_FORMAT)
 
 
 def bring_up_to_date(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> str | None:
-    """Convert a store if its format is older, and make the tables that it lacks; return the format, None: it is new.
+    """Convert a store of an older format, and make the tables that it lacks; return its format; None: the store is new.
 
     Raises:
         StoreError: the store cannot be read with this analysis of texts; it stays as it is.
@@ -107,8 +107,8 @@ class Conversion:
     """Converts a store from format 3 to today's.
 
     Args:
-        folder: of the store, for messages.
-        environment: of the store, where no transaction is open.
+        folder: the folder of the store, for messages.
+        environment: the environment of the store, where no transaction is open.
         analyzer: the analysis settings of the converted store, including the order of its postings lists.
 
     Raises:
@@ -152,7 +152,7 @@ class Conversion:
         logger.warning("the store %s is converted, after %.1f seconds", self._folder, time.monotonic() - start)
 
     def _count(self, transaction: Transaction) -> None:
-        """Count the objects of the store, and the objects that an earlier run converted."""
+        """Count the objects of the store, and those that an earlier run has converted."""
         progress = CONVERSION.read(transaction)
         for key, row in transaction.rows(SCOPES, b""):
             state = BucketState.unpack(row)
@@ -217,7 +217,8 @@ class Conversion:
         return True
 
     def _next_old(self, transaction: Transaction, first_new: int) -> tuple[Scope, int] | None:
-        """Return the first bucket by name that is not converted, and its number; None: all are converted."""
+        """Return the scope and the number of the first bucket, in order of names, that is not converted; None: all
+        are."""
         for key, row in transaction.rows(SCOPES, b"", self._first_key):
             state = BucketState.unpack(row)
             if state.bucket < first_new:
@@ -226,7 +227,7 @@ class Conversion:
         return None
 
     def _begin(self, view: WriteView) -> None:
-        """Write the analysis settings of the converted store, which the old version refuses."""
+        """Write the analysis settings of the converted store: an old version refuses the store from now on."""
         for key, _ in list(view.transaction.rows(SCOPES, collection_prefix(STAGING))):
             view.forget_bucket(*scope_of(key))  # an unfinished restore left it behind
         ANALYZER.write(view.transaction, self._analyzer)
@@ -284,5 +285,5 @@ def is_part(word: bytes) -> bool:
 
 
 def _number(key: bytes) -> int:
-    """Return the number behind the bucket in a key."""
+    """Return the number that follows the bucket in a key."""
     return int.from_bytes(key[4:], "big")

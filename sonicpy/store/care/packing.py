@@ -41,9 +41,9 @@ from sonicpy.store.views.view import View
 PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS)
 """The tables with many rows that share pages."""
 RANGE_LEAVES: Final = 32
-"""Leaf pages of a range: about 4 ms."""
+"""The number of leaf pages in a range; rewriting them takes about 4 ms."""
 WORTH_SHARE: Final = 0.08
-"""A range is rewritten if this share of its pages becomes free: much more than rewriting costs."""
+"""A range is rewritten if at least this share of its pages becomes free: a gain well above the cost of rewriting."""
 WORTH_PAGES: Final = 256
 WORTH_STORE_SHARE: Final = 0.05
 """Nothing is rewritten unless WORTH_PAGES pages or more, and this share of all pages or more, become free."""
@@ -51,12 +51,12 @@ WORTH_STORE_SHARE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SparseRange:
-    """Rows of a table on pages that are worth filling.
+    """A range of rows of a table whose pages are worth filling.
 
     Attributes:
         start: the first key.
-        end: the key behind the last one; None: there is none.
-        gained: approximate number of pages that become free.
+        end: the first key behind the range; None: the range reaches to the end of the table.
+        gained: the approximate number of pages that rewriting frees.
     """
 
     table: int
@@ -66,11 +66,11 @@ class SparseRange:
 
 
 def sparse_ranges(snapshot: Transaction, folder: Path) -> list[SparseRange]:
-    """Return the ranges that are worth rewriting; none if there was a commit since.
+    """Return the ranges that are worth rewriting; none if there was a commit after the snapshot.
 
     Args:
         snapshot: a read transaction.
-        folder: of the environment.
+        folder: the folder of the store.
 
     Raises:
         StoreError: the data file cannot be read.
@@ -93,7 +93,7 @@ class Packer:
         self._last_page = b""  # its first key
 
     def rewrite(self, view: View, sparse: SparseRange) -> None:
-        """Rewrite a range through the view of a write transaction. Raises StoreError if the transaction failed."""
+        """Rewrite a range through the view of a write transaction. Raises StoreError if the transaction fails."""
         transaction, table, end = view.transaction, sparse.table, sparse.end
 
         def is_inside(row: StoredRow) -> bool:

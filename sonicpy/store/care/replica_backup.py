@@ -18,7 +18,7 @@ def progress_of_backup(folder: Path) -> LogProgress:
     """Return the progress of the replica whose backup is in a folder.
 
     Raises:
-        StoreError: there is no whole backup, or it is not one of a replica.
+        StoreError: there is no complete backup, or the backup is not of a replica.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
         facts = REPLICA.read(transaction)
@@ -28,15 +28,15 @@ def progress_of_backup(folder: Path) -> LogProgress:
 
 
 def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:
-    """Make the backup in a folder the store in another one; its old files go.
+    """Replace the store in a folder by the backup in another one; the old files are deleted.
 
     Args:
-        source: on the same file system; the backup in it is moved.
+        source: a folder on the same file system; the backup in it is moved.
         folder: no process may have it open.
         access: modes of new files.
 
     Raises:
-        StoreError: the backup is not whole, or cannot be moved; the store is unchanged, or gone.
+        StoreError: the backup is not complete, or cannot be moved; the store is unchanged, or deleted.
     """
     path = source / BACKUP_FILE
     size = check_seal(path) - SEAL.size

@@ -28,16 +28,16 @@ from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
 STEP_ROWS = 200
-"""The number of rows copied in one step, between turns of clients: about 0.3 ms."""
+"""The number of rows copied in one step, between turns of clients; they take about 0.3 ms."""
 COMMIT_STEPS = 5
-"""The number of steps of a restore per commit: about 2 ms."""
+"""The number of steps of a restore between two commits; they take about 2 ms."""
 TRIES = 3
 
 RestoreStep = Callable[[WriteView], None]
 
 
 def drop_staged(store: Maintainable) -> None:
-    """Delete the staged buckets of an unfinished restore. Raises StoreError if that cannot be committed."""
+    """Delete the staged buckets of an unfinished restore. Raises StoreError if the commit fails."""
     with store.reading() as view:
         staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
     if staged:
@@ -49,9 +49,9 @@ class Restoration:
     """Restores a backup into a store, step by step.
 
     Args:
-        store: to write; the thread that owns it calls the methods.
+        store: the store to write; the thread that owns it calls the methods.
         source: a view of the backup.
-        commit: makes changes visible, and raises StoreError if that fails.
+        commit: a function that makes changes visible; it raises StoreError if that fails.
     """
 
     def __init__(self, store: Maintainable, source: View, commit: Callable[[], None]) -> None:
@@ -65,10 +65,10 @@ class Restoration:
         self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
 
     def fill(self) -> Iterator[None]:
-        """Copy the buckets under staged names; between two steps the store may be used.
+        """Copy the buckets of the backup under staged names; each item ends a step, after which the store may be used.
 
         Raises:
-            StoreError: it could not be written.
+            StoreError: the store could not be written.
         """
         drop_staged(self._store)
         self._do(_using(self._source.uses()))
@@ -94,7 +94,7 @@ class Restoration:
         """Replace the collections that the backup holds by the staged buckets.
 
         Raises:
-            StoreError: it could not be committed, or a staged bucket is not complete; nothing was replaced.
+            StoreError: the commit failed, or a staged bucket is not complete; nothing was replaced.
         """
         self._do(self._switch)
         self._finish_steps()

@@ -51,7 +51,7 @@ def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
 
 
 def refuse_damaged_file(folder: Path) -> None:
-    """Read every row if the data file looks damaged. Raises StoreDamaged if it is."""
+    """Read every row if the data file looks damaged. Raises StoreDamaged if a row cannot be read."""
     descriptor = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fault = next(file_faults(descriptor), None)
@@ -68,7 +68,7 @@ def refuse_damaged_file(folder: Path) -> None:
 def _forget_unfinished(folder: Path) -> bool:
     """Empty a data file whose creation was interrupted: LMDB refuses it, and without a checkpoint it has no table.
 
-    It is not deleted, because this process has locked it.
+    The file is not deleted, because this process has locked it.
 
     Returns:
         Whether the creation was interrupted.

@@ -1,4 +1,4 @@
-"""Checks every table against every other: one line for each fault."""
+"""Checks the tables of a store against each other; each fault is one line."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -37,11 +37,11 @@ from sonicpy.store.rows.table_checks import buckets_in, miscounted_table, miscou
 from sonicpy.store.views.view import View
 
 ALWAYS_THERE = (FORMAT, ANALYZER, POSITION)
-"""Rows of `meta` that every store has from its first commit on."""
+"""The rows of `meta` that every store has from its first commit on."""
 
 
 def table_faults(transaction: Transaction) -> Iterator[str]:
-    """Yield the faults of the tables that a transaction shows."""
+    """Yield the faults of the tables, as the snapshot of a transaction shows them."""
     yield from miscounted_tables(transaction)
     yield from _meta_faults(transaction)
     yield from scope_faults(transaction)
@@ -83,7 +83,7 @@ def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
 
 
 def scope_faults(transaction: Transaction) -> Iterator[str]:
-    """Yield the faults of the names and the numbers of buckets."""
+    """Yield the faults in the names and the numbers of buckets."""
     states: dict[Scope, BucketState] = {}
     for scope, state in _states(transaction):
         if isinstance(state, BucketState):

@@ -1,11 +1,11 @@
 """The interface of a store for an index: writable, read-only, or closed.
 
 Readable        the protocol of reads and sizes
-Writable        the same, and of changes up to their commit
-Maintainable    the same, and of the steps that keep a store fast and safe
-AnyStore        the same, and of the end
+Writable        also of changes, up to their commit
+Maintainable    also of the steps that keep a store fast and safe
+AnyStore        also of closing
 
-Store           has all of it
+Store           has all methods
 ReadOnlyStore   reads, and refuses the rest
 ClosedStore     refuses everything
 EndedStore      refuses everything, or waits, while the interpreter ends
@@ -30,13 +30,13 @@ from sonicpy.store.views.write_view import WriteView
 Value = TypeVar("Value")
 
 LONG_S = 3600.0
-"""A time that is longer than an interpreter takes to end."""
+"""The seconds that a refused call waits: longer than an interpreter takes to end."""
 
 
 class Readable(Protocol):
-    """The reads and the sizes of a store; `StoreReader` and `Store` document them.
+    """The methods that read a store or return its sizes; `StoreReader` and `Store` document them.
 
-    Raises (each of them, and those of the protocols below):
+    Raises (each method, also of the protocols below):
         ReadOnly: a change of a store that is open for reading only.
         IndexClosed: the store was closed.
     """
@@ -63,7 +63,7 @@ class Readable(Protocol):
 
 
 class Writable(Readable, Protocol):
-    """The changes of a store, from the call to the disk; `Store` documents them."""
+    """The methods that change a store, from the call to the disk; `Store` documents them."""
 
     @property
     def durability(self) -> str: ...
@@ -95,7 +95,7 @@ class Writable(Readable, Protocol):
 
 
 class Maintainable(Writable, Protocol):
-    """The steps that keep a store fast and safe; `Store` documents them."""
+    """The methods that keep a store fast and safe; `Store` documents them."""
 
     @property
     def checkpoint(self) -> int: ...
@@ -117,7 +117,7 @@ class Maintainable(Writable, Protocol):
 
 
 class AnyStore(Maintainable, Protocol):
-    """All that an index needs of its store."""
+    """All methods of a store that an index needs."""
 
     @property
     def is_closed(self) -> bool: ...
@@ -128,20 +128,20 @@ class AnyStore(Maintainable, Protocol):
 
 
 class Refusing(Protocol):
-    """A store that takes the place of one with more methods."""
+    """A store without some methods of a protocol, and with an error that refuses them."""
 
     def refusal(self) -> StoreError:
-        """Return the reason why the missing methods are refused."""
+        """Return the error that the missing methods raise."""
 
 
 RefusingT = TypeVar("RefusingT", bound=Refusing)
 
 
 def refuses(protocol: type, *, besides: type = object) -> Callable[[type[RefusingT]], type[RefusingT]]:
-    """Return a decorator: each member of a protocol that a class lacks raises the error of its `refusal`.
+    """Return a decorator that adds to a class the members of a protocol that it lacks; each raises its `refusal`.
 
     Args:
-        besides: a protocol that the class fulfils, also by attributes of its instances.
+        besides: a protocol whose members are not added: the class has them, perhaps as attributes of its instances.
     """
 
     def refuse(store: Refusing) -> NoReturn:
@@ -163,7 +163,7 @@ def members(protocol: type) -> set[str]:
 
 @refuses(AnyStore)
 class ClosedStore:
-    """Takes the place of a closed store: everything raises IndexClosed.
+    """Takes the place of a closed store: every member raises IndexClosed.
 
     Args:
         reason: the message of the error.
@@ -175,11 +175,11 @@ class ClosedStore:
         self._reason = reason
 
     def refusal(self) -> IndexClosed:
-        """Return the reason why everything is refused."""
+        """Return the error that every member raises."""
         return IndexClosed(self._reason)
 
     def instead(self) -> AnyStore:
-        """Return this store as the one that it takes the place of."""
+        """Return this object, typed as the store that it replaces."""
         return cast(AnyStore, self)
 
 
@@ -194,7 +194,7 @@ class EndedStore(ClosedStore):
         self._thread = threading.get_ident()
 
     def refusal(self) -> IndexClosed:
-        """Return the reason why everything is refused."""
+        """Return the error that every member raises."""
         while threading.get_ident() != self._thread:
             time.sleep(LONG_S)
         return super().refusal()

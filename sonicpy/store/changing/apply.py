@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 def apply_all(
     view: "WriteView", mutations: Iterable[Mutation], *, in_steps: bool = False, new: bool = False
 ) -> list[int]:
-    """Carry out mutations one after the other; return the number that each answers: removed words, or 0/1 for
-    existence; of a PUSH 1 if it was left out.
+    """Carry out mutations one after the other; return the result of each: the number of removed words, 0 or 1 for
+    existence, or, of a PUSH, 1 if it was left out.
 
     Args:
-        in_steps: let `remove_steps.step` do most of a removal that takes long.
+        in_steps: only begin a removal that takes long, and leave the rest to `remove_steps.step`.
         new: leave out each PUSH whose object exists.
 
     Raises:
-        StoreError: the transaction failed; nothing in it can be used any more.
+        StoreError: the transaction failed, and cannot be used any more.
     """
     answers = []
     try:
@@ -65,7 +65,7 @@ def take_step(view: "WriteView") -> bool:
     """Carry out a step of the removals under way; return whether anything is left.
 
     Raises:
-        StoreError: the transaction failed; nothing in it can be used any more.
+        StoreError: the transaction failed, and cannot be used any more.
     """
     try:
         return step(view)
@@ -87,7 +87,7 @@ def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
 
 
 def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
-    """Carry out a PUSH and change the other fields of its object; nothing of it if the PUSH is left out."""
+    """Carry out a PUSH with other fields of its object; return 1 if it was left out, with its fields, else 0."""
     collection, bucket, oid, terms, fields, rules = mutation
     if view.removals:
         settle(view, collection, bucket, oid)
@@ -114,7 +114,7 @@ def _add_fields(writer: BucketWriter, oid: str, fields: Iterable[tuple[int, byte
 
 
 def _push_with_order(writer: BucketWriter, mutation: PushWith, new: bool) -> int:
-    """Carry out `_push_with` where the first field is the order of the words."""
+    """Carry out a PUSH whose first other field is the order of the words; return 1 if it was left out, else 0."""
     _, _, oid, terms, ((_, order), *others), _ = mutation
     next_iid = writer.state.next_iid
     if not writer.push_with_order(oid, terms, order, new=new):
@@ -126,7 +126,7 @@ def _push_with_order(writer: BucketWriter, mutation: PushWith, new: bool) -> int
 
 
 def is_vector(fields: tuple[tuple[int, bytes], ...]) -> bool:
-    """Return whether fields are vectors alone."""
+    """Return whether the only field is a vector that is not empty."""
     return len(fields) == 1 and fields[0][0] == VECTORS.id and bool(fields[0][1])
 
 
@@ -156,7 +156,7 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
-    """Change fields of a bucket or an object; of tags and values, return whether there was an object to change."""
+    """Change fields of a bucket or an object; return 0 if tags or values had no object to change."""
     changes_only = all(id in OF_EXISTING for id, _ in mutation.fields)
     if mutation.oid and changes_only:
         state = view.bucket(mutation.collection, mutation.bucket)
@@ -200,9 +200,9 @@ def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
 
 
 OF_EXISTING = frozenset((TAGS.id, VALUES.id))
-"""Fields that make no object of their own."""
+"""The fields that only an existing object can have: they do not create one."""
 BESIDE_TEXTS = OF_EXISTING | {VECTORS.id}
-"""Fields that an UPSERT without them keeps."""
+"""The fields that an object keeps through an UPSERT that does not give them."""
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     PopTerms: _pop,
     FlushObject: _flush_object,

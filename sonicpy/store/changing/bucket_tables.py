@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class BucketTables:
-    """Reads and writes the rows that are not cached.
+    """Reads and writes the rows of one bucket that the write cache does not hold.
 
     Args:
-        view: of the open write transaction.
-        state: of the bucket.
+        view: the view of the open write transaction.
+        state: the state of the bucket.
     """
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
@@ -38,7 +38,7 @@ class BucketTables:
         """Return the writer of PUSH into the bucket while the transaction lasts.
 
         Args:
-            letters: words are shown up to 50 letters, not 40 bytes.
+            letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
         """
         view, state, transaction = self._view, self._state, self._transaction
         return PushWriter(
@@ -68,7 +68,7 @@ class BucketTables:
         record: bytes | None,
         blocks: list[StoredRow] | None,
     ) -> None:
-        """Write the rows that a PUSH leaves to the tables; see `PushWriter`."""
+        """Write the rows that native code has made for a PUSH; see `PushWriter`."""
         view, state = self._view, self._state
         if new_terms is not None:
             view.add_terms(state.bucket, new_terms)
@@ -91,7 +91,7 @@ class BucketTables:
         deleted_blocks: list[bytes] | None,
         shorter: list[tuple[int, int]] | None,
     ) -> None:
-        """Write the rows that a replaced text or a deleted object leaves; see `PushWriter`."""
+        """Write the rows that native code has made for a replaced text or a deleted object; see `PushWriter`."""
         view, state = self._view, self._state
         if vanished is not None:
             view.note_pending(state, vanished, Why.POPPED)
@@ -104,7 +104,7 @@ class BucketTables:
             self.widen_impacts_to(iid, shorter, view.lengths(state)[iid])
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
-        """Return for each key (key, block) of the last block of its term at or before the key, or None."""
+        """Return, for each key, the (key, block) of the last block of its term at or before the key, or None."""
         return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
 
     def write_blocks(self, rows: list[StoredRow]) -> None:
@@ -112,7 +112,7 @@ class BucketTables:
         self._transaction.put_many(POSTINGS, rows)
 
     def change_words(self, change: RemoveTerms) -> None:
-        """Write the changed rows and postings of the words that an object loses, whose rows are in the tables.
+        """Write the changed rows and postings of the words that an object loses, if no row is cached.
 
         The caller drops `change.deleted_terms`.
         """
@@ -154,7 +154,7 @@ class BucketTables:
                 self._transaction.put(IMPACTS, key[:TERM_KEY_BYTES] + row.lower.to_bytes(4, "big"), row.pack())
 
     def widen_impacts(self, iid: int, terms: list[tuple[int, int]], length: int) -> None:
-        """Widen impacts to cover an object that became shorter.
+        """Widen the impacts of the blocks that hold an object which became shorter.
 
         Args:
             terms: (term id, tf) of its terms.
@@ -163,7 +163,7 @@ class BucketTables:
         self.widen_impacts_to(iid, terms, pack_length(length))
 
     def widen_impacts_to(self, iid: int, terms: list[tuple[int, int]], packed: int) -> None:
-        """Widen impacts as `widen_impacts` does, for a packed length."""
+        """Widen impacts as `widen_impacts` does, given the length in its packed form."""
         keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
         rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
         self._transaction.put_many(IMPACTS, widened_rows(rows, terms, iid, packed))
@@ -174,7 +174,7 @@ class BucketTables:
         return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
 
     def put_record(self, iid: int, record: bytes) -> None:
-        """Put the record of an object into its row; start a new row if the record belongs there."""
+        """Put the record of an object into its row, or into a new row if none covers it."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
         newest = self._view.newest(self._state)
         if number > newest.number:

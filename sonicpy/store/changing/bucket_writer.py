@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 TERMS_MAX = 1 << 40
-"""More terms than an object can hold."""
+"""A number of terms that no object can reach."""
 
 
 class BucketWriter:
     """Changes one bucket, in the view's transaction and in its `WriteCache`.
 
-    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH, POP and
+    A writer is valid until the transaction ends, or the bucket is flushed or renamed: see `writer_of`. PUSH, POP and
     FLUSHO work on cached rows of words. In lists in the order of association, and for parts of large objects, POP and
     FLUSHO write these rows first and work on the tables.
     """
@@ -62,10 +62,11 @@ class BucketWriter:
         self.push = writer.push
         """Add the terms of a text to an object; see `PushWriter.push`."""
         self.replace = self._replace_by_association if view.by_association else writer.replace
-        """Give an object these terms, and take away all others; see `PushWriter.replace`."""
+        """Give an object the terms of a text, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
         self.begun: tuple[str, int] | None = None
-        """The name and the IID of the object that the change under way has created; None: it may have created none."""
+        """The name and the IID of the object that the change under way has created; None: it created none, or has added
+        named texts to it."""
         self._noted = -1  # how many uses `_beside` is for
         self._beside: list[Field] = []
         self._orders: OrderWriter | None = None
@@ -90,7 +91,7 @@ class BucketWriter:
         return TextWriter(self.view, self.state, TagWriter(self.view, self.state, tables, OF_TEXTS))
 
     def count_languages(self, languages: bytes) -> None:
-        """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
+        """Count the languages of a pushed text, see `Terms.languages`; a bucket of old rules counts none."""
         if self.rules >= NEWEST:
             waiting = self.view.languages_waiting(self.state.bucket)
             if not waiting:
@@ -98,7 +99,7 @@ class BucketWriter:
             waiting[languages] = waiting.get(languages, 0) + 1
 
     def keep_orders(self) -> "OrderWriter":
-        """Change the orders of objects with their words, from now on."""
+        """Keep the orders of objects from now on: each change of words also changes them. Return their writer."""
         if self._orders is None:
             from sonicpy.store.changing.order_writer import OrderWriter  # noqa: PLC0415  loaded when it is needed
 
@@ -107,10 +108,10 @@ class BucketWriter:
         return self._orders
 
     def push_with_order(self, oid: str, terms: Terms, given: bytes | None, *, new: bool = False) -> bool:
-        """Add the terms of a text to an object, as `push` does, and the order of its words.
+        """Add the terms of a text, and the order of its words, to an object; return False if `new` forbids that.
 
         Args:
-            given: as records of the log give an order; None: the text has none.
+            given: the order as a record of the log holds it; None: the text has none.
         """
         orders = self._orders or self.keep_orders()
         next_iid = self.state.next_iid
@@ -128,7 +129,7 @@ class BucketWriter:
         return self.push_with_order(oid, terms, None, new=new)
 
     def upsert(self, oid: str, terms: Terms, digest: bytes) -> bool:
-        """Give an object the terms of a text without named parts, and the digest of the text; return True."""
+        """Replace the terms of an object by those of a text without named parts, and note its digest; return True."""
         iid = self.replace(oid, terms)
         if self._orders is not None:
             self._orders.replace(iid, None)
@@ -138,7 +139,7 @@ class BucketWriter:
         return True
 
     def replace_order(self, iid: int, given: bytes | None) -> None:
-        """Give an object the order of the text that `replace` gave it; None: it has none."""
+        """Replace the order of an object by that of its new text; None: the text has none."""
         if given is not None or self._orders is not None:
             self.keep_orders().replace(iid, given)
 
@@ -148,8 +149,8 @@ class BucketWriter:
             self._orders.drop(iid)
 
     def push_with_vector(self, oid: str, terms: Terms, packed: bytes, *, new: bool = False) -> bool | None:
-        """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None:
-        nothing was done, and the general way has to be taken.
+        """Add the terms of a text and one vector to an object, quickly; return as `push` does; None: the bucket lacks a
+        column for the vector, and nothing was done.
         """
         slot = self.vectors.of(packed)
         if slot is None:
@@ -165,11 +166,11 @@ class BucketWriter:
         return True
 
     def forget_columns(self) -> None:
-        """Read the columns of vectors again: they have changed."""
+        """Read the columns of vectors again before the next use, because they have changed."""
         self.vectors.clear()
 
     def iid_of(self, oid: str) -> int | None:
-        """Return the IID of an object, mostly the newest one; None: there is none."""
+        """Return the IID of an object; None: there is no such object. The newest object is found at once."""
         if self.begun is not None and self.begun[0] == oid:
             return self.begun[1]
         newest = self.state.next_iid - 1
@@ -180,17 +181,17 @@ class BucketWriter:
         return None if found is None else found[0]
 
     def is_new(self, oid: str) -> bool:
-        """Return whether the change under way has created an object, and added no named text to it so far."""
+        """Return whether the change under way has created an object, to which it has not added named texts yet."""
         return self.begun is not None and self.begun[0] == oid
 
     def takes_first_texts(self) -> bool:
-        """Return whether the object of the change under way is new, and no named text of it was added."""
+        """Return whether the change under way has created its object; True only once, for the first named texts."""
         begun, self.begun = self.begun, None
         return begun is not None
 
     def pop(self, oid: str, words: list[bytes]) -> int:
-        """Remove words from an object; delete it if it holds nothing then; return the number of removed words, except
-        hidden ones."""
+        """Remove words from an object, and delete it if nothing is left; return the number of removed words, hidden
+        ones not counted."""
         found = find_object(self.view, self.state, oid)
         if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
@@ -211,10 +212,11 @@ class BucketWriter:
         return self._remove(iid, record, self._words(record))
 
     def begin_removal(self, oid: str, terms: int) -> int:
-        """Empty an object of more than `terms` terms, and leave its terms to `remove_part`; delete a smaller object.
+        """Begin the removal of an object of more than `terms` terms, which `remove_part` completes; delete a smaller
+        object.
 
         Returns:
-            Its number of words, hidden ones not counted.
+            The number of words of the object, hidden ones not counted.
         """
         if not self.view.by_association and (words := self.flush_small(oid, terms)) is not None:
             return words
@@ -237,18 +239,18 @@ class BucketWriter:
         return record.shown
 
     def flush_small(self, oid: str, terms: int) -> int | None:
-        """Delete an object of at most `terms` terms, in lists by IID; return its number of words, hidden ones not
-        counted; None: it has more terms, and nothing was done."""
+        """Delete an object of at most `terms` terms, if lists are in the order of IIDs; return its number of words,
+        hidden ones not counted; None: the object has more terms, and nothing was done."""
         words = self._pushes.flush(oid, terms, self._write_gone)
         return None if words < 0 else words
 
     def has_digest(self, oid: str, digest: bytes) -> bool:
-        """Return whether an object has a digest, which was made with its name: so its record is not read."""
+        """Return whether the text of an object has this digest. Digests cover names, so no record has to be read."""
         get, bucket = self.view.digests.get, self.state.bucket
         return digest in [get(bucket, iid) for iid in self._pushes.named(oid)]
 
     def remove_part(self, iid: int) -> None:
-        """Remove the next part of an object that `begin_removal` has emptied; with the last part, delete the object."""
+        """Remove the next part of an object whose removal has begun; with the last part, delete the object."""
         prefix = object_key(self.state.bucket, iid)
         rows = self._transaction.some_rows(REMOVED, prefix, 2)
         key, part = rows[0]
@@ -268,7 +270,7 @@ class BucketWriter:
             del self.view.removals.objects[self.state.bucket, record.oid.decode()]
 
     def _replace_by_association(self, oid: str, terms: Terms) -> int:
-        """Replace the terms of an object as `PushWriter.replace` does, which leaves such lists to this method."""
+        """Replace the terms of an object where lists are in the order of association; return its IID."""
         self.view.flush_term_rows()
         found = find_object(self.view, self.state, oid)
         if found is not None:
@@ -291,11 +293,11 @@ class BucketWriter:
         return self.state.next_iid - 1 if found is None else found[0]
 
     def _note_rewritten(self, record: ObjectRecord) -> None:
-        """Note that the lists of the words of an object change: some lose it, others gain impacts."""
+        """Note that the lists of all words of an object change: some lose the object, the others gain impacts."""
         self.view.note_rewritten(self.state.bucket, record.term_ids())
 
     def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
-        """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
+        """Return words, and the hidden terms of an object that mark where one of these words is joined from parts."""
         gone = set(words)
         if record.shown == len(record):
             return words
@@ -311,7 +313,7 @@ class BucketWriter:
         return list(self.view.terms_numbered(self.state.bucket, term_ids).values())
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False) -> int:
-        """Take words from an object; return the number of those that it held, hidden ones not counted.
+        """Take words from an object; return the number of words taken, hidden ones not counted.
 
         Args:
             keeps_object: the object stays, even if no word is left.
@@ -361,8 +363,8 @@ class BucketWriter:
             transaction.delete_many(POSTINGS, change.deleted_blocks)
 
     def _note_vanished(self, change: RemoveTerms | CutTerms, why: Why) -> None:
-        """Note vanished words for the next consolidation; as in Sonic, words that vanished with their object are
-        kept."""
+        """Note vanished words for the next consolidation; as in Sonic, words whose object was deleted stay in the
+        graph."""
         if why is not Why.ORPHANED or not self.view.by_association:
             self.view.note_pending(self.state, change.changed_words(), why)
 
@@ -382,7 +384,7 @@ class BucketWriter:
         blocks: list[StoredRow] | None,
         deleted_blocks: list[bytes] | None,
     ) -> None:
-        """Write the rows that a deleted object leaves to the tables; see `PushWriter.flush`."""
+        """Write the rows that native code has made for a deleted object; see `PushWriter.flush`."""
         view, state = self.view, self.state
         for field in self._fields_beside():
             field.remove(self, iid, record)
@@ -418,7 +420,7 @@ def writer_of(view: "WriteView", collection: str, bucket: str, rules: int = FIRS
     """Return the writer of a bucket to be changed; create the bucket if it is missing.
 
     Args:
-        rules: of a new bucket.
+        rules: the rules of a new bucket.
     """
     writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
     if writer is None:

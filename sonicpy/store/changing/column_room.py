@@ -1,5 +1,5 @@
-"""The bounds of the names of values and of texts that a bucket has, checked before a change is made: replay and
-replicas carry it out as it was accepted."""
+"""Limits the number of names of values, and of texts, in a bucket. A change is checked once, before it is accepted;
+replay and replicas carry it out unchecked."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from sonicpy.store.views.view import View
 
 BOUNDED = frozenset((TEXTS.id, VALUES.id))
-"""The fields of which a bucket has a limited number of names."""
+"""The fields whose number of names in a bucket is limited."""
 
 
 def has_bounds(fields: Fields) -> bool:
-    """Return whether `check_room` looks at one of some fields."""
+    """Return whether `check_room` has to check a change of these fields."""
     return not BOUNDED.isdisjoint([id for id, _ in fields])
 
 

@@ -19,7 +19,7 @@ from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
 
 RECORD = "a record of the log"
 Fields = tuple[tuple[int, bytes], ...]
-"""(id in FIELDS, value) of each field."""
+"""Fields of an object or a bucket: pairs of the id in FIELDS and the packed value."""
 MODES = frozenset(FieldMode)
 
 
@@ -27,8 +27,8 @@ class PushTerms(NamedTuple):
     """Give an object the terms of a text.
 
     Attributes:
-        window: a number of the record's format, which has no effect.
-        rules: by which the text was cut: those of the bucket, which a new bucket gets.
+        window: a number in the format of the record that has no effect any more.
+        rules: the version of the rules by which the text was cut; a new bucket gets it, another one must have it.
     """
 
     collection: str
@@ -70,11 +70,11 @@ class FlushCollection(NamedTuple):
 
 
 class RulesDiffer(Exception):
-    """A text was cut by other rules than those of its bucket: nothing was changed; cut it again.
+    """A text was cut by other rules than those of its bucket; nothing was changed, and the text has to be cut again.
 
     Attributes:
         scope: collection and bucket.
-        rules: of the bucket.
+        rules: the rules of the bucket.
     """
 
     def __init__(self, scope: tuple[str, str], rules: int) -> None:
@@ -84,12 +84,12 @@ class RulesDiffer(Exception):
 
 
 class ChangeFields(NamedTuple):
-    """Change fields of an object, or of a bucket as a whole; only for changes that the others cannot say.
+    """Change fields of an object, or of a bucket as a whole; used only where no other kind can express the change.
 
     Attributes:
-        oid: "": of the bucket.
+        oid: the name of the object; "": the fields are those of the bucket.
         mode: a `FieldMode`.
-        fields: of each its id in FIELDS, and its value.
+        fields: pairs of the id in FIELDS and the packed value.
     """
 
     collection: str
@@ -100,7 +100,7 @@ class ChangeFields(NamedTuple):
 
 
 class UpsertTerms(NamedTuple):
-    """Give an object just the terms of a text: all others go. It keeps its place among the objects.
+    """Replace the terms of an object by those of a text. The object keeps its IID.
 
     Attributes:
         rules: as in PushTerms.
@@ -119,7 +119,7 @@ class PushWith(NamedTuple):
     """Give an object the terms of a text and other fields, as one change.
 
     Attributes:
-        fields: added, as in ChangeFields; none of terms.
+        fields: the fields to add, as in ChangeFields; terms are not among them.
         rules: as in PushTerms.
     """
 
@@ -161,7 +161,7 @@ FIELD_KIND = 6
 FIELD_BYTE = bytes((FIELD_KIND,))
 RULED_KIND = 7
 RULED_BYTE = bytes((RULED_KIND,))
-"""The first byte of a PUSH that names its rules."""
+"""The first byte of the record of a PUSH that names its rules."""
 WITH_KIND = 12
 WITH_BYTE = bytes((WITH_KIND,))
 RULED_USES = frozenset((uses.FACTS, uses.RULES_8))
@@ -178,7 +178,7 @@ KINDS: dict[int, type[Mutation]] = {
 
 
 def names_of(mutation: Mutation) -> tuple[str, ...]:
-    """Return the names that a mutation begins with: collection, bucket, OID, or the first ones of them."""
+    """Return the names that a mutation begins with: the collection, perhaps the bucket, and perhaps the OID."""
     if isinstance(mutation, ChangeSynonyms):
         return (mutation.collection,)
     return tuple(name for name in mutation[:3] if isinstance(name, str))
@@ -201,7 +201,7 @@ def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.
 
     Raises:
-        StoreDamaged: the record is cut off, or is none.
+        StoreDamaged: the record is cut off, or these bytes are not a record.
         StoreError: a newer version wrote it; the message names the unknown part.
     """
     if record and record[0] > RULED_KIND and record[0] not in KINDS:
@@ -220,7 +220,7 @@ def unpack_mutation(record: bytes) -> Mutation:
 
 
 def uses_of_record(record: bytes) -> frozenset[str]:
-    """Return the names, of `uses.KNOWN`, that a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
+    """Return the names of `uses.KNOWN` that a reader of a record must know. Raises the errors of `unpack_mutation`."""
     if record[:1] == RULED_BYTE:
         return RULED_USES
     if record[:1] == SYNONYM_BYTE:

@@ -27,12 +27,12 @@ class OrderWriter:
     """Changes the orders of the objects of a bucket.
 
     Args:
-        view: of the open write transaction.
-        state: of the bucket.
-        pushes: its writer, which notes ids from now on.
+        view: the view of the open write transaction.
+        state: the state of the bucket.
+        pushes: the writer of PUSH into the bucket; from now on it notes the ids of pushed terms.
 
     Attributes:
-        has_warned: whether an object with too many words was logged in this process.
+        has_warned: whether this process has logged a warning about an object with too many words.
     """
 
     has_warned = False
@@ -51,10 +51,10 @@ class OrderWriter:
         self._key = b""
 
     def begin(self, iid: int, given: bytes) -> None:
-        """Give a new object the order of its text, as a record of the log gives it.
+        """Give a new object the order of its text, in the form of a record of the log.
 
         Raises:
-            DamagedBytes: it cannot be read.
+            DamagedBytes: the order cannot be read.
         """
         order = order_of_new(given, self._pushes.ids)
         if order is None:  # it has gaps
@@ -77,9 +77,9 @@ class OrderWriter:
                 self._note(1)
 
     def add(self, iid: int, given: bytes | None) -> None:
-        """Add the order of a text that was pushed to an object which exists; None: it has none.
+        """Add the order of a text to an object that existed before its PUSH; None: the text has none.
 
-        A piece that the object has already is not added again.
+        A piece of the order that the object has already is not added again.
         """
         before, ids = self._order(iid), self._ids(iid)
         if before is None and given is None:
@@ -95,7 +95,7 @@ class OrderWriter:
         self._set(iid, pieces, ids)
 
     def replace(self, iid: int, given: bytes | None) -> None:
-        """Give an object the order of the text that replaced all others; None: it has none."""
+        """Replace the order of an object by that of its new text; None: the text has none."""
         if given is None:
             self.drop(iid)
         else:
@@ -105,7 +105,7 @@ class OrderWriter:
         """Leave gaps where an object has lost words.
 
         Args:
-            before: the ids of the terms that it had.
+            before: the ids of the terms that the object had.
         """
         order = self._order(iid)
         if order is None:
@@ -154,7 +154,7 @@ class OrderWriter:
             self._note(1)
 
     def _note(self, more: int) -> None:
-        """Count the objects that have an order."""
+        """Add `more` to the number of objects that have an order."""
         if not self._is_noted:
             self._view.require(uses.ORDER)
             self._is_noted = True
@@ -171,7 +171,7 @@ def _words(pieces: IdsInOrder) -> int:
 
 
 def _warn(words: int) -> None:
-    """Log once that an object has too many words."""
+    """Log, once in a process, that an object has too many words for an order."""
     if not OrderWriter.has_warned:
         OrderWriter.has_warned = True
         logger.warning(

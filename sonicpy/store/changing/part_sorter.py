@@ -1,4 +1,4 @@
-"""Sorts the terms of a large object to be removed by their words, so that each step changes neighbouring rows.
+"""Sorts the terms of a large object that is being removed by their words, so that each step changes neighbouring rows.
 
 The table `removed` first holds the terms by number, and their words are spread over all pages: every step would change,
 and every commit write, most pages of the tables of words. Sorting only reads, in steps, and then replaces all parts at
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 SORTED = 1 << 31
-"""Parts with this number or a higher one are sorted by their words."""
+"""The parts with this number or a higher one are sorted by their words."""
 PARTS_MIN = 8
 """An object with fewer parts than this is removed unsorted."""
 TERMS_PER_STEP = 1_200
 """The most terms that one step reads or sorts: about 2 ms."""
 
 TERM = Struct(">QIBQ")
-"""Term id, tf, whether it is hidden, and block, behind the word: packed, because the garbage collector would examine
-hundreds of thousands of tuples."""
+"""A term behind its word: id, tf, whether it is hidden, and block. Packed, because the garbage collector would have to
+examine hundreds of thousands of tuples."""
 
 
 def wants_sorting(view: "WriteView", bucket: int, iid: int) -> bool:

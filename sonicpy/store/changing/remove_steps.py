@@ -34,10 +34,10 @@ VECTOR_ROWS_PER_STEP = 500
 
 
 def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:
-    """Delete an object, or begin to; return its number of words, hidden ones not counted.
+    """Delete an object, or begin its removal; return its number of words, hidden ones not counted.
 
     Args:
-        in_steps: leave all but the beginning to `step`, if the object is large.
+        in_steps: only begin the removal of a large object, and leave the rest to `step`.
     """
     if view.bucket(collection, bucket) is None:
         return 0
@@ -46,10 +46,10 @@ def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, i
 
 
 def flush_collection(view: "WriteView", collection: str, *, in_steps: bool) -> int:
-    """Delete a collection, or begin to; return whether it existed. Its synonyms go, too.
+    """Delete a collection with its synonyms, or begin its removal; return whether the collection existed.
 
     Args:
-        in_steps: leave all but the beginning to `step`, if there are many buckets.
+        in_steps: only begin the removal of many buckets, and leave the rest to `step`.
     """
     keys = view.transaction.keys(SCOPES, collection_prefix(collection))
     if view.synonym_stamp(collection) is not None:
@@ -84,7 +84,8 @@ def step(view: "WriteView") -> bool:
 
 
 def settle(view: "WriteView", collection: str, bucket: str | None = None, oid: str | None = None) -> None:
-    """Take away the rest of a collection, a bucket or an object that is about to be changed, or flushed as a whole."""
+    """Complete the removal of a collection, a bucket or an object, if one is under way, before it is changed or
+    flushed."""
     removals = view.removals
     limit = removals.collections.get(collection)
     if bucket is None:
@@ -119,7 +120,7 @@ def _step_vectors(view: "WriteView", bucket: int, column: int) -> None:
 
 
 def drop_vectors(view: "WriteView") -> None:
-    """Take away the rows of all dropped columns of vectors."""
+    """Delete the rows of all dropped columns of vectors."""
     while view.removals.vectors:
         _step_vectors(view, *next(iter(view.removals.vectors)))
 

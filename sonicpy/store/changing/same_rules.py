@@ -1,4 +1,4 @@
-"""The texts of a bucket have one set of rules, checked before they are stored."""
+"""Checks, before texts are stored, that they were cut by the rules of their bucket."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def check_rules(view: "WriteView", pushes: Sequence[AnyPush]) -> None:
-    """Raise RulesDiffer if a bucket exists and has other rules than a text."""
+    """Raise RulesDiffer if one of the texts was cut by other rules than those of its bucket. A new bucket takes any."""
     if len(pushes) == 1:
         writer = view.writer_cache.get((pushes[0].collection, pushes[0].bucket))
         if writer is not None and writer.rules == pushes[0].rules:

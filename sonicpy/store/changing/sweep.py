@@ -1,4 +1,4 @@
-"""Deletes the rows of flushed buckets, a few at a time; their names are free since the flush."""
+"""Deletes the rows of flushed buckets, a few at a time; the flush itself has freed their names."""
 
 from sonicpy.store.disk.transaction import BUCKET_TABLES, DROPPED
 from sonicpy.store.rows.keys import BESIDE_MARKS, bucket_key, bucket_of
@@ -6,9 +6,9 @@ from sonicpy.store.views.write_view import WriteView
 
 
 def sweep(view: WriteView, rows: int) -> bool:
-    """Delete at most about `rows` rows of flushed buckets; return whether any are left.
+    """Delete about `rows` rows of flushed buckets; return whether any rows are left.
 
-    It needs no log record: no reader uses these rows, and after a restart it continues from the last commit.
+    A sweep needs no log record: no reader uses these rows, and after a restart it continues from the last commit.
     """
     transaction = view.transaction
     while rows > 0:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 REPLACE, ADD = "set", "add"
 """The modes of a change: the rules replace those that are there, or are added to them."""
 TOO_MANY = -1
-"""The answer to a change that would give a collection too many rules: nothing was changed."""
+"""The result of a change that would give a collection too many rules; the rules stay as they were."""
 
 
 def set_synonyms(view: "WriteView", mutation: "ChangeSynonyms", in_steps: bool) -> int:
-    """Change the rules of a collection; return how many it has now, or TOO_MANY."""
+    """Change the rules of a collection; return the new number of rules, or TOO_MANY."""
     collection, mode, packed = mutation
     given = unpack_synonyms(packed)
     before = [] if mode == REPLACE else rules_of(view.transaction, collection)

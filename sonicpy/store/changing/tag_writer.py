@@ -1,4 +1,4 @@
-"""The tags of objects inside the write transaction: a row of their ids, and postings under the number of the tags."""
+"""Changes the tags of objects inside the write transaction: a row of ids for each object, and postings for each tag."""
 
 from typing import TYPE_CHECKING
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 NO_NAME = b"-"
-"""The name of every object for the native code that changes postings, which needs some name."""
+"""A name for native code that needs the name of an object; changes of tags do not depend on it."""
 NO_TERMS = ObjectRecord.empty(NO_NAME)
-"""The record of such an object."""
+"""A record with that name and no terms."""
 
 
 class TagWriter:
     """Changes the tags of the objects of one bucket.
 
     Args:
-        view: of the open write transaction.
-        state: of the bucket.
-        tables: reads and writes the rows under the number of the tags.
-        beside: the kind of terms; OF_TEXTS: those of named texts.
+        view: the view of the open write transaction.
+        state: the state of the bucket.
+        tables: reads and writes the rows under the number that the bucket has given its tags.
+        beside: the kind of terms: OF_TAGS, or OF_TEXTS for those of named texts.
     """
 
     def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables", beside: Beside = OF_TAGS) -> None:
@@ -51,10 +51,10 @@ class TagWriter:
         return self._row(iid).of(iid % self._beside.per_row)
 
     def put(self, iid: int, tags: list[bytes]) -> None:
-        """Give an object these tags, and take away all others.
+        """Replace the tags of an object.
 
         Args:
-            tags: sorted, without duplicates.
+            tags: the new tags, sorted, without duplicates.
         """
         row, place = self._row(iid), iid % self._beside.per_row
         ids = row.of(place)
@@ -78,10 +78,10 @@ class TagWriter:
         self._write(iid, row)
 
     def begin(self, iid: int, terms: Terms) -> None:
-        """Give an object that has none its first terms, of a kind with a row for each object.
+        """Give an object its first tags, or its first terms of named texts.
 
         Args:
-            terms: rising, with the frequencies of their postings.
+            terms: the terms in rising order, with their frequencies.
         """
         if not terms.words:
             return
@@ -107,7 +107,8 @@ class TagWriter:
             self._view.transaction.delete(TAGS, key)
 
     def _add(self, iid: int, tags: list[bytes], counts: TagCounts) -> tuple[list[int], TagCounts]:
-        """Add an object to the postings of tags that it does not have; return their ids, and the counters."""
+        """Add an object to the postings of tags that it did not have; return the ids of the tags, and the new
+        counters."""
         return self._link(iid, Terms(tags, bytes(map(self._beside.frequency_of, tags)), bytes(len(tags))), counts)
 
     def _link(self, iid: int, terms: Terms, counts: TagCounts) -> tuple[list[int], TagCounts]:
@@ -127,7 +128,7 @@ class TagWriter:
         return ids, TagCounts(change.next_term, counts.live + len(new), counts.held + len(terms))
 
     def _remove(self, iid: int, tags: dict[int, bytes], counts: TagCounts) -> TagCounts:
-        """Take an object out of the postings of tags that it has, given with their ids; return the counters."""
+        """Take an object out of the postings of some of its tags, given by their ids; return the new counters."""
         view = self._view
         view.flush_term_rows()
         view.note_rewritten(self._number, list(tags))

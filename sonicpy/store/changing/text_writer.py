@@ -1,4 +1,4 @@
-"""The named texts of objects inside the write transaction: terms beside the words of the objects, as tags are."""
+"""Changes the named texts of objects inside the write transaction. Their terms are stored as tags are."""
 
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ class TextWriter:
     """Changes the named texts of the objects of one bucket.
 
     Args:
-        view: of the open write transaction.
-        state: of the bucket.
-        terms: changes the terms of the texts.
+        view: the view of the open write transaction.
+        state: the state of the bucket.
+        terms: the writer of the terms of named texts.
     """
 
     def __init__(self, view: "WriteView", state: BucketState, terms: "TagWriter") -> None:
@@ -31,10 +31,10 @@ class TextWriter:
         self._known: list[bytes] = []  # the names in this fact
 
     def replace(self, iid: int, terms: Terms, names: tuple[bytes, ...]) -> None:
-        """Give an object the terms of named texts, and take all others away.
+        """Replace the named texts of an object.
 
         Args:
-            terms, names: as `unpack_named` returns them.
+            terms, names: the new texts, as `unpack_named` returns them.
         """
         fitting = self._fitting(terms, names)
         if ids := self._terms.ids_of(iid):
@@ -43,10 +43,10 @@ class TextWriter:
             self._terms.begin(iid, fitting)
 
     def add(self, iid: int, terms: Terms, names: tuple[bytes, ...], *, new: bool = False) -> None:
-        """Add the terms of named texts to those of an object; a text that grows is no longer one term as a whole.
+        """Add the terms of named texts to an object. A text that grows loses the term for the text as a whole.
 
         Args:
-            new: the object has none.
+            new: True: the object has no named text yet.
         """
         fitting = self._fitting(terms, names)
         ids = [] if new else self._terms.ids_of(iid)
@@ -81,8 +81,8 @@ class TextWriter:
         return set(self._view.terms_numbered(self._number, ids).values()) if ids else set()
 
     def _fitting(self, terms: Terms, names: tuple[bytes, ...]) -> Terms:
-        """Note the names of texts, and return the terms of those that the bucket has room for: writers refuse others
-        before, and in a cluster the first ones decide."""
+        """Note the names of texts, and return the terms of the texts that the bucket has room for. A writer refuses too
+        many names beforehand; in a cluster, the names that come first get the room."""
         fact = self._view.fact(self._bucket, TEXT_NAMES)
         if fact is None or fact != self._fact:
             self._fact, self._known = fact, unpack_names(fact)
@@ -100,7 +100,7 @@ class TextWriter:
 
 
 def _names_with_more(held: set[bytes], new: set[bytes]) -> set[bytes]:
-    """Return the names of texts that objects had before, and whose words the new ones change."""
+    """Return the names of the texts that an object had before and to which new words are added."""
     before = {name for name, _ in map(split_name, held)}
     return {name for name, _ in map(split_name, new ^ held) if name in before} & {
         name for name, _ in map(split_name, new)

@@ -1,4 +1,4 @@
-"""The named values of objects inside the write transaction."""
+"""Changes the named values of objects inside the write transaction."""
 
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ class ValueWriter:
     """Changes the values of the objects of one bucket.
 
     Args:
-        view: of the open write transaction.
-        state: of the bucket.
+        view: the view of the open write transaction.
+        state: the state of the bucket.
     """
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
@@ -40,9 +40,9 @@ class ValueWriter:
         return any(self._row(number, iid).of(place) is not None for number in numbers)
 
     def put(self, iid: int, name: str, value: int | None, *, is_point: bool = False) -> None:
-        """Give an object a value under a name; None: take it away.
+        """Set the value of an object under a name; None: remove it.
 
-        A name for which the bucket has no column left is passed over: callers see to it that this cannot happen, see
+        If the bucket has no column left for a new name, nothing is done. Callers check that before; see
         `sonicpy.values.VALUES_MAX`.
         """
         number = number_of(self._columns, name)
@@ -60,14 +60,14 @@ class ValueWriter:
                 self._put(number, iid, None)
 
     def finish(self) -> None:
-        """Note the changed columns."""
+        """Store the changed names of columns and the number of their values."""
         fact = pack_columns(self._columns)
         if fact != (self._view.fact(self._bucket, COLUMN_NAMES) or b""):
             self._view.require(uses.VALUES)
             self._view.set_fact(self._bucket, COLUMN_NAMES, fact)
 
     def _free_column(self) -> int | None:
-        """Return the number for a new column; None: there is none."""
+        """Return a free number for a new column; None: the bucket has no column left."""
         number = number_of(self._columns, "")
         if number is None and len(self._columns) < COLUMNS_MAX:
             number = len(self._columns)

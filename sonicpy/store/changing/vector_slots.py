@@ -1,4 +1,4 @@
-"""The quick change of one vector of an object, if the bucket already has the column of the vector."""
+"""A quick way to set the vector of an object, for a bucket that already has the column of the vector."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class VectorSlot:
-    """A column, and the row that was changed last."""
+    """A column of vectors, and the row of it that was changed last."""
 
     __slots__ = ("_column", "_key", "_row", "_rows", "_view", "column_bytes", "per_row")
 
@@ -25,7 +25,7 @@ class VectorSlot:
         self.column_bytes = column.size
 
     def put(self, bucket: int, iid: int, bits: bytes) -> None:
-        """Give an object of the bucket a vector."""
+        """Set the vector of an object of a bucket."""
         row = iid // self.per_row
         if row != self._row:
             self._key, _ = self._column.place(bucket, iid)
@@ -48,7 +48,7 @@ class VectorSlots:
         self._slots: dict[bytes, VectorSlot] = {}
 
     def of(self, packed: bytes) -> VectorSlot | None:
-        """Return the slot of one vector, packed as `pack_vectors` does; None: there are several, or no such column."""
+        """Return the slot of a packed vector; None: `packed` has several vectors, or the bucket lacks the column."""
         head = packed[: packed[0] + 2]
         slot = self._slots.get(head)
         if slot is None:
@@ -56,7 +56,7 @@ class VectorSlots:
         return slot if slot is not None and len(packed) == len(head) + slot.column_bytes else None
 
     def clear(self) -> None:
-        """Forget all slots: the columns have changed."""
+        """Forget all slots, because the columns have changed."""
         self._slots.clear()
 
     def _read(self, head: bytes) -> VectorSlot | None:

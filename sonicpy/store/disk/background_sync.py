@@ -1,6 +1,6 @@
 """The background work of a store: it syncs soon after a commit, and frees unused disk space when idle.
 
-It syncs sooner if many replaced pages wait for the sync. A store is idle after some seconds without a change.
+A sync comes sooner if many replaced pages wait for it. A store is idle after some seconds without a change.
 """
 
 import threading
@@ -17,13 +17,13 @@ from sonicpy.late_logger import LateLogger
 logger = LateLogger(__name__)
 
 SYNC_AFTER_S = 1.0
-"""A loss of power undoes at most the changes of about this time."""
+"""The time from a change to its sync: a loss of power undoes about the changes of this time, and no more."""
 REST_AFTER_S = 3.0
-"""This long after a sync without a change, the store is at rest."""
+"""A store is at rest when this time has passed since a sync without a change."""
 REST_PAUSE_S = 0.002
-"""Pause between two steps of work at rest, so that readers get their turns."""
+"""The pause between two steps of the work at rest, in which readers get their turns."""
 PAUSE_S = 0.001
-"""Pause between two checks whether all threads have ended."""
+"""The pause between two checks whether all threads have ended."""
 
 Bell = SimpleQueue[None]
 """Wakes a waiting thread by an item.
@@ -59,13 +59,13 @@ class BackgroundSync:
             soon.put(None)
 
     def close(self, seconds: float = inf) -> bool:
-        """Begin no more syncs, and wait until the last one has ended. It may be called again.
+        """Begin no more syncs, and wait until the last one has ended. This may be called again.
 
         Args:
-            seconds: how long to wait.
+            seconds: the time limit of the wait.
 
         Returns:
-            Whether it has ended.
+            Whether the last sync has ended.
         """
         with Held(self._turn):
             self._is_closed = True
@@ -80,14 +80,14 @@ class BackgroundSync:
         return True
 
     def leave_to_parent(self) -> None:
-        """In a forked process: begin no syncs, and wait for none: those under way are the parent's."""
+        """In a forked process: begin no syncs, and do not wait for those under way, which belong to the parent."""
         self._turn = threading.Lock()  # another thread of the parent may have it
         self._is_closed = True
         self._running.clear()
 
     @property
     def is_here(self) -> bool:
-        """Whether this thread is one of its own."""
+        """Whether the calling thread is one that syncs."""
         return threading.get_ident() in self._running
 
     def _begin(self) -> Bell:

@@ -1,4 +1,4 @@
-"""BLAKE2b, without OpenSSL: Python's hashlib loads it at import, which takes longer than to open a small store."""
+"""BLAKE2b without OpenSSL, which Python's hashlib loads at import: that takes longer than opening a small store."""
 
 try:
     from _blake2 import blake2b

@@ -23,7 +23,7 @@ class BootMark(NamedTuple):
     """The content of the file.
 
     Attributes:
-        version: 1: the writing process kept no checkpoint. 0: the file cannot be read.
+        version: 2: the writing process kept a checkpoint. 1: it kept none. 0: the file cannot be read.
         boot: id of the boot; empty if the system has none.
         is_clean: the store was closed cleanly.
     """
@@ -42,10 +42,10 @@ UNREADABLE: Final = BootMark(0, "", False)
 
 
 def read_mark(folder: Path) -> BootMark | None:
-    """Return the boot mark of a store; None: it has none.
+    """Return the boot mark of a store; None: the store has none.
 
     Raises:
-        StoreError: it cannot be read, or a newer sonicpy wrote it.
+        StoreError: the mark cannot be read, or a newer sonicpy wrote it.
     """
     path = folder / BOOT_FILE
     try:
@@ -76,7 +76,7 @@ def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
         access: modes of new files.
 
     Raises:
-        StoreFull: it cannot be written.
+        StoreFull: the mark cannot be written.
     """
     try:
         mark = {"version": VERSION, "boot": boot_id(), "clean": clean}

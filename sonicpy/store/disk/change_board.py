@@ -24,7 +24,7 @@ class ChangeBoard:
     """A board; one process writes it, on one thread.
 
     Args:
-        descriptor: of the shared memory; `close` closes it.
+        descriptor: the descriptor of the shared memory; `close` closes it.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -57,14 +57,14 @@ class ChangeBoard:
         self._words[ANY] = commit
 
     def note_commit(self, commit: int) -> None:
-        """Note the last commit, once readers can see it."""
+        """Note the number of the last commit, once readers can see it."""
         self._words[COMMITTED] = commit
 
     # -- of all processes ------------------------------------------------------------------------------------------
 
     @property
     def committed(self) -> int:
-        """The last commit."""
+        """The number of the last commit."""
         return self._words[COMMITTED]
 
     def newest(self, collection: str, bucket: str | None) -> int:
@@ -82,7 +82,7 @@ class ChangeBoard:
         return self.newest(collection, bucket) > words[COMMITTED]
 
     def close(self) -> None:
-        """Release the memory; it may be called again."""
+        """Release the memory. This may be called again."""
         self._words.release()
         self._map.close()
         descriptor, self.descriptor = self.descriptor, -1
@@ -92,7 +92,7 @@ class ChangeBoard:
 
 @lru_cache(maxsize=SLOTS)
 def slot_of(collection: str, bucket: str) -> int:
-    """Return the word of a bucket; the same in every process, unlike `hash`."""
+    """Return the index of the word for a bucket. It is the same in every process, unlike one from `hash`."""
     return FIRST_SLOT + crc32(f"{collection} {bucket}".encode()) % SLOTS
 
 

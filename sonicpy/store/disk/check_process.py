@@ -1,7 +1,7 @@
 """Checks in a child process, because LMDB crashes a process that reads a damaged page.
 
-The process prints one JSON object a line: {"fault": sentence} for each fault, or at its end {"error": class, "message":
-sentence} if the check could not be made.
+The process prints one JSON object a line: {"fault": sentence} for each fault, and at the end {"error": class,
+"message": sentence} if the check could not be made.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from sonicpy.errors import StoreError
 from sonicpy.interpreter import modules_path, python_command
 
 Check = Callable[[Path], Iterator[str]]
-"""A function of a module that yields the faults of a folder, and raises StoreError if it cannot check it."""
+"""A function of a module that yields the faults of a folder. It raises StoreError if the check cannot be made."""
 
 DAMAGE_SIGNALS: Final = {signal.SIGABRT, signal.SIGBUS, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL}
 """The signals that end a process which reads a damaged or truncated file of LMDB."""

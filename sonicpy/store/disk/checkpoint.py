@@ -42,8 +42,8 @@ DIGEST_BYTES: Final = 32
 SLOT_BYTES: Final = 2 * PAGE_BYTES_MAX
 
 CHECKPOINT_BYTES: Final = 4 << 20
-"""The number of bytes of replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger
-data file."""
+"""The number of bytes of replaced pages after which the next checkpoint is due. A smaller number means more syncs, a
+larger one a larger data file."""
 REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
 """The number of bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the
 changes."""
@@ -53,8 +53,8 @@ class Checkpoint(NamedTuple):
     """A saved checkpoint.
 
     Attributes:
-        save: the number of checkpoints saved before it.
-        store: id of the store.
+        save: the number of checkpoints that were saved before this one.
+        store: the id of the store.
         meta: the meta page of its commit.
     """
 
@@ -73,19 +73,19 @@ class Checkpoints:
     """Takes and saves the checkpoints of an open environment.
 
     Args:
-        folder: of the environment.
+        folder: the folder of the environment.
         data_file: its data file.
-        pin: begins a reader of the last commit.
-        sync_data: waits until the disk has the data file.
+        pin: a function that begins a reader of the last commit.
+        sync_data: a function that waits until the disk has the data file.
         access: modes of new files.
 
     Raises:
         StoreError: the file of checkpoints cannot be written, or the disk failed.
 
     Attributes:
-        saved: number of the commit of the last saved checkpoint.
+        saved: the number of the commit of the last saved checkpoint.
         committing: a lock, held during a commit.
-        before_save: syncs other files that a checkpoint depends on; raises StoreError.
+        before_save: a function that syncs other files on which a checkpoint depends; it raises StoreError.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Checkpoints:
             raise
 
     def note_commit(self) -> None:
-        """Count the pages that the last commit replaced; for the thread that commits. Raises StoreError."""
+        """Count the pages that the last commit replaced; only the thread that commits calls this. Raises StoreError."""
         try:
             meta = newest_meta_page(self._data.number)
             self._replaced += replaced_pages(self._data.number, meta) * meta.page_bytes
@@ -216,10 +216,10 @@ def pack(checkpoint: Checkpoint) -> bytes:
 
 
 def unpack(slot: bytes) -> Checkpoint | None:
-    """Return the checkpoint in a slot; None: there is no complete one.
+    """Return the checkpoint in a slot; None: the slot holds no complete one.
 
     Raises:
-        StoreError: it has another format version.
+        StoreError: the checkpoint has another format version.
     """
     if len(slot) < HEAD.size:
         return None
@@ -239,10 +239,10 @@ def unpack(slot: bytes) -> Checkpoint | None:
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:
-    """Return the last saved checkpoint of a store; None: it has none.
+    """Return the last saved checkpoint of a store; None: the store has none.
 
     Raises:
-        StoreError: it cannot be read, or has another format version.
+        StoreError: the checkpoint cannot be read, or has another format version.
     """
     try:
         with regular_bytes(folder / CHECKPOINT_FILE) as file:

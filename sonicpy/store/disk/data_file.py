@@ -15,15 +15,18 @@ from typing import Final, NamedTuple
 from sonicpy.errors import StoreDamaged
 
 PAGE_HEADER: Final = struct.Struct("=QHHHH")
-"""Number, unused, flags, end of the list of nodes, start of the nodes; in an overflow page, its size."""
+"""The fields of the head of a page: number, unused, flags, end of the list of nodes, start of the nodes. In an overflow
+page the last two are its number of pages."""
 META_HEAD: Final = struct.Struct("=IIQQ")
-"""Magic number, version of the format, address, size of the map."""
+"""The first fields of a meta page: magic number, version of the format, address, size of the map."""
 DATABASE: Final = struct.Struct("=IHHQQQQQ")
-"""Page size (only in the first one), flags, depth, branch, leaf and overflow pages, entries, root."""
+"""The fields of a tree: page size (only in the first tree), flags, depth, branch, leaf and overflow pages, entries,
+root."""
 META_TAIL: Final = struct.Struct("=QQ")
-"""Last page in use, number of the commit."""
+"""The last fields of a meta page: last page in use, number of the commit."""
 NODE: Final = struct.Struct("=HHHH")
-"""Size of the data as two halves, flags, size of the key; of a branch page the first three are the child's number."""
+"""The head of a node: size of the data as two halves, flags, size of the key. In a branch page the first three are the
+number of the child."""
 NUMBER: Final = struct.Struct("=Q")
 """The number of a page, or of a commit."""
 STAMP: Final = struct.Struct("<8s16s")
@@ -33,9 +36,9 @@ FORMAT_VERSION: Final = 1
 STAMP_MAGIC: Final = b"SONICID1"
 BRANCH_PAGE, LEAF_PAGE, META_PAGE = 0x01, 0x02, 0x08
 BIG_DATA: Final = 0x01
-"""Flag of a node whose data is on overflow pages."""
+"""The flag of a node whose data is on overflow pages."""
 SUB_TREE: Final = 0x02
-"""Flag of a node whose data describes a table."""
+"""The flag of a node whose data describes a table."""
 NO_PAGE: Final = 2**64 - 1
 PAGE_BYTES_MIN, PAGE_BYTES_MAX = 512, 1 << 16
 META_PAGES: Final = 2
@@ -50,10 +53,10 @@ class MetaPage(NamedTuple):
 
     Attributes:
         content: the whole page.
-        number: of the commit.
-        page_bytes: size of a page.
-        pages: number of pages of the commit, free ones included.
-        roots: the first pages of the list of replaced pages and of the table of tables; NO_PAGE: it is empty.
+        number: the number of the commit.
+        page_bytes: the size of a page.
+        pages: the number of pages of the commit, including free ones.
+        roots: the root pages of the list of replaced pages and of the table of tables; NO_PAGE for an empty one.
     """
 
     content: bytes
@@ -64,7 +67,7 @@ class MetaPage(NamedTuple):
 
 
 def meta_page(content: bytes) -> MetaPage | None:
-    """Return the content of a page as a MetaPage, if it is one, else None."""
+    """Return the MetaPage that a page contains, or None if the page is no meta page."""
     if len(content) < META_BYTES:
         return None
     flags = PAGE_HEADER.unpack_from(content)[2]
@@ -81,7 +84,7 @@ def meta_page(content: bytes) -> MetaPage | None:
 
 
 def meta_pages(descriptor: int) -> list[MetaPage]:
-    """Return the readable ones of the two meta pages, in the order of the file."""
+    """Return the one or two meta pages that can be read, in the order of the file; none if the file is damaged."""
     sizes = [1 << power for power in range(PAGE_BYTES_MIN.bit_length() - 1, PAGE_BYTES_MAX.bit_length())]
     sizes.sort(key=lambda size: size != USUAL_PAGE_BYTES)
     for page_bytes in sizes:
@@ -115,7 +118,7 @@ def store_id(meta: MetaPage) -> bytes | None:
 
 
 def stamp(descriptor: int) -> bytes:
-    """Return the id of the store; write it to both meta pages if one lacks it."""
+    """Return the id of the store; write an id to both meta pages if one of them lacks it."""
     found = meta_pages(descriptor)
     held = [store_id(meta) for meta in found]
     identity = next(filter(None, held), None) or os.urandom(16)
@@ -153,7 +156,8 @@ def replaced_pages(descriptor: int, meta: MetaPage) -> int:
 
 
 def file_faults(descriptor: int) -> Iterator[str]:
-    """Yield the faults of the data file that show without reading all pages: size, meta pages, their roots."""
+    """Yield the faults of the data file that can be found without reading all pages: in its size, meta pages and
+    roots."""
     found = meta_pages(descriptor)
     size = os.fstat(descriptor).st_size
     if len(found) < 2:

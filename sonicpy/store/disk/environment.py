@@ -52,9 +52,9 @@ class ReaderSlot(NamedTuple):
     """A used slot of LMDB's table of readers: one process or thread reads one snapshot.
 
     Attributes:
-        process: its id.
-        slot: distinguishes the readers of a process.
-        commit: the number of the commit that it reads.
+        process: the id of the process.
+        slot: a number that distinguishes the readers of a process.
+        commit: the number of the commit that the reader shows.
     """
 
     process: int
@@ -63,17 +63,17 @@ class ReaderSlot(NamedTuple):
 
 
 class Environment:
-    """One folder of storage.
+    """An open LMDB environment: the tables of one folder.
 
     Args:
         folder: created if it is missing.
         map_bytes: address space to reserve; the file itself grows as it is written.
-        sync: True: every commit waits for the disk. False: none does. None: none does, and `sync` saves checkpoints, to
-            which `startup.py` goes back after a loss of power.
-        read_only: only for reading, beside a process that writes.
-        copied: only for reading; `folder` is the file of a copy, which no process writes.
-        unlocked: as read_only, if LMDB's lock file cannot be written; the caller keeps writers away.
-        tables: their names; the constants of table numbers are those of an index.
+        sync: True: every commit waits for the disk. False: no commit does. None: no commit does, and `sync` saves
+            checkpoints, to which `startup.py` goes back after a loss of power.
+        read_only: open for reading, beside a process that writes.
+        copied: open for reading; `folder` is the file of a copy, which no process writes.
+        unlocked: open for reading although LMDB's lock file cannot be written; the caller keeps writers away.
+        tables: the names of the tables; the constants for table numbers are indexes into the default.
         access: modes of new files.
 
     Raises:
@@ -81,8 +81,8 @@ class Environment:
         StoreError: the folder cannot be used; the message says why.
 
     Attributes:
-        transactions: the open ones.
-        patience_s: time limit of a growth of the map for reads of other threads.
+        transactions: the open transactions.
+        patience_s: the time for which a growth of the map waits for reads of other threads.
     """
 
     patience_s = inf
@@ -129,7 +129,7 @@ class Environment:
             raise
 
     def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
-        """Save a checkpoint before the first commit, which may reuse pages; open the tables."""
+        """Save a checkpoint before the first commit, because a commit may reuse pages; open the tables."""
         self._names = tables
         self._opened: Tables = []
         # Where another process writes, every read needs a new transaction.
@@ -146,7 +146,7 @@ class Environment:
         env.reader_check()
 
     def _has_left_slots(self) -> bool:
-        """Register this process with LMDB, which may refuse it; return whether slots with its process id are in use.
+        """Register this process with LMDB, which may refuse that; return whether slots with its process id are in use.
 
         Such slots are leftovers of a killed process, as in a restarted container. LMDB takes them for slots of this
         process, and would keep their pages for ever.
@@ -160,7 +160,7 @@ class Environment:
         return None in self._opened
 
     def add_tables(self) -> None:
-        """Make the tables that an older version did not have; before the first read or write. Raises StoreError."""
+        """Make the tables that an older version did not have; called before any read or write. Raises StoreError."""
         if not self.lacks_tables:
             return
         try:
@@ -170,7 +170,7 @@ class Environment:
         self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
 
     def _open_table(self, name: bytes, *, create: bool) -> "lmdb._Database | None":
-        """Open a table; None: it is missing, and may not be created."""
+        """Open a table; None: the table is missing, and may not be created."""
         try:
             return with_all_of_the_map(partial(self._env.open_db, name, create=create), self._set_map_bytes)
         except lmdb.NotFoundError:
@@ -195,7 +195,7 @@ class Environment:
 
     @property
     def is_read_elsewhere(self) -> bool:
-        """Whether another process has a slot in LMDB's table of readers, also between its reads."""
+        """Whether another process has a slot in LMDB's table of readers; it keeps the slot between its reads."""
         own, table = str(os.getpid()), str(self._env.readers())
         return any(line.split()[0] not in (own, "pid") for line in table.splitlines() if line[:1] == " ")
 
@@ -212,7 +212,7 @@ class Environment:
         return Reading(self.transactions)
 
     def follow(self, commit: int) -> None:
-        """Share read transactions until the next commit in a process that does not write, as the writing process does.
+        """Share read transactions between threads until the next commit, in a process that does not write.
 
         Args:
             commit: the newest known commit. Call this often, because an idle transaction of an older commit keeps pages
@@ -255,7 +255,7 @@ class Environment:
     def sync(self) -> None:
         """Wait until everything committed is on the disk, and save it as the checkpoint; any thread may call it.
 
-        It also clears the slots of readers that died: pages that they once read would never be reused.
+        The slots of readers that died are cleared, too: LMDB would never reuse the pages that they once read.
 
         Raises:
             StoreError: the disk failed; the earlier checkpoint stays valid.
@@ -276,12 +276,12 @@ class Environment:
     def unchanged(self) -> Held:
         """Return a context manager that excludes changes during a short block; reads are possible.
 
-        The block gets False if a write transaction is open, so that changes are not excluded, else True.
+        The block gets True, or False if a write transaction is open and changes are therefore not excluded.
         """
         return Held(self.transactions.changing, wait=False)
 
     def sync_before(self, work: Callable[[], None]) -> None:
-        """Begin every sync with `work`, which syncs the files that commits refer to."""
+        """Call `work` at the beginning of every sync; it syncs the files that commits refer to."""
         self._writer_checkpoints().before_save = work
 
     @property
@@ -297,7 +297,7 @@ class Environment:
     def readers(self) -> list[ReaderSlot]:
         """Return the readers in all processes with their commits, without the reader that keeps the checkpoint.
 
-        It also clears the slots of readers that died.
+        The slots of readers that died are cleared, too.
         """
         try:
             self._env.reader_check()
@@ -322,7 +322,7 @@ class Environment:
         """Write the last commit, compacted, to an open file; any thread may call it.
 
         Raises:
-            StoreError: it could not be written.
+            StoreError: the copy could not be written.
         """
         try:
             self._copies += 1
@@ -337,7 +337,7 @@ class Environment:
     def needs_room(self) -> bool:
         """Return whether the map should grow before the next transaction.
 
-        False during a copy: growing would wait for its end.
+        During a copy the answer is False: growing would wait for the end of the copy.
         """
         return not self._copies and self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
 
@@ -361,7 +361,7 @@ class Environment:
                 self.transactions.growing -= 1
 
     def _set_map_bytes(self, size: int) -> None:
-        """Set the size of the map while no transaction is open, not even the reader of the checkpoint."""
+        """Set the size of the map; meanwhile no transaction is open, not even the reader of the checkpoint."""
         work = partial(self._env.set_mapsize, size)
         if self._checkpoints is None:
             work()
@@ -369,7 +369,8 @@ class Environment:
             self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
-        """Return whether `grow` works: this thread has no transaction, nor, if patience is limited, has another one."""
+        """Return whether `grow` can work: no transaction of this thread is open, nor, if patience is limited, of
+        another."""
         return not self.transactions.is_here and (self.patience_s == inf or not self.transactions.is_elsewhere())
 
     def last_commit(self) -> int:
@@ -378,12 +379,12 @@ class Environment:
         return number
 
     def used_bytes(self) -> int:
-        """Return the used bytes of the map."""
+        """Return the number of bytes of the map that pages use."""
         pages: int = self._env.info()["last_pgno"]
         return (pages + 1) * self._page_bytes
 
     def map_bytes(self) -> int:
-        """Return the size of the map."""
+        """Return the size of the map in bytes."""
         size: int = self._env.info()["map_size"]
         return size
 
@@ -394,7 +395,7 @@ class Environment:
             seconds: time limit.
 
         Returns:
-            Whether they have ended in time.
+            Whether all have ended in time.
         """
         deadline = time.monotonic() + seconds
         while self._copies:
@@ -416,7 +417,7 @@ class Environment:
         self._is_closed = True
 
     def _close(self) -> None:
-        """Close everything; a second call finishes an interrupted one."""
+        """Close the environment, its readers and files; a second call finishes an interrupted one."""
         if self._checkpoints is not None:
             self._checkpoints.close()
         env = getattr(self, "_env", None)  # it is missing if it could not be opened
@@ -445,7 +446,7 @@ def _begin(env: lmdb.Environment, write: bool) -> lmdb.Transaction:
 
 
 def _pin(env: lmdb.Environment) -> lmdb.Transaction:
-    """Begin a reader of the last commit that is not counted as open."""
+    """Begin a reader of the last commit, which is not counted among the open transactions."""
     try:
         return with_all_of_the_map(env.begin, env.set_mapsize)
     except lmdb.Error as error:
@@ -474,7 +475,7 @@ def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") 
 
 
 def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None = None, seconds: float = inf) -> bool:
-    """Wait until no transaction is open, except those of the thread `besides`; return whether that came in time."""
+    """Wait until no transaction is open, except those of the thread `besides`; return whether that happened in time."""
     deadline = time.monotonic() + seconds
     open.awaited += 1
     try:

@@ -27,15 +27,15 @@ from sonicpy.store.disk.platform import make_folder
 LOCK_FILE = "sonicpy.lock"
 LMDB_LOCK_FILE = environment.LOCK_FILE
 HOLDER_MAX_BYTES = 4096
-"""A size above that of a process id and the URL of a server."""
+"""A number of bytes above that of a process id and the URL of a server."""
 TRIES = 100
 """The most attempts to lock a file that another process may replace meanwhile."""
 LOOKED_AT = 100
 """The most files in a folder whose modes are compared at a start."""
 LOOK_S = 0.2
-"""Interval of checks that the names still refer to the open files."""
+"""The interval between checks that the names still refer to the open files."""
 LOCKS = Path("/proc/locks")
-"""The locks of Linux: kind, process and inode, one lock a line."""
+"""The file in which Linux lists locks, one a line: kind, process and inode."""
 
 Identity = tuple[int, int]
 """Device and inode of a file."""
@@ -65,11 +65,11 @@ class WriterLock:
         access: modes of new files.
 
     Attributes:
-        made_data: whether there was no data file.
-        next_look_s: time of the next check of `replaced`, by the monotonic clock.
+        made_data: whether the data file was missing and has been made.
+        next_look_s: the time of the next check in `replaced`, by the monotonic clock.
 
     Raises:
-        StoreLocked: another process, or this one, has it.
+        StoreLocked: another process, or this one, has the lock.
         StoreError: the folder cannot be written.
     """
 
@@ -97,7 +97,7 @@ class WriterLock:
         """Write the URL of this server to the lock file, for the error message of processes that try to open the store.
 
         Raises:
-            StoreFull: it cannot be written.
+            StoreFull: the URL cannot be written.
         """
         self._write(f"{os.getpid()}\n{url}\n")
 
@@ -112,7 +112,7 @@ class WriterLock:
             self._watched[role] = (os.fspath(path), identity)
 
     def replaced(self) -> str | None:
-        """Return the path of an open file that was deleted or replaced; None: there was none at the last check."""
+        """Return the path of an open file that was deleted or replaced; None: the last check found none."""
         now = time.monotonic()
         if self._replaced is None and now >= self.next_look_s:
             self.next_look_s = now + LOOK_S
@@ -122,7 +122,7 @@ class WriterLock:
         return self._replaced
 
     def refusal(self) -> StoreLocked | None:
-        """Return the error for changes because a file was deleted or replaced; None: changes are allowed."""
+        """Return the error that refuses changes because a file was deleted or replaced; None: changes are allowed."""
         path = self.replaced()
         if path is None:
             return None
@@ -211,7 +211,7 @@ class ReaderLock:
 def wide_files(folder: Path, access: Access) -> str | None:
     """Return a sentence about files of a store whose modes allow more than `access`; None: there are none.
 
-    Of many files of the log and of the graphs, only some are checked.
+    If there are many files of the log and of the graphs, only some are checked.
     """
     paths = chain(folder.glob("*"), *(islice((folder / inside).glob("*"), LOOKED_AT) for inside in ("log", "graph")))
     found = list(wider(folder, paths, access))
@@ -231,7 +231,7 @@ def is_written(folder: Path) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a process has locked a file exclusively. Raises StoreError if it cannot be read."""
+    """Return whether a process has locked a file exclusively. Raises StoreError if the file cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -257,7 +257,7 @@ def _identity(path: Path | str) -> Identity | None:
 
 
 def _holder(descriptor: int, name: str) -> str:
-    """Return a sentence about the process that has the lock, with advice."""
+    """Return a sentence about the process that has locked a file, with advice."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -289,7 +289,7 @@ def _locker(inode: int) -> str:
 
 
 def may_write(folder: Path, access: Access = PRIVATE) -> bool:
-    """Return whether LMDB can write its table of readers here; it is made if it is missing."""
+    """Return whether LMDB can write its table of readers in a folder; a missing table is made."""
     try:
         os.close(open_new(folder / LMDB_LOCK_FILE, os.O_RDWR, access, follows=True, shared=True))
     except OSError:

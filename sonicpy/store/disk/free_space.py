@@ -22,17 +22,18 @@ from sonicpy.store.disk.page_tree import PageTrees
 from sonicpy.store.disk.platform import has_data, punch_hole
 
 WORTH_BYTES: Final = 1 << 18
-"""Free pages that take less than this are kept for the next commits."""
+"""Free pages that take fewer bytes than this are kept for the next commits."""
 MUCH_BYTES: Final = 1 << 23
 MUCH_SHARE: Final = 0.25
-"""Free pages that take at least this much, and this share of the file, are given back before the store is at rest."""
+"""Free pages that take at least MUCH_BYTES, and this share of the file, are given back before the store is at rest."""
 SORTED_PAGES: Final = 100_000
-"""The fewest pages that are sorted together: the pages that different commits freed make one hole."""
+"""The least number of pages that are sorted together, so that neighbouring pages freed by several commits make one
+hole."""
 TRIES: Final = 10
 TRY_PAUSE_S: Final = 0.005
-"""Pause between the TRIES in which the store has to be found unchanged: a shorter change does not end the work."""
+"""The pause between the TRIES to find the store unchanged; a change that is shorter does not end the work."""
 BLOCK_BYTES: Final = 512
-"""The unit of st_blocks, whatever the file system's own."""
+"""The unit of st_blocks in bytes, which is not the block size of the file system."""
 UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
@@ -54,7 +55,7 @@ class FreeSpace:
         Any thread may call it; reads go on meanwhile, and a change waits for the end of the call.
 
         Args:
-            seconds: time limit; a hole takes 10 us to 2 ms.
+            seconds: the time limit; a hole takes 10 us to 2 ms.
 
         Returns:
             Whether there may be more free pages; False also if the store is being changed.
@@ -124,7 +125,7 @@ class FreeSpace:
         return self._file.number
 
     def _taken(self, descriptor: int, commit: int, oldest: int) -> tuple[int, int]:
-        """Return the bytes that free pages take on the disk, and those of the file; 0, 0 if there was a commit since.
+        """Return the bytes on the disk of the free pages, and of the whole file; 0, 0 if there was another commit.
 
         Args:
             commit, oldest: as in `_find`.
@@ -137,7 +138,7 @@ class FreeSpace:
         return size - (meta.pages - free) * meta.page_bytes, size
 
     def _make_holes(self, deadline: float) -> bool:
-        """Make holes of the found pages, at least one; return whether there may be more."""
+        """Turn found pages into holes, at least one; return whether there may be more."""
         assert self._file is not None
         for start, end in self._runs:
             first, behind = start * self._page_bytes, end * self._page_bytes
@@ -157,7 +158,7 @@ class FreeSpace:
 
 
 def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield first page and end of each run of unused pages."""
+    """Yield the first page and the end of each run of unused pages."""
     some: list[int] = []
     for pages in trees.free_pages(oldest):
         some += pages
@@ -171,7 +172,7 @@ def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Itera
 
 
 def _runs_of(pages: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield first page and end of each run of neighbouring pages."""
+    """Yield the first page and the end of each run of neighbouring pages."""
     start = end = -1
     for page in sorted(pages):
         if page != end:

@@ -1,7 +1,7 @@
 """Commits soon after a change, in a thread of its own; no thread waits while nothing changes.
 
-A change is done when the log has it, and threads of this process read it in the open transaction. So a commit only
-serves other processes, and bounds the replay of a start: it comes when many changes share it.
+A change is done when it is in the log, and threads of this process read it in the open transaction. So a commit only
+serves other processes, and limits the replay at a start: it can wait until it covers many changes.
 """
 
 import threading
@@ -21,30 +21,30 @@ logger = LateLogger(__name__)
 COMMIT_CHANGES: Final = 4_096
 """The number of changes after which the thread that makes them commits."""
 COMMIT_BYTES: Final = 4 << 20
-"""The number of bytes of the log after which that thread commits."""
+"""The number of bytes in the log after which that thread commits."""
 READ_AFTER_S: Final = 0.05
-"""Time from a change to its commit while another process reads the folder; other processes look for a commit as
-often.
+"""The time from a change to its commit while another process reads the folder; that process looks for new commits at
+the same interval.
 """
 SLICES: Final = 18
-"""How many times READ_AFTER_S, 0.9 s in all, pass from a change to its commit without such a process: a sync of the
-log, 1 s after the change, then covers the commit.
+"""The time from a change to its commit while no other process reads, in units of READ_AFTER_S: 0.9 s, so that the sync
+1 s after the change covers the commit.
 """
 TURN_S: Final = 0.01
-"""Pause between two looks whether the store is being closed, while another thread has the turn."""
+"""The pause between two checks whether the store is being closed, while another thread has the turn."""
 PAUSE_S: Final = 0.001
-"""Pause between two looks whether the thread has ended."""
+"""The pause between two checks whether the thread has ended."""
 
 
 class LateCommits:
     """The commits of a store that threads change in turn.
 
     Args:
-        turn: of these threads.
-        seal: writes all changes to the log; commits only if very many wait for it. Called with the turn.
-        commit: commits everything; called with the turn.
-        is_due: returns, called from time to time, whether to commit at once.
-        sync_soon: called when changes begin: a loss of power undoes those of the last second, committed or not.
+        turn: the turn that these threads take.
+        seal: a function, called with the turn, that writes all changes to the log, and commits only if very many wait.
+        commit: a function, called with the turn, that commits everything.
+        is_due: a function, called from time to time, that returns whether to commit at once.
+        sync_soon: a function that is called when changes begin, so that a sync follows within a second.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LateCommits:
         """Whether no commit is scheduled: the thread with the turn then calls `begin` before a change."""
 
     def begin(self) -> None:
-        """Commit soon, in a thread that is started now. Only the thread with the turn may call it."""
+        """Start a thread that commits soon. Only the thread with the turn may call this."""
         if self._is_closed:
             return
         self._sync_soon()
@@ -84,13 +84,13 @@ class LateCommits:
                 self.is_idle = True
 
     def close(self, seconds: float = inf) -> bool:
-        """Begin no more commits, and wait until the last one has ended. It may be called again.
+        """Begin no more commits, and wait until the last one has ended. This may be called again.
 
         Args:
-            seconds: how long to wait.
+            seconds: the time limit of the wait.
 
         Returns:
-            Whether it has ended.
+            Whether the last commit has ended.
         """
         self._is_closed = True
         waiting = self._waiting
@@ -104,7 +104,7 @@ class LateCommits:
         return True
 
     def leave_to_parent(self) -> None:
-        """In a forked process: begin no commits, and wait for none: those under way are the parent's."""
+        """In a forked process: begin no commits, and do not wait for those under way, which belong to the parent."""
         self._is_closed = True
         self._threads.clear()
 
@@ -115,7 +115,7 @@ class LateCommits:
 
     def _run(self, bell: Bell) -> None:
         thread = threading.get_ident()
-        self._threads.add(thread)  # before it looks whether this is closed, as `close` looks at it behind
+        self._threads.add(thread)  # before the check of _is_closed: `close` sets it, then looks for threads
         try:
             for _ in range(SLICES):
                 if self._is_closed or rang(bell, READ_AFTER_S) or self._is_due():

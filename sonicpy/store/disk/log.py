@@ -43,7 +43,8 @@ class Segment(NamedTuple):
 
 
 class Records(Protocol):
-    """The records since the last commit, and perhaps older ones, as a store needs them; `Log` documents each method.
+    """The methods of a log that a store needs. It holds the records since the last commit, and perhaps older ones;
+    `Log` documents each method.
 
     Attributes:
         position: the end of the last record.
@@ -141,7 +142,7 @@ class Log:
         """Write the records with one call; return the new `position` behind them.
 
         Raises:
-            StoreFull: they could not be written; the log is unchanged.
+            StoreFull: the records could not be written; the log is unchanged.
             StoreError: a record is too long.
         """
         try:
@@ -167,7 +168,7 @@ class Log:
         """Cut off the bytes that a failed or interrupted append left behind the last complete record.
 
         Raises:
-            StoreFull: they cannot be cut off.
+            StoreFull: the bytes cannot be cut off.
         """
         if not self._may_have_rest:
             return
@@ -195,7 +196,7 @@ class Log:
                 self._older.remove(segment)
 
     def sync(self) -> int:
-        """Wait until the log is on the disk; return its position on the disk. Any thread may call it.
+        """Wait until the log is on the disk; return the position up to which it is there. Any thread may call this.
 
         Raises:
             StoreError: the disk failed; nothing counts as synced.
@@ -220,15 +221,15 @@ class Log:
 
     @property
     def file(self) -> Path | None:
-        """The file of the present segment; None: there is none."""
+        """The file of the current segment; None: no segment has begun."""
         return self._current.path
 
     def bytes_in_segment(self) -> int:
-        """Return the bytes of records in the current segment."""
+        """Return the number of bytes of the records in the current segment."""
         return self.position - self._current.start
 
     def size_bytes(self) -> int:
-        """Return the bytes of records in all segments."""
+        """Return the number of bytes of the records in all segments."""
         return self.position - min(segment.start for segment in (*self._older, self._current))
 
     def close(self) -> None:

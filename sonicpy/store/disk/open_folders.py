@@ -32,7 +32,7 @@ FolderId = tuple[int, int]
 OURS = ("sonicpy", "contextlib")
 """Packages whose frames are skipped when looking for the line that opened a folder."""
 AT_EXIT_S = 2.0
-"""Time limit of the end of the interpreter for threads that use an index, and for each of their reads."""
+"""The time that the end of the interpreter allows for threads that use an index, and for each of their reads."""
 
 _lock = threading.Lock()
 _opened: "dict[FolderId, weakref.ref[FolderClaim] | str]" = {}
@@ -65,16 +65,16 @@ _guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
 
 
 class FolderClaim:
-    """The right of one index or table to open a folder in this process, with the open objects; held until `close`.
+    """The right of one index or table to open a folder in this process. It owns the opened objects until `close`.
 
     Args:
-        path: of the folder.
-        writes: whether it is opened for writing.
+        path: the path of the folder.
+        writes: whether the folder is opened for writing.
         temporary: delete the folder at the end.
         access: modes of the folder, if it is made.
 
     Raises:
-        StoreLocked: this process has it open already.
+        StoreLocked: this process has the folder open already.
     """
 
     def __init__(self, path: Path, *, writes: bool, temporary: bool = False, access: Access = PRIVATE) -> None:
@@ -130,7 +130,7 @@ class FolderClaim:
             seconds: time limit for reads of other threads.
 
         Returns:
-            Whether it is closed; False: other threads still read.
+            Whether all is closed; False: other threads still read.
         """
         if self.is_closed or self._process != os.getpid():
             return True  # all of it belongs to the process that forked
@@ -154,13 +154,13 @@ class FolderClaim:
 
 
 def _owner_of(folder: FolderId) -> FolderClaim | str | None:
-    """Return the claim that has a folder, or the reason why it cannot be opened; None: it is free."""
+    """Return the claim on a folder, or the reason why it cannot be opened; None: the folder is free."""
     found = _opened.get(folder)
     return found if found is None or isinstance(found, str) else found()
 
 
 def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]":
-    """Close a claim once its owner is garbage, and when the interpreter ends; return the finalizer."""
+    """Return a finalizer that closes a claim once its owner is garbage, or when the interpreter ends."""
     _guarded.add(owner)
     finalizer = weakref.finalize(owner, _forget, claim)
     finalizer.atexit = False  # `_end` comes before, and knows of threads
@@ -216,7 +216,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def _caller() -> str:
-    """Return the calling place in the program, outside of this package."""
+    """Return the file and line of the program that called into this package."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         frame = frame.f_back

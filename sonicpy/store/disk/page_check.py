@@ -37,7 +37,7 @@ from sonicpy.store.disk.data_file import (
 
 OVERFLOW_PAGE: Final = 0x04
 KIND: Final = 0x6F
-"""The flags of a page for its kind; the other flags are used only in memory."""
+"""The bits of a page's flags that give its kind; the other bits are used only in memory."""
 FREE_PAGES, TABLES = "the list of free pages", "the list of tables"
 FAULTS_MAX: Final = 20
 """The most faults that are listed one by one: a damaged page near a root makes thousands of others unreachable."""
@@ -45,7 +45,7 @@ FAULTS_MAX: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The root of a tree, and its counts."""
+    """The root of a tree, and its counts of pages and rows."""
 
     name: str
     depth: int
@@ -57,19 +57,19 @@ class Tree:
 
     @classmethod
     def read(cls, name: str, packed: bytes) -> "Tree":
-        """Return the tree that some bytes describe."""
+        """Return the tree that packed bytes describe."""
         _, _, *numbers = DATABASE.unpack_from(packed)
         return cls(name, *numbers)
 
 
 def page_faults(path: Path, commit: int | None = None) -> Iterator[str]:
-    """Yield the faults of the pages of a commit, which must not be reused meanwhile.
+    """Yield the faults of the pages of a commit. No process may reuse the pages meanwhile.
 
     Args:
-        path: of the data file.
-        commit: its number; a reader keeps its pages. If the file holds only newer commits, nothing is checked. None:
-            the last commit of a store that no process writes; nothing is checked if no meta page is readable, because
-            LMDB refuses such a file.
+        path: the path of the data file.
+        commit: the number of the commit; a reader keeps its pages. If the file holds only newer commits, nothing is
+            checked. None: the last commit of a store that no process writes; nothing is checked if no meta page is
+            readable, because LMDB refuses such a file.
 
     Raises:
         StoreError: the file cannot be read.
@@ -90,7 +90,7 @@ def page_faults(path: Path, commit: int | None = None) -> Iterator[str]:
 
 
 class _PageCheck:
-    """One pass over all pages of one commit."""
+    """One check of all pages of one commit."""
 
     def __init__(self, descriptor: int, meta: MetaPage) -> None:
         self._descriptor = descriptor
@@ -132,7 +132,7 @@ class _PageCheck:
             self._found.append(f"{tree.name} has {counted} branch, leaf, overflow pages and entries, not {expected}")
 
     def _check_page(self, tree: Tree, number: int, level: int, counted: list[int]) -> None:
-        """Check a page and all below it."""
+        """Check a page and all pages below it."""
         if not self._use(tree.name, number, 1):
             return
         content = os.pread(self._descriptor, self._page_bytes, number * self._page_bytes)
@@ -174,7 +174,7 @@ class _PageCheck:
             self._take_row(tree, packed, data[:size], node_flags, key)
 
     def _take_row(self, tree: Tree, key: bytes, data: bytes, flags: int, commit: bytes | int) -> None:
-        """Note the content of a row of the two lists: a table, or free pages."""
+        """Note the content of a row of one of the two main trees: a table, or a list of free pages."""
         if tree.name == TABLES and flags & SUB_TREE and len(data) >= DATABASE.size:
             self._trees.append(Tree.read(f"the table {key.decode('ascii', 'replace')}", data))
         elif tree.name == FREE_PAGES and len(data) >= NUMBER.size:
@@ -186,7 +186,7 @@ class _PageCheck:
                 self._take(FREE_PAGES, number, 1)
 
     def _big_data(self, tree: Tree, page: int, node: bytes, size: int, counted: list[int]) -> bytes:
-        """Return the value of a row that is on overflow pages."""
+        """Return the value of a row whose value is on overflow pages."""
         number = NUMBER.unpack_from(node)[0] if len(node) >= NUMBER.size else NO_PAGE
         pages = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
         if not self._use(tree.name, number, pages):

@@ -1,14 +1,14 @@
 """Rewrites neighbouring rows so that each page of LMDB is full before the next one begins.
 
-If a page is less than a quarter full, LMDB moves rows of the page before to it, and joins both if that page holds a
-single row. So while rows are deleted, the first one stays, with a long value: no page in front of it changes, and the
-pages behind it are joined with its own.
+If a page is less than a quarter full, LMDB moves rows from the page before it, or joins the two pages if the page
+before holds a single row. So while rows are deleted, the first one stays, with a long value: no page in front of it
+changes, and the pages behind it are joined with its page.
 
 When a row does not fit on the last page, LMDB also moves the last row of that page to the new page. So a marker, a row
 without a value, becomes the last row of a full page and is moved.
 
-The sizes of rows show when a page is full. If no new page began as expected, it begins with a later row, which the
-number of pages shows.
+The sizes of rows show when a page is full. If no new page begins as expected, it begins with a later row; the count of
+pages then shows which.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class PageFiller:
     """Rewrites neighbouring rows of one table.
 
     Args:
-        rows: in order; the first one is the first of its page.
+        rows: the rows in order; the first one is the first of its page.
     """
 
     def __init__(self, transaction: Transaction, table: int, rows: Sequence[StoredRow]) -> None:
@@ -85,7 +85,7 @@ class PageFiller:
         self._note_page(moved, row)
 
     def _note_page(self, moved: StoredRow | None, row: StoredRow) -> None:
-        """Note the content of the last page if it began with `row`, and with the row that LMDB moved."""
+        """Note the content of the last page, which begins with the row that LMDB moved, if any, and `row`."""
         before, self._pages = self._pages, self._transaction.leaf_pages(self._table)
         if self._pages == before:
             self._used = None
@@ -94,7 +94,7 @@ class PageFiller:
             self._used = self._bytes(row) + (0 if moved is None else self._bytes(moved))
 
     def _end_beginning(self) -> None:
-        """Delete the marker on the last page."""
+        """Give the first row its own value again, and delete the marker, if that has not happened yet."""
         if self._long is not None:
             self._transaction.put(self._table, *self._long)
             self._long = None
@@ -103,7 +103,7 @@ class PageFiller:
             self._marker = None
 
     def _bytes(self, row: StoredRow) -> int:
-        """Return the bytes of a page that a row takes."""
+        """Return the number of bytes that a row takes in a page."""
         key, value = row
         size = NODE.size + len(key) + len(value)
         if size > (self._room // 2 & ~1) - PLACE_BYTES:  # the value has pages of its own, whose number stays

@@ -32,9 +32,9 @@ class Leaf(NamedTuple):
     """A leaf page of a table.
 
     Attributes:
-        start: the smallest possible key of its rows; empty for the first leaf.
-        rows: number of rows.
-        used_bytes: of the page, without its head.
+        start: the smallest key that a row of the leaf can have; empty for the first leaf.
+        rows: the number of rows.
+        used_bytes: the bytes in use of the page, without its head.
         is_first: whether it is the first leaf of its branch page, or the only one of the table.
     """
 
@@ -48,7 +48,7 @@ class PageTrees:
     """The trees of one commit.
 
     Args:
-        descriptor: of the data file.
+        descriptor: the descriptor of the data file.
         meta: the meta page of the commit.
     """
 
@@ -58,7 +58,7 @@ class PageTrees:
         self._meta = meta
 
     def free_pages(self, last: int) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of the free pages by commits up to number `last` that freed them.
+        """Yield, for each commit up to number `last`, the numbers of the pages that it freed.
 
         Raises:
             OSError, StoreDamaged: the file cannot be read.

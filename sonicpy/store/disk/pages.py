@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096
-"""The most rows of one call: about half a megabyte of words."""
+"""The most rows that one call reads: about half a megabyte of words."""
 
 
 def pages(
@@ -17,9 +17,9 @@ def pages(
     """Yield the rows whose keys begin with `prefix`, in key order.
 
     Args:
-        read: returns the first rows whose keys are not before a given one, at most a given number.
-        size: number of rows of the first call; each further call reads four times as many.
-        start: only rows whose keys are not before it.
+        read: a function that returns the first rows from a given key on, up to a given number of rows.
+        size: the number of rows of the first call; each further call reads four times as many.
+        start: only rows whose keys are not before this key.
 
     Yields:
         The rows of one call; the last ones may lack the prefix.

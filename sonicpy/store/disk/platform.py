@@ -1,4 +1,4 @@
-"""Makes folders, files and holes that are on the disk when a call returns; and identifies a boot."""
+"""Makes folders, files and holes that are on the disk when the call returns, and identifies a boot of the machine."""
 
 import contextlib
 import errno
@@ -13,10 +13,11 @@ from sonicpy.disk import sync_file, sync_folder
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-"""A random id of this boot; Linux alone has it."""
+"""The file with a random id of this boot, which only Linux has."""
 SYSCTL = "/usr/sbin/sysctl"
 BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
-"""The identity of a boot on other systems: macOS has a random id; the boot time also changes when the clock is set."""
+"""The names of a boot's id on other systems: macOS has a random id; the boot time also changes when the clock is
+set."""
 SYSCTL_TIMEOUT_S = 5
 
 KEEP_SIZE, PUNCH_HOLE = 0x01, 0x02
@@ -27,7 +28,7 @@ def punch_hole(descriptor: int, start: int, size: int) -> None:
     """Give the blocks of a part of a file back to the file system; the part reads as zeros from then on.
 
     Raises:
-        OSError: EOPNOTSUPP: the file system or the operating system makes no holes; else the disk failed.
+        OSError: with EOPNOTSUPP, the file system or the operating system cannot make holes; else the disk failed.
     """
     import ctypes  # noqa: PLC0415  loaded when it is needed
 
@@ -41,7 +42,7 @@ def punch_hole(descriptor: int, start: int, size: int) -> None:
 
 
 def has_data(descriptor: int, start: int, end: int) -> bool:
-    """Return whether a part of a file may take disk, as far as the system says; it moves the place of the descriptor.
+    """Return whether a part of a file may take space on the disk. The position of the descriptor is changed.
 
     Raises:
         OSError: the disk failed.
@@ -60,7 +61,7 @@ def has_data(descriptor: int, start: int, end: int) -> bool:
 
 @cache
 def _fallocate() -> Any:
-    """Return fallocate of the C library; Python only has posix_fallocate, which makes no holes."""
+    """Return fallocate of the C library; Python only has posix_fallocate, which cannot make holes."""
     if sys.platform != "linux":
         return None
     import ctypes  # noqa: PLC0415  loaded when it is needed

@@ -12,15 +12,15 @@ from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.transaction import StoredRow, Transaction
 
 SLICE_S = 0.5
-"""Longest use of a snapshot. The next one takes LMDB about 10 us."""
+"""The longest time for which a snapshot is used. LMDB takes about 10 us to begin the next one."""
 PAGE_ROWS = 500
 
 
 class SlicedTransaction(Transaction):
-    """Reads a commit that was the last one at most SLICE_S ago. It has only the reading methods that checks need.
+    """A transaction that reads a commit which was the last one SLICE_S ago or later, with the methods that checks need.
 
     Args:
-        environment: to read.
+        environment: the environment to read.
     """
 
     __slots__ = ("_began_s", "_environment", "_reading", "_slice")
@@ -50,7 +50,7 @@ class SlicedTransaction(Transaction):
 
     @property
     def number(self) -> int:
-        """The number of the present commit."""
+        """The number of the commit that is read at present."""
         return self._now().number
 
     def get(self, table: int, key: bytes) -> bytes | None:
@@ -87,7 +87,7 @@ class SlicedTransaction(Transaction):
 
 @contextmanager
 def slices(environment: Environment) -> Iterator[SlicedTransaction]:
-    """Yield a sliced transaction for the length of a `with` block."""
+    """Yield a sliced transaction, which ends with the `with` block."""
     transaction = SlicedTransaction(environment)
     try:
         yield transaction
@@ -98,7 +98,8 @@ def slices(environment: Environment) -> Iterator[SlicedTransaction]:
 def lasting_faults(
     environment: Environment, sliced: SlicedTransaction, check: Callable[[Transaction], Iterable[str]]
 ) -> list[str]:
-    """Return the faults that a check finds in one snapshot; none if it finds none in slices."""
+    """Return the faults that a check finds in one snapshot; no snapshot is held if the check finds no fault in
+    slices."""
     if not any(True for _ in check(sliced)):
         return []
     sliced.end()  # two snapshots would hold more pages than one

@@ -1,4 +1,4 @@
-"""Temporary folders for ":memory:": in shared memory if it has room."""
+"""Temporary folders for ":memory:"; they are in shared memory if that has room."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ PREFIX = "sonicpy-memory-"
 
 
 def temporary_folder() -> Path:
-    """Return a new empty folder, after deleting those of killed processes.
+    """Return a new empty folder, after deleting the temporary folders of killed processes.
 
     Raises:
         StoreError: no folder can be made.

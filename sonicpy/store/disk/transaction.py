@@ -57,7 +57,8 @@ CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction 
 
 StoredRow = tuple[bytes, bytes]
 Tables = list["lmdb._Database | None"]
-"""Handles by the numbers above. None: the table is missing, and only a `PartialTransaction` may be made."""
+"""The handles of tables, by the numbers above. None: the table is missing, and only a `PartialTransaction` may be
+used."""
 
 
 class MapFull(StoreFull):
@@ -65,7 +66,7 @@ class MapFull(StoreFull):
 
 
 class CachedView(Protocol):
-    """State that readers of a snapshot pass on to the next reader."""
+    """State about a snapshot that one reader of it passes on to the next."""
 
     def end(self) -> None: ...
 
@@ -84,7 +85,7 @@ class Transaction:
 
     def __init__(self, tables: "Tables", txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
         self.began_after = commits
-        """Number of commits of this process when the transaction began."""
+        """The number of commits that this process had made when the transaction began."""
         self.cached_view: CachedView | None = None
         """State for the next reader of the snapshot."""
         self._txn = txn
@@ -132,7 +133,7 @@ class Transaction:
         return value
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
+        """Return the (key, value) of each key that exists, in the order of `keys`."""
         if not keys:
             return []
         try:
@@ -168,7 +169,7 @@ class Transaction:
             raise translated(error) from error
 
     def keys(self, table: int, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin with `prefix`; for few keys."""
+        """Return the keys that begin with `prefix`. All are in memory at once, so there should be few."""
         found: list[bytes] = []
         try:
             cursor = self._cursor(table)
@@ -240,7 +241,7 @@ class Transaction:
             raise translated(error) from error
 
     def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
-        """Return the values of the rows whose keys begin with `prefix`, from `start` on, in key order; for few rows."""
+        """Return the values of the rows whose keys begin with `prefix`, from `start` on, in key order, all at once."""
         found: list[bytes] = []
         try:
             cursor = self._cursor(table)
@@ -259,7 +260,7 @@ class Transaction:
         """Return the first `limit` rows whose keys are not before `start`, in key order.
 
         Args:
-            prefix: of `start`: only rows whose keys begin with it; it saves reading further rows.
+            prefix: the rows wanted begin with this prefix of `start`; reading may stop at the first other row.
         """
         try:
             cursor = self._placed(table, start)
@@ -268,7 +269,7 @@ class Transaction:
             raise translated(error) from error
 
     def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the rows of `some_rows`, in less time."""
+        """Return the keys of the rows that `some_rows` would return, in less time."""
         try:
             cursor = self._placed(table, start)
             if cursor is None:
@@ -281,7 +282,8 @@ class Transaction:
             raise translated(error) from error
 
     def rows_onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
-        """Return the rows whose keys are not before `start`, in key order, to be read at once and by native code."""
+        """Return the rows whose keys are not before `start`, in key order. Only native code may read them, and at
+        once."""
         try:
             cursor = self._placed(table, start)
             return iter(()) if cursor is None else cursor.iternext()  # type: ignore[return-value]
@@ -289,7 +291,8 @@ class Transaction:
             raise translated(error) from error
 
     def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
-        """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of rows."""
+        """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
+        rows."""
         try:
             cursor = self._placed(table, prefix)
             rows = () if cursor is None else cursor.iternext()
@@ -330,7 +333,7 @@ class Transaction:
         return self._stat(table)["entries"]
 
     def size_bytes(self, table: int) -> int:
-        """Return the bytes of pages of a table."""
+        """Return the number of bytes of the pages of a table."""
         stat = self._stat(table)
         return (stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]) * stat["psize"]
 
@@ -340,7 +343,7 @@ class Transaction:
 
     @property
     def page_bytes(self) -> int:
-        """The size of a page."""
+        """The size of a page in bytes."""
         return self._stat(0)["psize"]
 
     def _stat(self, table: int) -> Mapping[str, int]:
@@ -356,7 +359,7 @@ class Transaction:
         return cursor
 
     def _placed(self, table: int, start: bytes) -> lmdb.Cursor | None:
-        """Return a cursor at the first row whose key is not before `start`; None: there is none."""
+        """Return a cursor at the first row whose key is not before `start`; None: there is no such row."""
         cursor = self._cursors[table]
         if cursor is None:
             cursor = self._cursor(table)
@@ -377,10 +380,11 @@ def translated(error: lmdb.Error) -> StoreError:
 
 
 def with_all_of_the_map(work: Callable[[], T], set_map_bytes: Callable[[int], None]) -> T:
-    """Return the result of the first transaction of an opened environment, which another process may be growing.
+    """Return the result of `work`, the first transaction of an opened environment, which another process may be
+    growing.
 
-    A server that writes the file, or did so until it was killed, grows it between the opening and the transaction. Each
-    try maps all that the last commit uses, so only further growth needs another one.
+    A server that writes the file may grow it between the opening and the transaction. Each try maps everything that the
+    last commit uses, so another try is needed only after further growth.
     """
     while True:
         try:
@@ -390,7 +394,7 @@ def with_all_of_the_map(work: Callable[[], T], set_map_bytes: Callable[[int], No
 
 
 def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> StoreError:
-    """Return the error to raise for one that came while the environment of a folder was opened."""
+    """Return the error to raise for an error of lmdb or of the system while the environment of a folder was opened."""
     match error:
         case lmdb.LockError():
             return StoreLocked(_same_process_id(folder))
@@ -407,7 +411,7 @@ def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> Sto
 def _same_process_id(folder: Path) -> str:
     """Return the message for a process id that LMDB refuses, because another process has slots of readers with it.
 
-    Only a process of another pid namespace can have it, too, whose slots a closed environment would clear.
+    Only a process of another pid namespace can have the same id. Closing the environment here would clear its slots.
     """
     return (
         f"the store {folder} is open in a process of another pid namespace, such as another container with the same "

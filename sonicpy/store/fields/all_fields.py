@@ -1,4 +1,4 @@
-"""The table of fields: a new field of objects or buckets is one more row, and a name in `uses.KNOWN`."""
+"""The table of fields. A new field of objects or buckets needs one more row here, and a name in `uses.KNOWN`."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -25,7 +25,7 @@ ORDER: Final = WordOrders()
 FIELDS: Final[dict[int, Field]] = {
     field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS, TEXTS, ORDER)
 }
-"""The fields by the number in records; terms come first."""
+"""The fields by their numbers in records; terms come first."""
 
 
 def beside_terms() -> Iterator[Field]:

@@ -29,7 +29,8 @@ class Digests:
     tables = (DIGESTS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Note the digest of an object that exists; with ADD, only if the change creates it with all of its words."""
+        """Note the digest of an existing object; with ADD, only if the change under way has created it with all of its
+        words."""
         if len(value) != DIGEST_BYTES:
             raise DamagedBytes(f"a digest has {len(value)} bytes, not {DIGEST_BYTES}")
         if mode is FieldMode.ADD and not writer.is_new(oid):
@@ -39,11 +40,11 @@ class Digests:
             writer.view.digests.set(writer.state.bucket, iid, value)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """End the digest of an object that goes; see `Field`."""
+        """Remove the digest of an object that is being deleted; see `Field`."""
         writer.view.digests.end(writer.state.bucket, iid)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield the errors of the digests of a bucket; see `Field`."""
+        """Yield the faults of the digests of a bucket; see `Field`."""
         has_rows = False
         for key, row in transaction.rows(DIGESTS, bucket_key(state.bucket)):
             has_rows = True
@@ -61,13 +62,13 @@ class Digests:
             yield "it has digests, and the row 'uses' of meta does not name the table"
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return the digest of an object, see `exported_digest`; an import gives it to new objects alone."""
+        """Return the digest of an object, see `exported_digest`. An import gives a digest only to new objects."""
         digest = reader.exported_digest(iid)
         return {} if digest is None else {"digest": digest}
 
 
 def _objects_in(transaction: Transaction, bucket: int, number: int) -> set[int]:
-    """Return the places, in a row of digests, of the objects that exist."""
+    """Return the places in a row of digests that belong to existing objects."""
     rows = DIGESTS_PER_ROW // OBJECTS_PER_RECORD_ROW
     found: set[int] = set()
     for step in range(rows):

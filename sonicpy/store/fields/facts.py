@@ -1,4 +1,4 @@
-"""The facts of a bucket as a whole: a value under each kind. A record gives them under the empty OID."""
+"""The facts of a bucket as a whole: a value for each kind of fact. In records, the OID of a fact is empty."""
 
 from collections.abc import Iterator, Mapping
 from struct import Struct
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 HEAD = Struct("<BI")
 OF_OBJECTS = frozenset((TAG_COUNTS, COLUMN_NAMES, TEXT_COUNTS, TEXT_NAMES, ORDERED))
-"""Kinds that follow from the tags, values, named texts and orders of objects."""
+"""The kinds of facts that follow from the tags, values, named texts and orders of objects."""
 KEY_BYTES = 5
-"""The number of bytes of the numbers of a bucket and a kind in a key."""
+"""The number of bytes in a key for the numbers of the bucket and the kind together."""
 
 
 class Facts:
@@ -37,7 +37,7 @@ class Facts:
     tables = (FACTS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Note facts of the bucket; see `Field`. REPLACE forgets the kinds that are not named."""
+        """Note facts of the bucket; see `Field`. REPLACE deletes the facts of kinds that the value does not name."""
         if oid:
             raise DamagedBytes(f"facts are of a bucket, not of the object {oid!r}")
         facts, view, bucket = unpack_facts(value), writer.view, writer.state.bucket
@@ -50,10 +50,10 @@ class Facts:
             view.set_fact(bucket, kind, fact)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Do nothing: no fact is of an object."""
+        """Do nothing: facts do not belong to objects."""
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield the errors of the facts of a bucket; see `Field`."""
+        """Yield the faults of the facts of a bucket; see `Field`."""
         keys = [key for key, _ in transaction.rows(FACTS, bucket_key(state.bucket))]
         if any(len(key) != KEY_BYTES for key in keys):
             yield f"facts has rows with the keys {', '.join(key[4:].hex() for key in keys)}; a kind is one byte"
@@ -63,12 +63,12 @@ class Facts:
             yield f"facts has {len(keys)} rows, and the row 'uses' of meta does not name the table"
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return {}: the line of a bucket holds them."""
+        """Return {}: an export has facts in the line of their bucket."""
         return {}
 
 
 def pack_facts(facts: Mapping[int, bytes]) -> bytes:
-    """Return facts as a record holds them: of each, by rising kind, kind u8, size u32 (little-endian), bytes."""
+    """Return facts packed for a record, by rising kind: kind u8, size u32 (little-endian), value."""
     return b"".join(HEAD.pack(kind, len(fact)) + fact for kind, fact in sorted(facts.items()))
 
 

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class FieldMode(IntEnum):
-    """How a record of kind 6 changes the fields that it names; others stay."""
+    """The way in which a record of kind 6 changes the fields that it names; others stay."""
 
     ADD = 0
     REPLACE = 1
 
 
 class Tagging(Protocol):
-    """Changes the tags of objects; `TagWriter` documents it."""
+    """Changes the tags of objects; `TagWriter` documents the methods."""
 
     def ids_of(self, iid: int) -> list[int]: ...
     def put(self, iid: int, tags: list[bytes]) -> None: ...
 
 
 class Valuing(Protocol):
-    """Changes the values of objects; `ValueWriter` documents it."""
+    """Changes the values of objects; `ValueWriter` documents the methods."""
 
     def has_any(self, iid: int) -> bool: ...
     def put(self, iid: int, name: str, value: int | None, *, is_point: bool = False) -> None: ...
@@ -38,7 +38,7 @@ class Valuing(Protocol):
 
 
 class NamedTexts(Protocol):
-    """Changes the named texts of objects; `TextWriter` documents it."""
+    """Changes the named texts of objects; `TextWriter` documents the methods."""
 
     def replace(self, iid: int, terms: Terms, names: tuple[bytes, ...]) -> None: ...
     def add(self, iid: int, terms: Terms, names: tuple[bytes, ...], *, new: bool = False) -> None: ...
@@ -46,15 +46,15 @@ class NamedTexts(Protocol):
 
 
 class FieldWriter(Protocol):
-    """The `BucketWriter` of a bucket, as a field needs it.
+    """The methods and attributes of a `BucketWriter` that fields need.
 
     Attributes:
-        push: gives an object the terms of a text; creates the object if it is missing.
-        replace: as `push`, and takes all other terms away; returns the IID.
-        iid_of: returns the IID of an object; None: it does not exist.
-        view: of the open write transaction.
-        state: of the bucket.
-        forget_columns: is called once the columns of vectors have changed.
+        push: a method that adds the terms of a text to an object, and creates the object if it is missing.
+        replace: a method that replaces the terms of an object by those of a text, and returns the IID.
+        iid_of: a method that returns the IID of an object; None: the object does not exist.
+        view: the view of the open write transaction.
+        state: the state of the bucket.
+        forget_columns: a method to call when the columns of vectors have changed.
     """
 
     @property
@@ -79,12 +79,13 @@ class FieldWriter(Protocol):
 
 
 class Field(Protocol):
-    """One field.
+    """One kind of value: its tables, and the methods that change, check and export it.
 
     Attributes:
-        id: its number in records, which is never used again.
-        name: its key in `uses.KNOWN`; None: format 5 has it.
-        tables: those that hold it, all among `BUCKET_TABLES`: so flush, sweep, backup and restore take it along.
+        id: the number of the field in records; a number is never reused.
+        name: the key of the field in `uses.KNOWN`; None: format 5 has the field.
+        tables: the tables that hold the field. All are in `BUCKET_TABLES`, so flush, sweep, backup and restore cover
+            it.
     """
 
     @property
@@ -95,18 +96,18 @@ class Field(Protocol):
     def tables(self) -> tuple[int, ...]: ...
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Change the field of an object; raises DamagedBytes if the value cannot be read.
+        """Change the field of an object. Raises DamagedBytes if the value cannot be read.
 
         Args:
-            oid: "": of the bucket as a whole.
-            value: as a record holds it.
+            oid: the object; "": the field is of the bucket as a whole.
+            value: the value as a record holds it.
         """
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Take the field from an object that goes, and that has lost its terms."""
+        """Remove the field of an object that is being deleted, and that has already lost its terms."""
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield the errors of the rows of a bucket, a sentence each."""
+        """Yield the faults of the rows of the field in a bucket, one sentence each."""
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return the values of the field for the line of an object in an export, by key; {}: none."""
+        """Return the entries, by key, that the field adds to the line of an object in an export; {}: no entry."""

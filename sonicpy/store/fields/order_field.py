@@ -1,4 +1,4 @@
-"""The order of the words of an object: see `_native.orders`. A record gives that of a text beside its terms."""
+"""The order of the words of an object: see `_native.orders`. A record holds the order of a text beside its terms."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -30,15 +30,15 @@ class WordOrders:
     tables = (ORDERS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Refuse a value: an order is of terms, and `apply` of PUSH and UPSERT takes both."""
+        """Refuse any value: an order comes with the terms of its text, and PUSH and UPSERT store both together."""
         raise DamagedBytes(f"the order of {oid!r} comes without the terms of its text")
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Take the order from an object that goes; see `Field`."""
+        """Remove the order of an object that is being deleted; see `Field`."""
         writer.drop_order(iid)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield the errors of the orders of a bucket; see `Field`."""
+        """Yield the faults of the orders of a bucket; see `Field`."""
         count = 0
         for key, row in transaction.rows(ORDERS, bucket_key(state.bucket)):
             number = order_number(key)
@@ -58,7 +58,7 @@ class WordOrders:
             yield f"orders has those of {count} objects, and the row 'uses' of meta does not name the table"
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return the words of an object in their order, a list of each text, with null for a gap; see `Field`."""
+        """Return the words of an object in their order, as one list for each text, with null for a gap; see `Field`."""
         if not ordered_in(reader.fact(ORDERED)):
             return {}
         row, place = divmod(iid, ORDERS_PER_ROW)

@@ -1,4 +1,4 @@
-"""The tags of an object. A record gives all of them at once, in both modes: sorted, with a NUL between two."""
+"""The tags of an object. A record holds all of them, in both modes: sorted, with a NUL between two."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -24,23 +24,23 @@ class Tags:
     tables = (TAGS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Give an object these tags alone; see `Field`."""
+        """Replace the tags of an object, in both modes; see `Field`."""
         tags = unpack_tags(value)
         if (iid := writer.iid_of(oid) if oid else None) is None:
             raise DamagedBytes("tags are of an object that exists")
         writer.tags.put(iid, tags)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Take all tags from an object; see `Field`."""
+        """Remove all tags of an object; see `Field`."""
         if writer.view.is_used(uses.TAGS):
             writer.tags.put(iid, [])
 
     def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return whether an object has a tag, and so stays when it has lost its last word."""
+        """Return whether an object has a tag, and therefore stays when it loses its last word."""
         return writer.view.is_used(uses.TAGS) and bool(writer.tags.ids_of(iid))
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield nothing: `care.check_terms` compares tags with everything else."""
+        """Yield nothing: `care.check_terms` compares tags with all other rows."""
         return iter(())
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Tags:
 
 
 def pack_tags(tags: Iterable[str]) -> bytes:
-    """Return tags, as `sonicpy.tags.tag_of` returns them, as a record holds them."""
+    """Return tags, each in the form of `sonicpy.tags.tag_of`, packed for a record."""
     return BETWEEN.join(sorted({tag.encode() for tag in tags}))
 
 

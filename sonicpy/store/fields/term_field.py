@@ -21,7 +21,8 @@ class Terms:
     tables = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, PENDING, REMOVED)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Give an object the terms of a text; see `Field`. A value is packed as the terms of a PUSH."""
+        """Add the terms of a text to an object, or replace its terms; see `Field`. A value is packed as the terms of a
+        PUSH."""
         terms = unpack_terms(value)
         if mode is FieldMode.REPLACE:
             writer.view.digests.end(writer.state.bucket, writer.replace(oid, terms))
@@ -29,10 +30,10 @@ class Terms:
             writer.push(oid, terms)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Do nothing: terms go before everything else, in steps if they are many."""
+        """Do nothing: terms are removed before all other fields, in steps if there are many."""
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield nothing: `care.check_terms` compares terms with everything else of the objects."""
+        """Yield nothing: `care.check_terms` compares terms with all other rows of the objects."""
         return iter(())
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:

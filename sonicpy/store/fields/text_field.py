@@ -1,4 +1,4 @@
-"""The named texts of an object. A record gives their terms, see `rows.named_words`, packed as the terms of a PUSH."""
+"""The named texts of an object. A record holds their terms, see `rows.named_words`, packed as the terms of a PUSH."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ class Texts:
     tables = (TAGS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Add named texts to an object, or with REPLACE give it these alone; see `Field`."""
+        """Add named texts to an object, or, with REPLACE, replace its named texts; see `Field`."""
         terms, names = unpack_named(value)
         if (iid := writer.iid_of(oid) if oid else None) is None:
             raise DamagedBytes("named texts are of an object that exists")
@@ -36,12 +36,12 @@ class Texts:
             writer.texts.add(iid, terms, names, new=writer.takes_first_texts())
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Take all named texts from an object; see `Field`."""
+        """Remove all named texts of an object; see `Field`."""
         if writer.view.is_used(uses.TEXTS):
             writer.texts.drop(iid)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield nothing: `care.check_terms` compares them with everything else."""
+        """Yield nothing: `care.check_terms` compares named texts with all other rows."""
         return iter(())
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
@@ -55,6 +55,6 @@ class Texts:
 
 
 def pack_texts(texts: Mapping[str, Iterable[bytes]]) -> bytes:
-    """Return the words of named texts, by name, as a record holds them."""
+    """Return the words of named texts, given by name, packed for a record."""
     terms = sorted({named_word(name.encode(), word) for name, words in texts.items() for word in words})
     return pack_terms(Terms(terms, b"\1" * len(terms), bytes(len(terms))))

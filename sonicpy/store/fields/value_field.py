@@ -1,6 +1,6 @@
-"""The named values of an object. A record gives some of them; others stay, in both modes.
+"""The named values of an object. A record changes the values that it names; others stay, in both modes.
 
-record   of each name: size u8, name, kind u8 (0: taken away, 1: number, 2: point), but for kind 0 i64 (little-endian)
+record   for each name: size u8, name, kind u8 (0: removed, 1: number, 2: point), except for kind 0 i64 (little-endian)
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,28 +39,28 @@ class Values:
         writer.values.finish()
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Take all values from an object; see `Field`."""
+        """Remove all values of an object; see `Field`."""
         if writer.view.is_used(uses.VALUES):
             writer.values.drop(iid)
             writer.values.finish()
 
     def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return whether an object has a value, and so stays when it has lost its last word."""
+        """Return whether an object has a value, and therefore stays when it loses its last word."""
         return writer.view.is_used(uses.VALUES) and writer.values.has_any(iid)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield nothing: `care.check_columns` compares columns with everything else."""
+        """Yield nothing: `care.check_columns` compares columns with all other rows."""
         return iter(())
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return the values of an object, points as text; see `Field`."""
+        """Return the values of an object by name, points as text; see `Field`."""
         columns = reader.columns
         held = {} if columns is None else columns.shown_of(iid)
         return {"values": held} if held else {}
 
 
 def pack_values(values: Mapping[str, GivenValue]) -> bytes:
-    """Return values, by names that `sonicpy.values` has checked, as a record holds them."""
+    """Return values, given by names that `sonicpy.values` has checked, packed for a record."""
     return b"".join(
         bytes((len(name),)) + name.encode() + (
             bytes((GONE,)) if value is None else bytes((POINT if is_point else NUMBER,)) + VALUE.pack(value)

@@ -32,20 +32,21 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 KEY_BYTES = 10
-"""The number of bytes of the numbers of a bucket, a column and a row in a key."""
+"""The number of bytes in a key for the numbers of the bucket, the column and the row together."""
 
 
 class Vectors:
-    """The field of vectors. A record gives them as `pack_vectors` does; of the bucket the name of a column to drop."""
+    """The field of vectors. A record of an object holds vectors packed by `pack_vectors`; one of the bucket, the name
+    of a column to drop."""
 
     id = 8
     name = uses.VECTORS
     tables = (VECTORS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Give an object vectors, or drop a column of the bucket; see `Field`. REPLACE takes away those not named.
+        """Set vectors of an object, or drop a column of the bucket; see `Field`. REPLACE removes the vectors not named.
 
-        A vector that fits no column is left out: writers refuse it before, and in a cluster the first one decides.
+        A vector that fits no column is left out. Writers refuse it beforehand; in a cluster, the first vector decides.
         """
         view, bucket = writer.view, writer.state.bucket
         columns = unpack_columns(view.fact(bucket, VECTOR_COLUMNS))
@@ -72,7 +73,7 @@ class Vectors:
             rows.waiting[key] = with_vector(rows.get(view.transaction, key), place, bits)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
-        """Take the vectors from an object that goes."""
+        """Remove the vectors of an object that is being deleted."""
         fact = writer.view.fact(writer.state.bucket, VECTOR_COLUMNS)
         if fact is not None:
             self._take(writer.view, writer.state.bucket, unpack_columns(fact), iid)
@@ -86,7 +87,7 @@ class Vectors:
                 rows.waiting[key] = without_vector(row, place, column.size)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield the errors of the vectors of a bucket; see `Field`."""
+        """Yield the faults of the vectors of a bucket; see `Field`."""
         try:
             columns = unpack_columns(transaction.get(FACTS, fact_key(state.bucket, VECTOR_COLUMNS)))
         except DamagedBytes as error:
@@ -107,7 +108,7 @@ class Vectors:
             yield f"vectors has {rows} rows, and the row 'uses' of meta does not name the table"
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return the vectors of an object by column, as base 64 of their bits, under "vectors"."""
+        """Return {"vectors": {column: base 64 of the bits}} of an object; see `Field`."""
         fact = reader.fact(VECTOR_COLUMNS)
         if fact is None:
             return {}
@@ -127,7 +128,7 @@ def _is_live(column: VectorColumn) -> bool:
 def _new_column(
     view: "WriteView", bucket: int, columns: tuple[VectorColumn, ...], name: str, bits: int
 ) -> VectorColumn:
-    """Make a column with a number that no row has."""
+    """Make a column, with a number that no row uses, and return it."""
     taken = {column.number for column in columns}
     number = next(number for number in range(NUMBERS) if number not in taken)
     column = VectorColumn(name or UNNAMED, bits, number)
@@ -137,7 +138,7 @@ def _new_column(
 
 
 def _drop(view: "WriteView", bucket: int, columns: tuple[VectorColumn, ...], name: str) -> None:
-    """Forget a column, by its name, or all of them (""); the steps of removals take its rows away."""
+    """Forget the column with a name, or all columns (""); the steps of removals delete the rows later."""
     gone = [column for column in columns if column.name and name in ("", column.name)]
     for column in gone:
         view.vectors_to_change(bucket).forget(vector_prefix(bucket, column.number))

@@ -1,4 +1,4 @@
-"""The kinds of rows of the table `facts`: values of a bucket as a whole. A number is never used again."""
+"""Kinds of rows of the table `facts`: values of a bucket as a whole. The number of a kind is never reused."""
 
 from typing import Final
 
@@ -11,11 +11,11 @@ RULES: Final = 8
 """The rules by which the texts of the bucket are cut, v(rules) of `sonicpy.rules`; no row: those of version 1.0."""
 
 MIRRORS: Final = 43
-"""The owners of objects whose names begin alike, as JSON: see `index.mirrored`."""
+"""For each beginning of object names, the mirror that owns these objects, as JSON: see `index.mirrored`."""
 
 
 def pack_rules(rules: int) -> bytes:
-    """Return the row of some rules."""
+    """Return the row for a version of the rules."""
     return pack_varints((rules,))
 
 
@@ -23,11 +23,11 @@ NEWEST_ROW = pack_rules(NEWEST)
 
 
 def unpack_rules(row: bytes | None) -> int:
-    """Return the rules that `pack_rules` made a row of.
+    """Return the version of the rules in a row of `pack_rules`; for None, that of version 1.0.
 
     Raises:
         StoreDamaged: the row cannot be read.
-        StoreError: this version does not have the rules.
+        StoreError: this version of sonicpy does not have the rules.
     """
     if row is None:
         return FIRST

@@ -16,18 +16,18 @@ class BucketState(Counters):
     """The counters of a bucket as a whole. Its row holds the fields as varints, in this order.
 
     Attributes:
-        bucket: its number, a part of every key; the number of a flushed bucket is never reused.
+        bucket: the number of the bucket, a part of every key; it is never reused after a flush.
         next_iid: the IID of the next new object.
         next_term: the id of the next new term.
-        objects: number of objects.
-        total_length: sum of the lengths of all objects.
-        live_words: number of words that objects hold as words of their own, short enough to be shown.
-        pending_seq: number of words ever added to `pending`; it orders them relative to a consolidation's snapshot.
+        objects: the number of objects.
+        total_length: the sum of the lengths of all objects.
+        live_words: the number of words, in the sense of the lexicon, that objects hold.
+        pending_seq: the number of words ever added to `pending`: the sequence number of the last one.
         lexicon_version: the version of the bucket's word graph; 0: none was built yet.
-        graph_words: number of words in the graph; of a bucket without one, at its last consolidation.
+        graph_words: the number of words in the graph; without a graph, the number of words at the last consolidation.
         graph_seq: the `pending_seq` up to which the graph includes pending words.
-        named: `oids` holds all objects with a smaller IID; newer objects may be missing there.
-        slices: number of slices into which `oids` divides the hashes of names.
+        named: an IID: `oids` holds all objects with a smaller one; newer objects may be missing there.
+        slices: the number of slices into which `oids` divides the hashes of names.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""The changes of the last commits, as a row of `meta`: everything else in the cache of a reader stays valid.
+"""The changes of the last commits, as a row of `meta`. Readers keep all cached rows that these commits did not change.
 
     row      number of the newest commit u64, then an entry of each commit, the newest first    (little-endian)
     entry    size of the rest u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
@@ -57,11 +57,11 @@ class Touched:
 
     @classmethod
     def nothing(cls) -> "Touched":
-        """Return no changes yet."""
+        """Return an object without any changes."""
         return cls(set(), set(), [])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same changes."""
+        """Return whether both hold the same changes."""
         if not isinstance(other, Touched):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
@@ -71,7 +71,7 @@ class Touched:
 
     @property
     def weight(self) -> int:
-        """How many numbers and words it holds."""
+        """The number of numbers and words that are held."""
         return len(self.length_rows) + len(self.rewritten or ()) + len(self.words or ())
 
     def add(self, other: "Touched") -> None:
@@ -87,14 +87,14 @@ class ChangesBetween:
     """The changes of some commits, by bucket; merged for a bucket on demand.
 
     Args:
-        commits: the oldest first.
+        commits: the changes of each commit by bucket, the oldest commit first.
     """
 
     def __init__(self, commits: Sequence[Mapping[int, Touched]]) -> None:
         self._commits = commits
 
     def get(self, bucket: int) -> Touched | None:
-        """Return the changes of a bucket; None: there are none."""
+        """Return the changes of a bucket; None: the bucket has not changed."""
         found = [touched[bucket] for touched in self._commits if bucket in touched]
         if len(found) < 2:
             return found[0] if found else None
@@ -115,7 +115,7 @@ class RecentChanges:
         self._weight = 0
 
     def clear(self) -> None:
-        """Forget everything: the last noted commit may have failed."""
+        """Forget everything, because the last noted commit may have failed."""
         self._newest = -1
         self._newest_slim = b""
         self._older = []
@@ -143,7 +143,7 @@ class RecentChanges:
             self._weight -= self._kept.popleft()[1]
 
     def note(self, commit: int, touched: dict[int, Touched]) -> bytes:
-        """Add the commit under way; return the row."""
+        """Add the changes of the commit under way; return the row to write."""
         self._keep(commit, touched)
         if commit == self._newest + 1 and self._newest_slim:
             self._older.insert(0, self._newest_slim)
@@ -161,7 +161,7 @@ class RecentChanges:
 
 
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
-    """Return the entry of a commit, and its shorter form for when the commit is an older one; b"": too large."""
+    """Return the entry of a commit, and a shorter form for the time when later commits follow; b"": too large."""
     whole = _packed_within(ENTRY_BYTES, touched)
     if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole
@@ -172,7 +172,7 @@ def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
 
 
 def _packed_within(most: int, touched: dict[int, Touched]) -> bytes:
-    """Return an entry of at most `most` bytes; b"": it would be larger. A much larger one is not packed for that."""
+    """Return an entry of at most `most` bytes; b"": it would be larger. An estimate saves packing much larger ones."""
     least = 0  # each number takes a byte, or more
     for one in touched.values():
         least += one.weight + sum(map(len, one.words or ()))
@@ -198,11 +198,11 @@ def _numbers(touched: dict[int, Touched]) -> Iterator[int]:
 
 
 def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touched] | None:
-    """Return the changes of the commits after `commit`, by bucket; None: they are not known.
+    """Return the changes of the commits after `commit`, by bucket; None: the row does not hold all of them.
 
     Args:
-        number: of the last one.
-        row: the row of `meta` in the last one.
+        number: the number of the last of these commits.
+        row: the row of `meta` in that commit.
 
     Raises:
         StoreDamaged: the row cannot be read.
@@ -227,7 +227,7 @@ def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touc
 
 
 def _take_entry(found: dict[int, Touched], entry: bytes) -> None:
-    """Add an entry to the entries of later commits."""
+    """Add the changes of an entry to those of later commits."""
     (size,) = SIZE.unpack_from(entry, 0)
     at = SIZE.size + size
     numbers = iter(unpack_varints(entry[SIZE.size : at]))

@@ -9,19 +9,19 @@ from typing import Final, NamedTuple
 from sonicpy.errors import StoreDamaged
 
 COLUMN_NAMES: Final = 42
-"""The kind of the fact that has the names of columns."""
+"""The kind of the fact that holds the names of columns."""
 COLUMNS_MAX: Final = 256
 """The most columns of a bucket: the number of a column is one byte of a key."""
 COUNT_BYTES: Final = 5
 
 
 class Column(NamedTuple):
-    """A column.
+    """The values of a bucket under one name.
 
     Attributes:
-        name: "": none, it holds nothing.
-        is_point: its first value was a point.
-        held: number of values.
+        name: the name of the values; "": the column is empty and free for a new name.
+        is_point: whether the first value was a point, and therefore all are.
+        held: the number of values.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 def pack_columns(columns: list[Column]) -> bytes:
-    """Return the fact of some columns."""
+    """Return the fact that describes columns."""
     return b"".join(
         bytes((is_point, len(name))) + name.encode() + count.to_bytes(COUNT_BYTES, "little")
         for name, is_point, count in columns
@@ -53,5 +53,5 @@ def unpack_columns(fact: bytes | None) -> list[Column]:
 
 
 def number_of(columns: list[Column], name: str) -> int | None:
-    """Return the number of the column with a name; None: there is none."""
+    """Return the number of the column with a name; None: there is no such column."""
     return next((number for number, column in enumerate(columns) if column.name == name), None)

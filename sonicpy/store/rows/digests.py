@@ -1,9 +1,9 @@
 """The digests of texts that UPSERT gave to objects: eight bytes each, of 64 neighbouring IIDs in a row.
 
-A digest means that the object holds just the words of one text. Whatever else changes its words ends the digest. A row
-ends with its last digest; between them, eight zero bytes mean that there is none.
+A digest means that the object holds exactly the words of one text. Any other change of its words removes the digest. A
+row ends with its last digest; within a row, eight zero bytes mean that the object has none.
 
-An export has a digest with a hash of the settings that decided the words: under others the text gives other words.
+In an export, a digest comes with a hash of the analysis settings: under other settings, the text has other words.
 """
 
 from collections.abc import Iterator
@@ -29,44 +29,46 @@ __all__ = [
 ]
 
 DIGESTS_PER_ROW = 64
-"""Seven rows fill a page of LMDB; a row of 512 digests would be written whole for each of them."""
+"""The number of digests in a row: seven rows fill a page of LMDB. A row of a whole page would be written anew for each
+digest."""
 NO_DIGEST = bytes(DIGEST_BYTES)
 HASH_BYTES = 4
-"""Bytes of the hash of settings in an export."""
+"""The number of bytes of the hash of settings in an export."""
 
 
 def digest_at(row: bytes | bytearray, place: int) -> bytes:
-    """Return the digest at `place` of a row; NO_DIGEST: there is none."""
+    """Return the digest at `place` of a row; NO_DIGEST: the object there has none."""
     return bytes(row[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]) or NO_DIGEST
 
 
 def digests_in(row: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield place and digest of all digests of a row."""
+    """Yield the place and the digest of all digests of a row."""
     for place in range(len(row) // DIGEST_BYTES):
         if (digest := digest_at(row, place)) != NO_DIGEST:
             yield place, digest
 
 
 def count_digests(transaction: Transaction, bucket: int) -> int:
-    """Return how many objects of a bucket have a digest, as the table holds it."""
+    """Return how many objects of a bucket have a digest in the table."""
     rows = (memoryview(row).cast("Q").tolist() for _, row in transaction.rows(DIGESTS, bucket_key(bucket)))
     return sum(len(row) - row.count(0) for row in rows)
 
 
 def exported_digest(digest: bytes, settings: bytes) -> str:
-    """Return a digest as an export has it: 16 hexadecimal digits, a blank, and 8 of the settings.
+    """Return the form of a digest in an export: 16 hexadecimal digits, a blank, and 8 digits of the hash of the
+    settings.
 
     Args:
-        settings: of the analysis of texts, as `meta.ANALYZER` packs them.
+        settings: the analysis settings, as `meta.ANALYZER` packs them.
     """
     return f"{digest.hex()} {_settings_hash(settings)}"
 
 
 def imported_digest(exported: str, settings: bytes) -> bytes:
-    """Return the digest that `exported_digest` wrote; NO_DIGEST: the settings there are not these.
+    """Return the digest that `exported_digest` wrote; NO_DIGEST: it was made with other settings.
 
     Raises:
-        ValueError: it has another form.
+        ValueError: `exported` does not have the form of a digest.
     """
     digest, _, of_settings = exported.partition(" ")
     held = bytes.fromhex(digest)
@@ -81,10 +83,10 @@ def _settings_hash(settings: bytes) -> str:
 
 
 class DigestRows:
-    """The rows of a bucket in the open write transaction: changed ones, and the one that was read last.
+    """The rows of digests of a bucket in the open write transaction: changed rows, and the row that was read last.
 
     Args:
-        bucket: its number.
+        bucket: the number of the bucket.
     """
 
     __slots__ = ("_bucket", "_changed", "_number", "_row")
@@ -95,12 +97,12 @@ class DigestRows:
         self._number, self._row = -1, b""
 
     def get(self, transaction: Transaction, iid: int) -> bytes:
-        """Return the digest of an object; NO_DIGEST: it has none."""
+        """Return the digest of an object; NO_DIGEST: the object has none."""
         number, place = divmod(iid, DIGESTS_PER_ROW)
         return digest_at(self._changed.get(number) or self._read(transaction, number), place)
 
     def set(self, transaction: Transaction, iid: int, digest: bytes) -> None:
-        """Note the digest of an object, NO_DIGEST: it has none, until `write`."""
+        """Note the digest of an object, or NO_DIGEST to remove it; `write` stores it."""
         number, place = divmod(iid, DIGESTS_PER_ROW)
         row = self._changed.get(number)
         if row is None:

@@ -7,7 +7,7 @@
     words      bucket u32 | term (UTF-8; over 500 bytes: its first 466, 0xFF, BLAKE2b-256 of the whole)
     terms      bucket u32 | term id u40
     postings   bucket u32 | term id u40 | smallest IID that the block may hold, or its number, u32
-    impacts    as postings: of the first block that the row covers
+    impacts    as postings: the key of the first block that the row covers
     objects    bucket u32 | IID // 16 u40
     lengths    bucket u32 | IID // 4000 u40
     oids       bucket u32 | smallest hash of the slice u40
@@ -20,8 +20,8 @@
     columns    bucket u32 | number of the column u8 | IID // 128 u40
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
-The words, terms and postings of the tags of a bucket have the number of the bucket + 2**31: so no reader of its words
-meets them. Those of its named texts, and the rows of their ids in `tags`, have that number + 2**30.
+The words, terms and postings of the tags of a bucket have the number of the bucket + 2**31, so that they are apart from
+its words. Those of its named texts, and the rows of their ids in `tags`, have that number + 2**30.
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
 """
@@ -88,12 +88,12 @@ def collection_prefix(collection: str) -> bytes:
 
 
 def after_collection(collection: str) -> bytes:
-    """Return a key behind all scopes of a collection, and before those of the next collection."""
+    """Return a key between the scopes of a collection and those of the next one."""
     return collection_prefix(collection) + b"\xff"  # names are ASCII
 
 
 def scope_key(collection: str, bucket: str) -> bytes:
-    """Return the key of a scope; names are ASCII of 1 to 128 bytes."""
+    """Return the key of a scope. Both names are ASCII, 1 to 128 bytes."""
     return collection_prefix(collection) + bucket.encode()
 
 
@@ -120,7 +120,7 @@ def fact_key(bucket: int, kind: int) -> bytes:
 
 
 def fact_kind(key: bytes) -> int:
-    """Return the kind that a key of `facts` names."""
+    """Return the kind of fact in a key of `facts`."""
     return key[4]
 
 
@@ -130,7 +130,7 @@ def columns_prefix(bucket: int, column: int) -> bytes:
 
 
 def column_key(bucket: int, column: int, number: int) -> bytes:
-    """Return the key of a row of a column, by its number: IID // 128 of its objects."""
+    """Return the key of a row of a column; `number` is IID // 128 of the objects in the row."""
     return columns_prefix(bucket, column) + number.to_bytes(5, "big")
 
 
@@ -140,7 +140,7 @@ def column_row_of(key: bytes) -> int:
 
 
 def window_id(column: int, iid: int) -> int:
-    """Return the number under which the window of a column that holds an object is cached, and noted as changed."""
+    """Return the number of the window of a column that holds an object: the key of caches and of noted changes."""
     return column << 20 | iid >> 12
 
 

@@ -1,4 +1,4 @@
-"""A list of the pending words of a bucket, which readers extend by reading only the words that changes add.
+"""A list of the pending words of a bucket. Readers extend it by reading only the words that were added since.
 
 The snapshots and the open write transaction of a process share one list for each bucket, so that data derived from the
 words, such as families, outlives commits.
@@ -9,11 +9,11 @@ import threading
 from sonicpy._native.held import Held
 
 PENDING_READ_MAX = 4_096
-"""The most pending words to scan for new ones; with more, looking up the family again costs less."""
+"""The most pending words that are scanned for new members of a family; with more, a new look-up costs less."""
 
 
 class KnownPending:
-    """The pending words of a bucket that were read; later changes add some, until a consolidation.
+    """The pending words of a bucket that have been read; later changes add to them until a consolidation.
 
     Args:
         graph_seq: see BucketState.
@@ -21,7 +21,7 @@ class KnownPending:
         seq: the `pending_seq` up to which words were read. The graph includes words up to `graph_seq`.
 
     Attributes:
-        counted: from the number behind this one on, the list has one word for each number.
+        counted: a sequence number: the list ends with one word for each later number, in order.
     """
 
     __slots__ = ("_lock", "commit", "counted", "graph_seq", "seq", "words")
@@ -35,7 +35,8 @@ class KnownPending:
         self._lock = threading.Lock()
 
     def between(self, before: int, until: int) -> list[bytes] | None:
-        """Return the words behind number `before` up to `until`; None: they are not known one by one."""
+        """Return the words with numbers above `before`, up to `until`; None: the list cannot separate them from
+        others."""
         with Held(self._lock):
             if not self.counted <= before <= until <= self.seq:
                 return None
@@ -43,17 +44,18 @@ class KnownPending:
             return self.words[end - (until - before) : end]
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
-        """Add the words behind number `before`, unless another thread has added words meanwhile."""
+        """Add the words with numbers above `before`, unless another thread has added words meanwhile."""
         with Held(self._lock):
             if self.seq == before:
-                self.words += new  # first: who sees the new number finds the words
+                self.words += new  # before the number: a thread that sees the new number finds the words
                 self.seq, self.commit, self.counted = seq, max(self.commit, commit), seq
 
     def take_last(self, words: list[bytes] | None, seq: int, commit: int) -> bool:
-        """Add the new ones among the words with the last numbers up to `seq`; return whether no new word is missing.
+        """Add the words, of those with the last numbers up to `seq`, that are new; return whether all new words were
+        among them.
 
         Args:
-            words: one for each number; None: not known.
+            words: one word for each number; None: the words are not known.
         """
         with Held(self._lock):
             before = self.seq

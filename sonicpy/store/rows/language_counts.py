@@ -1,7 +1,7 @@
-"""How many texts of a bucket are in which language: a fact of the bucket, and the rule by which a language is its own.
+"""Counts of the texts of a bucket by language: a fact of the bucket, and the rule that decides its own languages.
 
 The fact is text: "eng 120 +", a comma, and so on, by falling counts. The plus marks the languages of the bucket. Texts
-are counted when they are pushed, and never taken back: the set of languages matters, not the number of texts.
+are counted when they are pushed, and stay counted when they are removed: only the set of languages matters.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,18 +11,19 @@ from typing import Final, NamedTuple
 LANGUAGES: Final = 2
 """The kind of the fact that counts languages."""
 LANGUAGES_MAX = 64
-"""The most languages that are counted: for a new one beyond that, the rarest one is forgotten."""
+"""The most languages that are counted; a further one takes the place of the rarest."""
 TEXTS_MIN = 8
 SHARE_MIN, SHARE_LEFT = 20, 50
-"""A language is the bucket's from TEXTS_MIN texts and one in SHARE_MIN on, until it is less than one in SHARE_LEFT."""
+"""A language becomes one of the bucket with TEXTS_MIN texts, and one text in SHARE_MIN; it stays one down to one text
+in SHARE_LEFT."""
 
 
 class LanguageCount(NamedTuple):
-    """The texts in a language.
+    """The count of texts in a language.
 
     Attributes:
         texts: the number of texts that were counted.
-        is_own: the language is one of the bucket's.
+        is_own: whether the language is one of the bucket.
     """
 
     texts: int
@@ -30,7 +31,7 @@ class LanguageCount(NamedTuple):
 
 
 def unpack_languages(fact: bytes | None) -> dict[str, LanguageCount]:
-    """Return the counts of a fact, by language. Raises ValueError if it is damaged."""
+    """Return the counts of a fact, by language. Raises ValueError if the fact is damaged."""
     found = {}
     for entry in fact.decode("ascii").split(",") if fact else ():
         code, texts, *own = entry.split(" ")
@@ -45,7 +46,8 @@ def pack_languages(counted: dict[str, LanguageCount]) -> bytes:
 
 
 def texts_of(languages: bytes) -> list[tuple[str, int]]:
-    """Return the languages that a change brings, and how many texts of each: `eng`, or `eng 12,deu 3`."""
+    """Return each language of a change with its number of texts. `languages` is `eng` for one text, or `eng 12,deu
+    3`."""
     found = []
     for entry in languages.decode("ascii").split(","):
         code, _, texts = entry.partition(" ")
@@ -54,15 +56,15 @@ def texts_of(languages: bytes) -> list[tuple[str, int]]:
 
 
 def counted_texts(fact: bytes | None) -> str:
-    """Return the texts that a fact counts, as a change brings them: `eng 12,deu 3`; empty: none."""
+    """Return the counts of a fact in the form of a change, such as `eng 12,deu 3`; empty: no texts."""
     return ",".join(f"{code} {texts}" for code, (texts, _) in unpack_languages(fact).items())
 
 
 def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
-    """Return a fact to which the texts of some changes were added.
+    """Return a fact with the texts of changes added.
 
     Args:
-        changes: how many have brought which languages, see `texts_of`.
+        changes: the languages of a change, in the form of `texts_of` -> the number of such changes.
     """
     counted = unpack_languages(fact)
     for languages, times in changes.items():
@@ -73,7 +75,7 @@ def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
 
 
 def add_counted(facts: Iterable[bytes]) -> bytes:
-    """Return the sum of the facts of the parts of a bucket: a language that is one of a part's keeps its place."""
+    """Return the sum of the facts of the parts of a bucket. A language that is one of a part is one of the sum."""
     total: dict[str, LanguageCount] = {}
     for fact in facts:
         for code, (texts, own) in unpack_languages(fact).items():
@@ -83,7 +85,7 @@ def add_counted(facts: Iterable[bytes]) -> bytes:
 
 
 def judged(counted: dict[str, LanguageCount]) -> dict[str, LanguageCount]:
-    """Return counts with the languages marked that are the bucket's now."""
+    """Return counts in which the present languages of the bucket are marked."""
     total = sum(texts for texts, _ in counted.values())
     return {
         code: LanguageCount(texts, texts * SHARE_LEFT >= total if own else texts >= max(TEXTS_MIN, total / SHARE_MIN))
@@ -93,5 +95,5 @@ def judged(counted: dict[str, LanguageCount]) -> dict[str, LanguageCount]:
 
 @lru_cache(1_024)
 def languages_in(fact: bytes) -> tuple[str, ...]:
-    """Return the languages of a bucket by its fact, the most frequent one first."""
+    """Return the languages of a bucket from its fact, the most frequent one first."""
     return tuple(code for code, (_, own) in unpack_languages(fact).items() if own)

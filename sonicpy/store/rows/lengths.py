@@ -1,4 +1,5 @@
-"""The lengths of a bucket's objects: one byte each (`pack_length`), at the place of its IID; 0: no such object.
+"""The lengths of a bucket's objects: one byte each (`pack_length`), at the place of the object's IID; 0: no such
+object.
 
 The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of them in one piece.
 """

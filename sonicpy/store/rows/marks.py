@@ -1,12 +1,12 @@
-"""The bits that mark the number of a bucket for rows that its objects have beside their words."""
+"""Bits that are set in the number of a bucket for the rows that its objects have beside their words."""
 
 from typing import Final
 
 TAGS_MARK: Final = 1 << 31
-"""The number of the rows of tags is that of their bucket and this bit."""
+"""The bit that is set in the number of a bucket in the keys of tags."""
 VALUES_MARK: Final = 1 << 30
-"""The bit of the number under which values are cached; no row has it."""
+"""The bit that is set in the number of a bucket to cache its values; no key of a row has it alone."""
 TEXTS_MARK: Final = TAGS_MARK | VALUES_MARK
-"""The number of the rows of named texts is that of their bucket and these bits."""
+"""The bits that are set in the number of a bucket in the keys of named texts."""
 BESIDE_MARKS: Final = (TAGS_MARK, TEXTS_MARK)
 """The marks of the rows beside those of words, which are deleted and restored with their bucket."""

@@ -19,9 +19,9 @@ Value = TypeVar("Value")
 FORMAT_VERSION = 5
 """The format of a store that uses nothing of `uses.KNOWN`."""
 LISTED_FORMAT = 6
-"""The format of all others: the row `uses` names the features in use."""
+"""The format of a store that uses features of `uses.KNOWN`: the row `uses` names them."""
 OLDER_FORMATS = ("4",)
-"""The formats that are read, and that the first commit turns into today's."""
+"""The formats that this version reads, and that the first commit turns into today's."""
 READABLE_FORMATS = (*OLDER_FORMATS, str(FORMAT_VERSION), str(LISTED_FORMAT))
 CONVERTED_FORMAT = 3
 """The format that `care/convert.py` reads."""
@@ -41,7 +41,7 @@ BY_ASSOCIATION = "association"
 
 
 class MetaKey(NamedTuple, Generic[Value]):
-    """A row of `meta`: its key, and functions that pack and unpack its value."""
+    """The description of a row of `meta`: its key, and the functions that pack and unpack its value."""
 
     name: bytes
     pack: Callable[[Value], bytes]
@@ -123,16 +123,16 @@ NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number
 """The id of the next new bucket."""
 
 NOT_ALWAYS_NOTED = frozenset({"stopwords.allow", "stopwords.deny"})
-"""Keys of the analyzer with an effect in some modes only. Older versions wrote them in every mode."""
+"""Keys of the analyzer that have an effect only in some modes. Older versions wrote them in every mode."""
 
 MODE = "server.compat"
-"""Key of the analyzer from which others follow: if it differs, the error names only this one."""
+"""The key of the analyzer from which others follow: if its value differs, the error names only this key."""
 
 SETTINGS = (MODE, "normalization.", "tokenization.", "stopwords.")
 """The prefixes of keys of the analyzer that are settings; the other keys are versions of the analysis."""
 SET_BACK = "set it back, or push the texts again into a new store"
-"""Advice for a store whose texts were analysed differently. An export would not help: it contains the old terms, which
-queries with another analysis miss."""
+"""The advice for a store whose texts were analysed differently. An export would not help: it contains the old terms,
+which queries with another analysis miss."""
 MAKE_ANEW = "export and import into a new store, or push the texts again into one"
 
 CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
@@ -169,14 +169,14 @@ def uses_of(transaction: Transaction) -> frozenset[str]:
 
 
 def require(transaction: Transaction, name: str) -> None:
-    """Note, in the transaction that uses it first, that a store uses a rule, a field or a table.
+    """Note that a store uses a rule, a field or a table, in the transaction of its first use.
 
     Args:
         name: a key of `uses.KNOWN`.
 
     Raises:
-        KeyError: it is no such key.
-        StoreError: as `Transaction.put` does.
+        KeyError: `name` is not in `uses.KNOWN`.
+        StoreError: the row could not be written.
     """
     KNOWN[name]
     names = uses_of(transaction)
@@ -191,7 +191,7 @@ def note_format(transaction: Transaction) -> None:
 
 
 def is_readable(transaction: Transaction) -> bool:
-    """Return whether this version reads the store."""
+    """Return whether this version of sonicpy can read the format of the store."""
     return FORMAT.read(transaction) in READABLE_FORMATS and not unknown(uses_of(transaction))
 
 
@@ -206,7 +206,7 @@ def check_format(transaction: Transaction, what: str = "the store", advice: str 
 
     Args:
         what: "the store" or "the backup", for the message.
-        advice: for the format that can be converted.
+        advice: the advice, for the message, about a store of the format that can be converted.
     """
     found = FORMAT.read(transaction)
     if found not in READABLE_FORMATS:
@@ -239,7 +239,7 @@ def _shown(value: str | None) -> str:
 
 
 def is_by_association(transaction: Transaction) -> bool:
-    """Return whether postings lists are in the order in which objects gained their words, as Sonic's; else by IID."""
+    """Return whether postings lists are in the order in which objects gained their words, as in Sonic; else by IID."""
     return (ANALYZER.read(transaction) or {}).get(ORDER) == BY_ASSOCIATION
 
 

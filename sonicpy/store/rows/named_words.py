@@ -1,9 +1,9 @@
-"""The terms of named texts: each word behind the name of its text, and short texts as a whole; and the fact of names.
+"""The terms of named texts: each word behind the name of its text, and short texts as a whole. And the names, a fact.
 
     word     name | 0x01 | word
     whole    name | 0x01 | 0x01 | its distinct words, in their order, with 0x01 between two, if at most WHOLE_MAX
 
-No text has a word with 0x01.
+No word of a text contains 0x01.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from sonicpy._native.terms import PART, Terms
 
 BETWEEN: Final = b"\1"
 WHOLE: Final = BETWEEN + BETWEEN
-"""Bytes that only the terms of whole texts contain: no name and no word is empty."""
+"""Bytes that only the terms of whole texts contain, because no name and no word is empty."""
 WHOLE_TF: Final = 255
-"""The frequency of a text as a whole: with the highest one, the length of the object hardly counts."""
+"""The frequency of the term for a whole text: the highest one, so that the length of the object hardly counts."""
 WHOLE_MAX: Final = 16
-"""The most words of a text that is also one term as a whole."""
+"""The most words of a text that also gets one term for the text as a whole."""
 TEXT_NAMES: Final = 45
 """The kind of the fact: the names of the texts of a bucket, with a NUL between two, in the order of their first use."""
 
@@ -28,13 +28,13 @@ def named_word(name: bytes, word: bytes) -> bytes:
 
 
 def whole_word(words: Iterable[bytes]) -> bytes | None:
-    """Return the word that represents a whole text of these words; None: there are none, or too many."""
+    """Return the word that represents a whole text; None: the text has no words, or too many."""
     distinct = list(dict.fromkeys(words))
     return BETWEEN + BETWEEN.join(distinct) if 0 < len(distinct) <= WHOLE_MAX else None
 
 
 def whole_words(terms: Terms) -> Iterable[bytes]:
-    """Return the words that decide whether two texts are the same, but for signs."""
+    """Return the words by which two texts are compared: equal words mean texts that differ at most in signs."""
     return (word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART)
 
 
@@ -49,7 +49,7 @@ def frequency_of(term: bytes) -> int:
 
 
 def is_named(term: bytes) -> bool:
-    """Return whether a term of a plan is one of a named text."""
+    """Return whether a term of a plan belongs to a named text."""
     return BETWEEN in term
 
 
@@ -65,5 +65,5 @@ def pack_names(names: Iterable[bytes]) -> bytes:
 
 
 def unpack_names(fact: bytes | None) -> list[bytes]:
-    """Return the names of a fact; None: there are none."""
+    """Return the names in a fact; no fact has no names."""
     return fact.split(b"\0") if fact else []

@@ -1,4 +1,4 @@
-"""The object of an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
+"""Finds the object of an OID: in `oids` by the hash of the OID, or among the OIDs of new objects in memory.
 
 With a row for each name, nearly every PUSH would change a page of its own, because hashes are spread evenly. So names
 wait in memory until there are thousands, and are then written into rows of about fifty, each for a slice of all hashes
@@ -22,9 +22,9 @@ NAMES_PER_SLICE = 64
 usually holds two or three."""
 WAITING_MIN = 1_000
 WAITING_MAX = 8_000
-"""Bounds of the number of waiting names, which is a sixteenth of all names."""
+"""The bounds of the number of waiting names, which is otherwise a sixteenth of all names."""
 FOLDED_MIN = 8
-"""Names written into rows at a commit while more than enough wait, besides two for each new name."""
+"""The number of names that a commit writes into rows while more than enough wait, besides two for each new name."""
 
 
 class NewNames(NameMap):
@@ -75,7 +75,7 @@ def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tup
 
 
 def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
-    """Yield the IID of an object that `oids` may lack, for readers without `NewNames`."""
+    """Yield the IID of the object with an OID, if it is one that `oids` may lack; for readers without `NewNames`."""
     return (iid for iid, other in oids_from(transaction, state.bucket, state.named) if other == oid)
 
 
@@ -93,7 +93,7 @@ def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, ii
 
 
 def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tuple[int, bytes]]:
-    """Yield IID and OID of the objects of a bucket from IID `first` on."""
+    """Yield the IID and the OID of each object of a bucket from IID `first` on."""
     row_number = first // OBJECTS_PER_RECORD_ROW
     for key, row in transaction.rows(OBJECTS, bucket_key(bucket), object_key(bucket, row_number)):
         start = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW

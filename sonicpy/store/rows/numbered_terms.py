@@ -24,11 +24,11 @@ from sonicpy.store.disk.transaction import TERMS, Transaction
 from sonicpy.store.rows.keys import bucket_key, term_key
 
 FEW = 4
-"""Term ids that are looked up one by one."""
+"""The most term ids that are looked up one by one."""
 
 
 def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
-    """Return term id -> term for some term ids, without ids that have no term.
+    """Return the terms of term ids, by id; ids without a term are left out.
 
     Raises:
         StoreDamaged: a row cannot be read.
@@ -47,7 +47,7 @@ def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int
 
 
 def few_terms_numbered(transaction: Transaction, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
-    """Return `terms_numbered`, in less time for a few term ids."""
+    """Return the result of `terms_numbered`, in less time for a few term ids."""
     if len(term_ids) > FEW:
         return terms_numbered(transaction, bucket, term_ids)
     found: dict[int, bytes] = {}
@@ -91,7 +91,7 @@ def drop_terms(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -
 
 
 def all_terms(transaction: Transaction, bucket: int) -> Iterator[tuple[int, bytes]]:
-    """Yield term id and term of all terms of a bucket, row by row.
+    """Yield the id and the bytes of all terms of a bucket, row by row.
 
     Raises:
         StoreDamaged: a row cannot be read.
@@ -103,7 +103,7 @@ def all_terms(transaction: Transaction, bucket: int) -> Iterator[tuple[int, byte
 
 
 def _by_row(term_ids: Iterable[int]) -> dict[int, list[int]]:
-    """Return first term id of a row -> places of the given term ids in it."""
+    """Return, for the first term id of each row, the places of the given term ids in that row."""
     by_row: defaultdict[int, list[int]] = defaultdict(list)
     for term_id in term_ids:
         place = term_id % TERMS_PER_ROW
@@ -112,7 +112,7 @@ def _by_row(term_ids: Iterable[int]) -> dict[int, list[int]]:
 
 
 def _shared(transaction: Transaction, bucket: int, firsts: Iterable[int]) -> dict[int, dict[int, bytes]]:
-    """Return first term id of a row -> the terms by their places, without missing rows."""
+    """Return, for the first term id of each row that exists, its terms by their places."""
     keys = {term_key(bucket, first): first for first in firsts}
     rows = transaction.get_many(TERMS, list(keys))
     return {keys[key]: _unpacked(bucket, keys[key], row) for key, row in rows}

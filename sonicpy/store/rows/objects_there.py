@@ -1,4 +1,4 @@
-"""The IIDs that objects of a bucket have, for checks of other tables."""
+"""The IIDs of the existing objects of a bucket, for checks of other tables."""
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.disk.transaction import OBJECTS, Transaction
@@ -6,10 +6,10 @@ from sonicpy.store.rows.keys import object_key
 
 
 class ObjectsThere:
-    """The objects of a bucket, asked for by rising IIDs: rows are read once.
+    """The existing objects of a bucket. IIDs must be looked up in rising order, so that each row is read once.
 
     Args:
-        bucket: its number.
+        bucket: the number of the bucket.
     """
 
     def __init__(self, transaction: Transaction, bucket: int) -> None:

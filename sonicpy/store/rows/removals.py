@@ -1,9 +1,8 @@
 """The state of removals in steps: large objects, and collections of many buckets, that are being removed.
 
-The fact of the columns of vectors names those whose rows are being removed.
-
-The table `removed` holds the remaining terms of such an object, in parts, and its record is empty; a row of `meta`
-names such a collection. So removals continue after a restart. `remove_steps` carries them out.
+The table `removed` holds the remaining terms of an object that is being removed, in parts, and its record is empty. A
+row of `meta` names a collection that is being removed; the fact of the columns of vectors, the columns whose rows are.
+So removals continue after a restart. `remove_steps` carries them out.
 """
 
 from collections.abc import Iterator
@@ -23,10 +22,10 @@ class Removals:
     """The objects and collections that are being removed, as the open write transaction shows them.
 
     Attributes:
-        objects: (number of the bucket, OID) -> IID of each object.
-        collections: collection -> number below which its buckets are removed.
+        objects: (number of the bucket, OID) -> IID of the object.
+        collections: collection -> the number below which the numbers of removed buckets are.
         vectors: (number of the bucket, column) of the columns of vectors whose rows are being removed.
-        sorter: the present `PartSorter`.
+        sorter: the `PartSorter` at work, or None.
     """
 
     __slots__ = ("collections", "objects", "sorter", "vectors")
@@ -49,7 +48,7 @@ class Removals:
         return bool(self.objects or self.collections or self.vectors)
 
     def forget_bucket(self, bucket: int) -> None:
-        """Leave the objects of a flushed bucket to the sweeper."""
+        """Forget the removals of objects in a flushed bucket: the sweeper deletes their rows."""
         if self.objects:
             self.objects = {key: iid for key, iid in self.objects.items() if key[0] != bucket}
             self.sorter = None

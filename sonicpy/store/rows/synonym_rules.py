@@ -28,12 +28,12 @@ Phrase = tuple[str, ...]
 
 
 class SynonymRule(NamedTuple):
-    """A rule.
+    """A rule: words of a query for which other words are also looked for.
 
     Attributes:
-        text: as it was given.
-        left: words, or several words, of a query for which others are looked for.
-        right: these others; (): all of `left` are looked for in the place of each other.
+        text: the rule as it was given.
+        left: the phrases of a query for which others are looked for.
+        right: the other phrases; (): each phrase of `left` also finds all others of `left`.
     """
 
     text: str
@@ -42,7 +42,7 @@ class SynonymRule(NamedTuple):
 
 
 def pack_synonyms(rules: Iterable[SynonymRule]) -> str:
-    """Return rules as JSON: of each its text, its left and its right side."""
+    """Return rules as JSON: the text, the left and the right side of each."""
     return json.dumps(list(rules), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -59,7 +59,7 @@ def _side(phrases: Sequence[Sequence[str]]) -> tuple[Phrase, ...]:
 
 
 def stamp_of(transaction: Transaction, collection: str) -> bytes | None:
-    """Return the stamp of the synonyms of a collection; None: it has none."""
+    """Return the stamp of the synonyms of a collection; None: the collection has none."""
     return transaction.get(META, STAMPS + collection.encode())
 
 
@@ -75,7 +75,7 @@ def collections_with(transaction: Transaction) -> list[str]:
 
 
 def put_rules(transaction: Transaction, collection: str, rules: Sequence[SynonymRule]) -> None:
-    """Give a collection these rules, and no others. Raises StoreError as `Transaction.put` does."""
+    """Replace the rules of a collection. Raises StoreError if they cannot be written."""
     name = collection.encode()
     if not rules:
         transaction.delete(META, STAMPS + name)
@@ -87,7 +87,7 @@ def put_rules(transaction: Transaction, collection: str, rules: Sequence[Synonym
 
 
 def synonym_faults(transaction: Transaction) -> Iterator[str]:
-    """Yield the errors of the rows of synonyms, a sentence each."""
+    """Yield the faults of the rows of synonyms, one sentence each."""
     stamps = {key.removeprefix(STAMPS): row for key, row in transaction.rows(META, STAMPS)}
     rows = {key.removeprefix(RULES): row for key, row in transaction.rows(META, RULES)}
     for name in sorted(stamps.keys() | rows.keys()):

@@ -12,7 +12,7 @@ from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK
 from sonicpy.store.rows.named_words import frequency_of
 
 TAG_COUNTS: Final = 41
-"""The kind of the fact that counts tags."""
+"""The kind of the fact with the counters of tags."""
 TEXT_COUNTS: Final = 44
 """The kind of the fact with the counters of named texts."""
 
@@ -22,13 +22,13 @@ class Beside(NamedTuple):
 
     Attributes:
         mark: the bits that are set in the number of the bucket.
-        row_mark: the bits that are set in the number of the bucket in the keys of `tags`, where the ids of the terms of
-            objects are.
+        row_mark: the bits that are set in the number of the bucket in the keys of `tags`, whose rows hold the ids of
+            the terms of objects.
         counts: the kind of the fact with the counters.
         use: the name in `uses.KNOWN`.
-        row: reads and changes a row of ids.
+        row: the class that reads and changes a row of ids.
         per_row: the number of objects per row.
-        frequency_of: returns the frequency that the postings of a term have.
+        frequency_of: a function that returns the frequency in the postings of a term.
     """
 
     mark: int
@@ -49,12 +49,12 @@ OF_TEXTS: Final = Beside(TEXTS_MARK, TEXTS_MARK, TEXT_COUNTS, uses.TEXTS, IdRow,
 
 
 class TagCounts(NamedTuple):
-    """Counters of tags.
+    """The counters of the tags of a bucket, or of the terms of its named texts.
 
     Attributes:
         next_id: the id of the next new tag.
-        live: number of tags that objects have.
-        held: number of pairs of an object and a tag.
+        live: the number of tags that objects have.
+        held: the number of pairs of an object and one of its tags.
     """
 
     next_id: int = 0
@@ -63,12 +63,12 @@ class TagCounts(NamedTuple):
 
 
 def pack_tag_counts(counts: TagCounts) -> bytes:
-    """Return the fact of some counters."""
+    """Return the fact that holds counters."""
     return pack_varints(counts)
 
 
 def unpack_tag_counts(fact: bytes | None) -> TagCounts:
-    """Return the counters of a fact; None: no object ever had a tag. Raises StoreDamaged."""
+    """Return the counters of a fact, or new ones for None: no object ever had a tag. Raises StoreDamaged."""
     if fact is None:
         return TagCounts()
     try:

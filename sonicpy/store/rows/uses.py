@@ -1,7 +1,7 @@
 """The names that a store, a log, an export or an entry of a cluster may use beyond format 5: rules, fields, tables.
 
-A name is noted where its first use is written, and never taken back. A reader of a name that is not in KNOWN refuses
-the whole, in one sentence that names it: an older version never reads a part of newer data.
+A name is noted where its first use is written, and never removed. A version that does not know a name refuses the
+store, log, export or entry as a whole, in one sentence with the name: it never reads a part of newer data.
 """
 
 from collections.abc import Iterable
@@ -43,19 +43,19 @@ def unknown(names: Iterable[str]) -> list[str]:
 
 
 def check_known(names: Iterable[str], holder: str) -> None:
-    """Raise StoreError if a name is not known.
+    """Raise StoreError if a name is not in KNOWN.
 
     Args:
-        holder: "the store", for the message.
+        holder: the thing that uses the names, for the message, such as "the store".
     """
     if strange := unknown(names):
         raise StoreError(f"{holder} uses {listed(strange)}, unknown to this sonicpy: {INSTALL}")
 
 
 INSTALL: Final = "install the version that wrote it, or a later one"
-"""The advice on a name that is not known."""
+"""The advice about a name that is not known."""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names for a sentence."""
+    """Return names as an enumeration for a sentence."""
     return " and ".join(map(repr, names))

@@ -1,4 +1,4 @@
-"""The columns of vectors of a bucket: a fact with the name, the number of bits and the number in keys of each.
+"""The columns of vectors of a bucket: a fact with the name, the number of bits and the number of each column.
 
 A column without a name was dropped: its rows are being removed.
 """
@@ -14,19 +14,19 @@ from sonicpy._native.vectors import BITS_MAX, places_in_row
 VECTOR_COLUMNS: Final = 48
 """The kind of the fact about columns of vectors."""
 COLUMNS_MAX: Final = 2
-"""Two, so that a new model runs beside the old one."""
+"""The most columns of a bucket: two, so that a new model can run beside the old one."""
 UNNAMED: Final = "vector"
-"""The name of a column that was made by a vector without a name."""
+"""The name of a column that is made for a vector without a name."""
 NUMBERS: Final = 256
-"""A number of a column is a byte of its keys."""
+"""The number of different numbers of columns: a number is one byte of a key."""
 
 
 class VectorColumn(NamedTuple):
     """A column of vectors.
 
     Attributes:
-        name: "": it was dropped.
-        number: in keys.
+        name: the name of the column; "": the column was dropped.
+        number: the number of the column in keys.
     """
 
     name: str
@@ -39,7 +39,7 @@ class VectorColumn(NamedTuple):
         return self.bits // 8
 
     def place(self, bucket: int, iid: int) -> tuple[bytes, int]:
-        """Return the key of the row of an object, and its place there."""
+        """Return the key of the row with the vector of an object, and the place of the vector in the row."""
         row, place = divmod(iid, places_in_row(self.size))
         return vector_prefix(bucket, self.number) + row.to_bytes(5, "big"), place
 
@@ -50,22 +50,22 @@ def vector_prefix(bucket: int, column: int) -> bytes:
 
 
 ColumnBits = tuple[tuple[str, bytes], ...]
-"""Vectors of an object, as bits: the name of the column of each; "": the only one."""
+"""The vectors of an object: pairs of the name of a column ("": the only one) and the bits of the vector."""
 
 
 def pack_columns(columns: tuple[VectorColumn, ...]) -> bytes:
-    """Return the fact of some columns."""
+    """Return the fact that describes columns."""
     return json.dumps(columns, separators=(",", ":")).encode()
 
 
 def live_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
-    """Return the columns of a fact that were not dropped; none for None. Raises DamagedBytes."""
+    """Return the columns of a fact that were not dropped; without a fact, no columns. Raises DamagedBytes."""
     return tuple(column for column in unpack_columns(fact) if column.name)
 
 
 @lru_cache(maxsize=256)
 def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
-    """Return the columns of a fact, dropped ones too; none for None. Raises DamagedBytes."""
+    """Return the columns of a fact, including dropped ones; without a fact, no columns. Raises DamagedBytes."""
     if fact is None:
         return ()
     try:
@@ -75,10 +75,11 @@ def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
 
 
 def column_for(columns: tuple[VectorColumn, ...], name: str, bits: int) -> VectorColumn | None | str:
-    """Return the column that takes a vector; None: a new one; or the reason why none does, as half a sentence.
+    """Return the column for a vector; None: a new column is needed; or the reason why no column takes it, as half a
+    sentence.
 
     Args:
-        name: "": the only column.
+        name: the name of the column; "": the only column.
     """
     found = column_named(columns, name)
     if isinstance(found, VectorColumn) and found.bits != bits:
@@ -89,10 +90,11 @@ def column_for(columns: tuple[VectorColumn, ...], name: str, bits: int) -> Vecto
 
 
 def column_named(columns: tuple[VectorColumn, ...], name: str) -> VectorColumn | None | str:
-    """Return a column by its name; None: there are no columns; or the reason why none is meant, as half a sentence.
+    """Return the column with a name; None: there are no columns; or the reason why the name fits no column, as half a
+    sentence.
 
     Args:
-        name: "": the only one.
+        name: the name of the column; "": the only column.
     """
     if not columns:
         return None
@@ -104,7 +106,7 @@ def column_named(columns: tuple[VectorColumn, ...], name: str) -> VectorColumn |
 
 
 def pack_vectors(given: ColumnBits) -> bytes:
-    """Return vectors as a record holds them: of each length of the name u8, the name, number of bytes u8, bits."""
+    """Return vectors packed for a record. Each is: length of the name u8, name, number of bytes u8, bits."""
     if len(given) == 1:  # most of them
         [(name, bits)] = given
         return b"%c%b%c%b" % (len(name), name.encode("ascii"), len(bits), bits)

@@ -10,7 +10,7 @@ from sonicpy.store.disk.transaction import COMMON, WORDS, StoredRow, Transaction
 
 
 def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]:
-    """Return (key, row) for the keys of words that exist, in the order of `keys`.
+    """Return the (key, row) of each word that exists, in the order of `keys`.
 
     Raises:
         DamagedBytes: the row of a common word is missing.
@@ -20,10 +20,10 @@ def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]
 
 
 def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[StoredRow]:
-    """Return (key, row) for the first `limit` words whose keys are not before `start`, in key order.
+    """Return the (key, row) of the first `limit` words whose keys are not before `start`, in key order.
 
     Args:
-        prefix: of `start`: only words whose keys begin with it.
+        prefix: a prefix of `start`; only words whose keys begin with it are returned.
 
     Raises:
         DamagedBytes: the row of a common word is missing.
@@ -35,7 +35,7 @@ def stored_word_range(transaction: Transaction, prefix: bytes, most: int, *, let
     """Return the first `most` words whose keys begin with `prefix`, with their object frequencies.
 
     Args:
-        letters: words are shown up to 50 letters, not 40 bytes.
+        letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
 
     Raises:
         DamagedBytes: the row of a common word is missing.

@@ -1,4 +1,4 @@
-"""The words of a bucket as its word graph holds them, read from the rows of words."""
+"""Reads, from the rows of words, the words that the word graph of a bucket would hold."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def all_live_words(view: "BucketRows", state: BucketState) -> list[bytes]:
-    """Return the words of a bucket that objects hold, hidden ones left out, in byte order."""
+    """Return the words of a bucket that objects hold, without hidden terms, in byte order."""
     prefix = bucket_key(state.bucket)
     size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
     letters = counts_letters(view.rules(state.bucket))
@@ -23,11 +23,11 @@ def all_live_words(view: "BucketRows", state: BucketState) -> list[bytes]:
 
 
 def joint_terms(view: "BucketRows", bucket: int) -> list[bytes]:
-    """Return the hidden terms of a bucket that name joints of words."""
+    """Return the hidden terms of a bucket that mark where words are joined from parts."""
     prefix = word_key(bucket, JOINT_MARK)
     return [term for rows in pages(view.word_rows_from, prefix) for term in terms_held(rows, prefix)]
 
 
 def compared_words(view: "BucketRows", state: BucketState) -> list[bytes]:
-    """Return the words of a bucket without a graph that queries compare one by one."""
+    """Return the words that queries compare one by one in a bucket without a graph."""
     return all_live_words(view, state) + joint_terms(view, state.bucket)

@@ -12,7 +12,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 
 
 class Owner(Protocol):
-    """The reader of the words of the bucket."""
+    """The part of a bucket's reader of words that readers of tags and values need."""
 
     state: BucketState
 
@@ -22,7 +22,7 @@ class Owner(Protocol):
 
 
 class TagRows(Protocol):
-    """Reads tags; `TagReader` documents it."""
+    """Reads tags; `TagReader` documents the methods."""
 
     state: BucketState
     live: int
@@ -38,7 +38,7 @@ class TagRows(Protocol):
 
 
 class ColumnRows(Protocol):
-    """Reads values; `ColumnReader` documents it."""
+    """Reads values; `ColumnReader` documents the methods."""
 
     @property
     def names(self) -> dict[str, int]: ...

@@ -1,4 +1,4 @@
-"""One bucket inside one transaction, for reading: its terms, postings, objects and words; and in the same way its tags.
+"""Reads one bucket inside one transaction: its terms, postings, objects and words, and in the same way its tags.
 
 Tags have rows and postings under a number of their own, with the IIDs of the bucket.
 """
@@ -51,15 +51,15 @@ class BucketReader:
         return self._view.fact(self.state.bucket, kind)
 
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return rows of vectors, by their keys, without the keys that have no row."""
+        """Return the rows of vectors with these keys, by key; keys without a row are left out."""
         return self._view.vector_rows(keys)
 
     def order_rows(self, iids: list[int]) -> dict[int, bytes]:
-        """Return the rows with the orders of some objects, by their numbers, without those that do not exist."""
+        """Return the rows with the orders of some objects, by number; rows that do not exist are left out."""
         return self._view.order_rows(self.state.bucket, sorted({iid // ORDERS_PER_ROW for iid in iids}))
 
     def exported_digest(self, iid: int) -> str | None:
-        """Return the digest of an object as an export has it; None: it has none."""
+        """Return the digest of an object in the form of an export; None: the object has none."""
         digest = self._view.digest(self.state.bucket, iid)
         if digest == NO_DIGEST:
             return None
@@ -71,7 +71,7 @@ class BucketReader:
 
     @property
     def rules(self) -> int:
-        """The rules by which the texts of the bucket are cut."""
+        """The version of the rules by which the texts of the bucket are cut."""
         rules = self._rules
         if rules is None:  # each query asks some times
             rules = self._rules = self._view.rules(self.state.bucket)
@@ -117,14 +117,14 @@ class BucketReader:
         return self._transaction.get_many(POSTINGS, keys)
 
     def note_made(self, size_bytes: int) -> None:
-        """Note that a query made windows of postings of `size_bytes`. This reader does not cache them."""
+        """Note that a query made windows of postings of `size_bytes`. Without a cache, nothing is done."""
 
     def postings(self, word: TermInfo) -> StoredPostings:
         """Return a word's postings by rising IID, read on demand."""
         return self.postings_with(word, self.lengths())
 
     def postings_with(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
-        """Return a word's postings as `postings` does, given the lengths of all objects."""
+        """Return a word's postings as `postings` does, with the lengths of all objects given by the caller."""
         bucket = self.state.bucket
         if self._view.by_association:
             return StoredPostings.of_blocks(bucket, word.term_id, word.df, self.blocks(word), lengths)
@@ -160,7 +160,7 @@ class BucketReader:
         """Return the newest postings of a word, and the number of leading postings beyond the window.
 
         Args:
-            window: number of postings to read; 0: all.
+            window: the number of postings to read; 0: all.
         """
         blocks, skipped = self._newest_blocks(word, window)
         return PostingList.of(blocks), skipped
@@ -212,7 +212,7 @@ class BucketReader:
         return None if found is None else found[0]
 
     def holds(self, oid: str) -> bool:
-        """Return whether an object has an OID: names are compared, and no record is read."""
+        """Return whether an object with this OID exists. Names are compared, and no record is read."""
         name = oid.encode()
         for iid in self._view.named(self.state, name, name_hash(name)):  # noqa: SIM110  a generator would cost as much
             if self.oids([iid])[0] == oid:
@@ -220,24 +220,24 @@ class BucketReader:
         return False
 
     def existing(self, iids: list[int]) -> list[int]:
-        """Return the IIDs among these that objects have."""
+        """Return the given IIDs that belong to existing objects."""
         bucket = self.state.bucket
         names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
         return [iid for iid, name in zip(iids, names, strict=True) if name is not None]
 
     def object_numbered(self, iid: int) -> ObjectRecord:
-        """Return the record of the object with this IID. Raises StoreDamaged if there is none."""
+        """Return the record of the object with this IID. Raises StoreDamaged if the record is missing."""
         packed = self._view.record(self.state.bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
         return _unpacked(self._view, self.state.bucket, iid, packed)
 
     def terms(self, term_ids: list[int]) -> list[str]:
-        """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        """Return the terms with these ids. Raises StoreDamaged if one is missing."""
         return [term.decode() for term in self.term_bytes(term_ids)]
 
     def term_bytes(self, term_ids: list[int]) -> list[bytes]:
-        """Return the same terms as bytes."""
+        """Return the terms with these ids as bytes. Raises StoreDamaged if one is missing."""
         found = self._view.terms_numbered(self.state.bucket, term_ids)
         try:
             return [found[term_id] for term_id in term_ids]
@@ -250,7 +250,7 @@ class BucketReader:
         return self._view.lengths(self.state)
 
     def length_masks(self) -> LengthMasks:
-        """Return the masks of the bucket by the lengths of objects."""
+        """Return the masks of the bucket that select objects by length."""
         return LengthMasks(self.lengths())
 
     def wordless(self) -> list[int]:
@@ -260,8 +260,8 @@ class BucketReader:
         return self.existing(without)
 
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words that begin with `prefix` in byte order, with their rows, including words that no listing
-        shows.
+        """Yield the words that begin with `prefix` in byte order, with their rows, including words that are not in the
+        lexicon.
 
         Args:
             after: only words behind this one.
@@ -275,8 +275,8 @@ class BucketReader:
                 yield word, TermInfo(row, shown_bytes(word, letters=letters))
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
-        """Return the first words that begin with `prefix`, at most `most`, in byte order, including words that no
-        listing shows."""
+        """Return the first words that begin with `prefix`, at most `most`, in byte order, including words that are not
+        in the lexicon."""
         key_prefix = word_key(self.state.bucket, prefix)
         words: list[bytes] = []
         start, size = key_prefix, min(16, most)
@@ -298,24 +298,26 @@ class BucketReader:
         return words.likely(prefix, limit, examined) or []
 
     def pending_between(self, before: int, until: int) -> list[bytes] | None:
-        """Return the words that appeared or vanished behind number `before` up to `until`; None: read all words."""
+        """Return the words that became pending with numbers above `before`, up to `until`; None: all words must be
+        read."""
         known = self._view.growing_pending_words(self.state)
         return None if known is None else known.between(before, until)
 
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
-        """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""
+        """Return the first `examined` completions of a word, packed for `_native.completions.likely_of_all`."""
         key_prefix = word_key(self.state.bucket, prefix)
         rows = self._view.word_rows_from(key_prefix, examined, key_prefix)
         return pack_completions(rows, len(key_prefix), letters=counts_letters(self.rules))
 
 
 class TagReader(BucketReader):
-    """Reads the tags of a bucket. Words are tags here, and postings those of the objects that have one.
+    """Reads the tags of a bucket as a `BucketReader` reads its words; the postings of a tag are of the objects that
+    have it.
 
     Args:
-        owner: reads the bucket.
-        counts: of its tags.
-        beside: the kind of terms; OF_TEXTS: those of named texts.
+        owner: the reader of the words of the bucket.
+        counts: the counters of its tags.
+        beside: the kind of terms: OF_TAGS, or OF_TEXTS for those of named texts.
     """
 
     def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts, beside: Beside = OF_TAGS) -> None:
@@ -323,14 +325,14 @@ class TagReader(BucketReader):
         self._beside = beside
         self._owner = owner
         self.live = counts.live
-        """Number of tags that objects have."""
+        """The number of tags that objects have."""
 
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects of the bucket, by IID."""
         return self._owner.lengths()
 
     def length_masks(self) -> LengthMasks:
-        """Return the masks of the bucket by the lengths of objects."""
+        """Return the masks of the bucket that select objects by length."""
         return self._owner.length_masks()
 
     def starting(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
@@ -375,7 +377,7 @@ class TagReader(BucketReader):
 
 
 def _places(packed: bytes | bytearray, value: int) -> Iterator[int]:
-    """Yield the places of a value among bytes."""
+    """Yield the indices at which bytes have a value."""
     at = packed.find(value)
     while at >= 0:
         yield at
@@ -393,7 +395,7 @@ _unpacked_counts = lru_cache(maxsize=256)(unpack_tag_counts)  # each query with 
 
 
 def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) -> BucketState:
-    """Return the state of a bucket as a reader of its tags needs it."""
+    """Return the state that a reader of the tags of a bucket needs: the number, and the counters of the tags."""
     return BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id, state.objects)
 
 
@@ -404,7 +406,7 @@ def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, Ob
 
 
 def find_among(view: BucketRows, bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
-    """Return the IID and the record of the one object among `iids` with an OID, or None.
+    """Return the IID and the record of the object among `iids` that has an OID, or None.
 
     Raises:
         StoreDamaged: an object has no record, or its record cannot be read.

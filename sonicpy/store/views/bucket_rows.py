@@ -1,4 +1,4 @@
-"""The rows that a `BucketReader` reads, whichever view shows them: `View` documents each."""
+"""The rows that a `BucketReader` reads from any kind of view; `View` documents each method."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol

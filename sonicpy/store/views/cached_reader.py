@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from sonicpy._native.bucket_cache import CacheSource
 
 CACHED_BLOCK_BYTES = 210
-"""About the size of a block in the cache, in bytes."""
+"""The approximate number of bytes of a block in the cache."""
 
 
 class CachedReader(CachingReader, BucketReader):
-    """Reads one bucket through a view, its words, postings, OIDs and lengths through a cache.
+    """Reads one bucket through a view; words, postings, OIDs and lengths come from a cache.
 
     Args:
-        source: reads, through the same view, the rows that the cache lacks.
+        source: a reader, through the same view, of the rows that the cache lacks.
     """
 
     def __init__(self, view: BucketRows, state: BucketState, cache: BucketCache, source: "CacheSource") -> None:
@@ -29,7 +29,7 @@ class CachedReader(CachingReader, BucketReader):
         BucketReader.__init__(self, view, state)
 
     def wordless(self) -> list[int]:
-        """Return the IIDs of the objects without words: of a commit, they are looked for once."""
+        """Return the IIDs of the objects without words. For the rows of a commit, they are computed once."""
         if not self._source.is_committed:
             return super().wordless()
         found = self._wordless
@@ -38,7 +38,7 @@ class CachedReader(CachingReader, BucketReader):
         return found
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
+        """Return the (key, block) of each existing block of postings with one of these keys, in order.
 
         The cached postings keep the blocks that were read.
         """
@@ -47,5 +47,5 @@ class CachedReader(CachingReader, BucketReader):
         return rows
 
     def note_made(self, size_bytes: int) -> None:
-        """Take note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
+        """Note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
         self._source.note_read(size_bytes)

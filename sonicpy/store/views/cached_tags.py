@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class CachedTagReader(TagReader, CachedReader):
-    """Reads the tags of a bucket through a cache; the postings fit those of the words of the same reader.
+    """Reads the tags of a bucket through a cache. Their postings can be combined with those of the owner's words.
 
     Args:
-        cache: under the number of the tags.
-        source: reads the rows that it lacks.
+        cache: the cache of the rows under the number of the tags.
+        source: a reader of the rows that the cache lacks.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The named values of a bucket, for reading: by object, and in windows of 4,096 objects."""
+"""Reads the named values of a bucket: by object, and in windows of 4,096 objects."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 WINDOW_OBJECTS = 4_096
 WINDOW_ROWS = WINDOW_OBJECTS // OBJECTS_PER_COLUMN_ROW
 LISTED_MAX = 512
-"""The most windows of a column that are cached as one list, too: the list keeps them alive."""
+"""The most windows of a column that are also cached as one list, which keeps them all alive."""
 LIST_MARK = 1 << 40
-"""The bit, in the number of a cached list, of all windows of a column."""
+"""The bit in the number of a cached list that holds all windows of a column."""
 KNOWN_MARK = 1 << 41
-"""The bit, in the number of a cached list, of the windows of a column that filters have read."""
+"""The bit in the number of a cached list that holds the windows of a column which filters have read."""
 READ_AT_ONCE = 8
-"""Missing windows from which on all of a column are read in one go."""
+"""The number of missing windows from which on all windows of a column are read in one go."""
 
 
 class ColumnReader:
     """Reads the values of a bucket.
 
     Args:
-        transaction: through which the rows are read.
-        state: of the bucket.
-        columns: by their numbers.
-        cache: of windows, under `VALUES_MARK`; None: there is none.
-        note_read: counts bytes that the cache holds.
-        commit: the number of the commit that is read; None: it is not finished, or `cache` is None.
+        transaction: the transaction through which rows are read.
+        state: the state of the bucket.
+        columns: the columns of the bucket, by their numbers.
+        cache: the cache of windows, kept under `VALUES_MARK`; None: nothing is cached.
+        note_read: a function that counts the bytes added to the cache.
+        commit: the number of the commit that is read; None: the transaction is not committed, or `cache` is None.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class ColumnReader:
         return self._columns[column].held
 
     def window(self, column: int, number: int) -> ColumnWindow | None:
-        """Return the values of the objects from IID `number` * 4,096 on; None: there are none."""
+        """Return the values of the 4,096 objects from IID `number` * 4,096 on; None: these objects have none."""
         found = self._cached(column, number) or self._read(column, number)
         return found if found.count else None
 
     def windows(self, column: int) -> list[ColumnWindow | None]:
-        """Return the windows up to the newest object. The caller must not change the list."""
+        """Return all windows of a column up to the newest object. The caller must not change the list."""
         if self._cache is None or self._commit is None:
             return self._all_windows(column)
         commit, found = self._cache.kept(LIST_MARK | column) or (None, None)
@@ -84,8 +84,8 @@ class ColumnReader:
         return found
 
     def known_windows(self, column: int, count: int) -> list[ColumnWindow | Literal[False] | None]:
-        """Return a list for the first `count` windows, False in the place of each that was not read yet: a caller that
-        reads one puts it there. All filters of a commit have one list.
+        """Return a list of the first `count` windows, with False in place of each window not read yet; a caller that
+        reads one puts it there. All filters of a commit share the list.
         """
         if self._cache is None or self._commit is None or count > LISTED_MAX:
             return [False] * count
@@ -162,5 +162,5 @@ def _held_columns(fact: bytes) -> tuple[Column, ...] | None:
 
 
 def _window_of(row: StoredRow) -> int:
-    """Return the number of the window that a row of `columns` is a part of."""
+    """Return the number of the window that contains the objects of a row of `columns`."""
     return column_row_of(row[0]) // WINDOW_ROWS

@@ -1,4 +1,4 @@
-"""The digests of the open write transaction; see `rows.digests`."""
+"""Reads and changes digests in the open write transaction; see `rows.digests`."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from sonicpy.store.rows.meta import uses_of
 
 
 class OpenView(Protocol):
-    """The view of the open write transaction, as this file needs it; `WriteView` documents it."""
+    """The part of a `WriteView` that this file needs; `WriteView` documents the methods."""
 
     transaction: Transaction
 
@@ -18,7 +18,7 @@ class OpenView(Protocol):
 
 
 class DigestWriter:
-    """Reads and changes the digests of all buckets, which are given by their numbers."""
+    """Reads and changes the digests of all buckets. A bucket is given by its number."""
 
     def __init__(self, view: OpenView) -> None:
         self._view = view
@@ -26,25 +26,25 @@ class DigestWriter:
         self._are_used: bool | None = None  # None: not read yet
 
     def get(self, bucket: int, iid: int) -> bytes:
-        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        """Return the digest of the text of an object; NO_DIGEST: the object has none."""
         return self._rows(bucket).get(self._view.transaction, iid)
 
     def set(self, bucket: int, iid: int, digest: bytes) -> None:
-        """Note the digest of the text that an object holds, until its words change."""
+        """Set the digest of the text of an object; it is valid until the words of the object change."""
         self._view.require(uses.DIGESTS)
         self._are_used = True
         self._view.note_to_flush(bucket)
         self._rows(bucket).set(self._view.transaction, iid, digest)
 
     def end(self, bucket: int, iid: int) -> None:
-        """Note that the words of an object change in another way than by an UPSERT."""
+        """Remove the digest of an object, because its words change in another way than by an UPSERT."""
         if self._are_used is None:
             self._are_used = uses.DIGESTS in uses_of(self._view.transaction)
         if self._are_used and self.get(bucket, iid) != NO_DIGEST:
             self.set(bucket, iid, NO_DIGEST)
 
     def flush(self, bucket: int) -> None:
-        """Write the rows that changed."""
+        """Write the changed rows of digests of a bucket."""
         rows = self._buckets.get(bucket)
         if rows is not None:
             rows.write(self._view.transaction)

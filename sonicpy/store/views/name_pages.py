@@ -1,4 +1,4 @@
-"""Lists names of collections, of buckets and of objects, some at a time."""
+"""Lists the names of collections, of buckets and of objects, some at a time."""
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, names_in
 from sonicpy.store.disk.transaction import OBJECTS, SCOPES
@@ -7,19 +7,20 @@ from sonicpy.store.rows.keys import bucket_key, collection_prefix, object_key, s
 from sonicpy.store.views.view import View
 
 FIRST_COLLECTION = b"\1"
-"""A key behind those of staged buckets, whose collection has no name."""
+"""A key that sorts behind those of staged buckets, whose collection has an empty name."""
 ROWS_MIN = 2
-"""The fewest rows to read: the row in which the last page ended, which may have new objects, and the next row."""
+"""The least number of rows to read: the row in which the last page ended, which may have new objects, and the next
+row."""
 LAST_BUCKET = b"\xff"
-"""Bytes behind every name of a bucket, because names are ASCII."""
+"""Bytes that sort behind every name of a bucket, because names are ASCII."""
 
 
 def collections_after(view: View, after: str | None, limit: int) -> list[str]:
-    """Return names of collections: shorter ones first, names of one length in byte order.
+    """Return names of collections: shorter names first, names of equal length in byte order.
 
     Args:
         after: only names behind this one, which need not exist; None: from the first on.
-        limit: the most names.
+        limit: the most names to return.
     """
     found: list[str] = []
     start = FIRST_COLLECTION if after is None else collection_prefix(after) + LAST_BUCKET
@@ -30,7 +31,7 @@ def collections_after(view: View, after: str | None, limit: int) -> list[str]:
 
 
 def buckets_after(view: View, collection: str, after: str | None, limit: int) -> list[str]:
-    """Return names of buckets of a collection in byte order. Args as in `collections_after`."""
+    """Return names of buckets of a collection in byte order. Arguments as in `collections_after`."""
     prefix = collection_prefix(collection)
     start = prefix if after is None else prefix + after.encode() + b"\0"
     rows = view.transaction.some_rows(SCOPES, start, limit)
@@ -43,9 +44,9 @@ def objects_from(
     """Return names of objects in the order of their first PUSH, and the IID to continue with; None: there are no more.
 
     Args:
-        start: the first IID.
+        start: the first IID to read.
         prefix: only names that begin with it.
-        limit: the most names.
+        limit: the most names to return.
         rows_max: the most rows of sixteen objects to read; at least two.
 
     Raises:
@@ -66,11 +67,11 @@ def objects_from(
 
 
 def numbered_from(view: View, state: BucketState, start: int, limit: int) -> tuple[list[tuple[int, str]], int | None]:
-    """Return IID and name of objects by rising IID, and the IID to continue with; None: there are no more.
+    """Return the IID and the name of objects by rising IID, and the IID to continue with; None: there are no more.
 
     Args:
-        start: the first IID.
-        limit: of the number of objects, about.
+        start: the first IID to read.
+        limit: the approximate number of objects to return.
 
     Raises:
         DamagedBytes: a row cannot be read.

@@ -1,7 +1,7 @@
 """The cache of rows read from the open write transaction, which makes queries between changes fast.
 
-It takes over the cache of the last commit, and after each change keeps all rows that the change did not touch, like the
-cache of a commit. The next commit takes it over in turn. A recovery drops it, because its content may never be
+This cache takes over that of the last commit, and after each change keeps all rows that the change did not touch, like
+the cache of a commit. The next commit takes it over in turn. A recovery drops it, because its content may never be
 committed.
 """
 
@@ -30,17 +30,17 @@ class OpenCache(SnapshotCache):
     """The cache of an open write transaction.
 
     Args:
-        view: of the transaction.
-        before: the cache of the commit before it.
+        view: the view of the transaction.
+        before: the cache of the commit before the transaction.
     """
 
     def __init__(self, view: WriteView, before: SnapshotCache) -> None:
         super().__init__(view.transaction.number, before)
         self._view = view
         self._seen: dict[int, int] = {}
-        """Bucket -> the `changes` of the view for which its cache is valid."""
+        """Bucket -> the value of `view.changes` for which its cache is valid."""
         self._lost: dict[int, int] = {}
-        """Bucket -> `TermCache.lost_notes` then, if it was not 0."""
+        """Bucket -> the value of `TermCache.lost_notes` at that time, if it was not 0."""
 
     def of(self, bucket: int, view: View) -> BucketCache:
         """Return the cache of a bucket, valid until the next change."""
@@ -59,8 +59,8 @@ class OpenCache(SnapshotCache):
         return cache
 
     def _changed_words(self, bucket: int) -> list[bytes] | None:
-        """Return the words of a bucket whose rows changed since the last call; None: they are not all noted, so any row
-        may have changed."""
+        """Return the words of a bucket whose rows changed since the last call; None: not all of them are noted, so any
+        row may have changed."""
         terms = self._view.terms
         lost = terms.lost_notes
         words = terms.take_noted(bucket)
@@ -70,7 +70,8 @@ class OpenCache(SnapshotCache):
         return None
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
-        """Return the changes of the commits after `commit`, without the open transaction; see `SnapshotCache`."""
+        """Return the changes of the commits after `commit`, without those of the open transaction; see
+        `SnapshotCache`."""
         if commit not in self._since:
             self._since[commit] = self._changes_between(commit, transaction.number - 1, transaction)
         return self._since[commit]
@@ -81,7 +82,7 @@ class OpenCache(SnapshotCache):
         return CachedReader(self._view, state, cache, OpenSource(self._view, state, cache, self))
 
     def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
-        """Return a reader of the tags of a bucket; None: no object has one."""
+        """Return a reader of the tags of a bucket; None: no object has a tag."""
         counts = tag_counts(owner, beside)
         if counts is None:
             return None
@@ -90,7 +91,7 @@ class OpenCache(SnapshotCache):
         return CachedTagReader(self._view, owner, counts, cache, OpenSource(self._view, state, cache, self), beside)
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
-        """Return a reader of the values of a bucket; None: there are none."""
+        """Return a reader of the values of a bucket; None: no object has a value."""
         columns = stored_columns(owner)
         if columns is None:
             return None
@@ -102,19 +103,20 @@ class OpenCache(SnapshotCache):
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
 
-        Snapshots before and behind share the list.
+        Earlier and later snapshots share the list.
         """
         return self.growing_pending_words(state).words
 
     def growing_pending_words(self, state: BucketState) -> KnownPending:
-        """Return the words of `pending_words` as a growing list."""
+        """Return the list of `pending_words` as the object that later changes extend."""
         known = self.known_pending(state)
         self._add_pending(known, state)
         read_pending(known, self._view, state, self.commit - 1)
         return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:
-        """Add the new pending words of this transaction and of earlier commits to the known ones, if recorded."""
+        """Add new pending words, of this transaction and of earlier commits, to the known ones, if they were
+        recorded."""
         touched = self._view.touched.get(state.bucket, Touched.nothing())
         if known.take_last(touched.words, state.pending_seq, self.commit - 1):
             return

@@ -1,4 +1,5 @@
-"""Facts, and rows of orders and vectors, in the open write transaction, with those that wait in its cache."""
+"""Facts, and rows of orders and vectors, as the open write transaction shows them: rows that wait in its cache come
+first."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,24 +21,24 @@ class OpenOrders:
     require: Callable[[str], None]
 
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return rows of vectors, by their keys, without the keys that have no row."""
+        """Return the rows of vectors with these keys, by key; keys without a row are left out."""
         found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
         return {key: row for key, row in found if row is not None}
 
     def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return rows of orders, by their numbers, without those that do not exist."""
+        """Return the rows of orders with these numbers, by number; rows that do not exist are left out."""
         rows = self._write_cache.of(bucket).orders
         found = {number: rows.get(self.transaction, order_key(bucket, number)) for number in numbers}
         return {number: row for number, row in found.items() if row}
 
     def facts_to_change(self, bucket: int) -> dict[int, bytes | None]:
-        """Return the facts of a bucket, by its number, that wait for the commit, to be changed until then."""
+        """Return the facts of a bucket that wait for the commit; changes to the dict are committed, too."""
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         return self._write_cache.of(bucket).facts
 
     def orders_to_change(self, bucket: int) -> VectorRows:
-        """Return the rows of orders of a bucket, by its number, to be changed until the commit."""
+        """Return the rows of orders of a bucket for changes, which the commit writes."""
         self._changed_buckets.add(bucket)
         return self._write_cache.of(bucket).orders
 
@@ -49,7 +50,7 @@ class OpenFacts:
     _write_cache: WriteCache
     _changed_buckets: set[int]
     _facts_read: dict[int, dict[int, bytes | None]]
-    """Facts as the tables have them, by bucket and kind: a query asks for some, and most buckets have few."""
+    """Facts as the tables hold them, by bucket and kind. Kept because a query reads some, and most buckets have few."""
     require: Callable[[str], None]
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
@@ -68,33 +69,33 @@ class OpenFacts:
             return fact
 
     def facts(self, bucket: int) -> dict[int, bytes]:
-        """Return all that is noted of a bucket, by kind."""
+        """Return all facts of a bucket, by kind."""
         self._put_facts(bucket)
         return {fact_kind(key): value for key, value in self.transaction.rows(FACTS, bucket_key(bucket))}
 
     def set_fact(self, bucket: int, kind: int, value: bytes | None) -> None:
-        """Note something of a bucket, by its number, that exists; it becomes a row at the commit.
+        """Set a fact of an existing bucket; it becomes a row at the commit.
 
         Args:
-            kind: a number of 8 bits.
-            value: None: nothing is noted any more.
+            kind: the kind of the fact, a number of 8 bits.
+            value: the value of the fact; None: delete it.
         """
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
 
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
-        """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
-        caller says so by `note_languages_wait` before the first one."""
+        """Return the languages that the fact does not count yet: `Terms.languages` -> number of texts. A caller may add
+        to the dict, and calls `note_languages_wait` before the first addition."""
         return self._write_cache.of(bucket).languages
 
     def note_languages_wait(self, bucket: int) -> None:
-        """Note that `languages_waiting` of a bucket, by its number, is about to hold something."""
+        """Note that texts of a bucket are about to be added to `languages_waiting`."""
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
 
     def _note_languages(self, bucket: int) -> None:
-        """Add the texts that wait to the fact of the languages: once a commit, not at each PUSH."""
+        """Add the waiting texts to the fact that counts languages: once a commit, not at each PUSH."""
         cache = self._write_cache.of(bucket)
         if waiting := cache.languages:
             fact = cache.facts[LANGUAGES] if LANGUAGES in cache.facts else self._stored_fact(bucket, LANGUAGES)

@@ -1,6 +1,6 @@
 """Rows of words as the open write transaction shows them: those of the tables, with the changes of the `TermCache`.
 
-A word that lost its last object in the cache, as an UPSERT may leave it, has a row in the tables until the next write.
+A word that lost its last object in the cache, for example by an UPSERT, has a row in the tables until the next write.
 """
 
 from bisect import bisect_left
@@ -14,11 +14,12 @@ from sonicpy.store.rows.numbered_terms import drop_terms
 KEY = itemgetter(0)
 """Return the key of a row."""
 NO_LETTER = b"\xff" * 33
-"""Bytes behind every continuation of a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+"""Bytes that sort behind every continuation of a prefix in a key of a word: letters in UTF-8, or 0xFF and a hash of 32
+bytes."""
 
 
 def rows(cache: TermCache, read: Callable[[list[bytes]], dict[bytes, bytes]], keys: list[bytes]) -> dict[bytes, bytes]:
-    """Return the rows of words, by their keys; `read` returns those of the tables."""
+    """Return the rows of the words with these keys, by key; `read` returns the rows in the tables."""
     found, others = cache.held(keys)
     if others:
         found.update(read(others))
@@ -28,7 +29,7 @@ def rows(cache: TermCache, read: Callable[[list[bytes]], dict[bytes, bytes]], ke
 def rows_from(
     cache: TermCache, read: Callable[[bytes, int, bytes], list[StoredRow]], start: bytes, limit: int, prefix: bytes
 ) -> list[StoredRow]:
-    """Return the first rows of words from a key on; `read` returns those of the tables."""
+    """Return the first rows of words from a key on; `read` returns the rows in the tables."""
     vanished = cache.vanished(start, behind(prefix))
     asked = limit + len(vanished)
     stored = read(start, asked, prefix)
@@ -44,7 +45,7 @@ def rows_from(
 def keys_from(
     cache: TermCache, read: Callable[[bytes, int, bytes], list[bytes]], start: bytes, limit: int, prefix: bytes
 ) -> list[bytes]:
-    """Return the keys of `rows_from`; `read` returns those of the tables."""
+    """Return the keys of the rows that `rows_from` would return; `read` returns the keys in the tables."""
     vanished = cache.vanished(start, behind(prefix))
     asked = limit + len(vanished)
     stored = read(start, asked, prefix)
@@ -59,8 +60,8 @@ def keys_from(
 
 
 def delete_vanished(transaction: Transaction, cache: TermCache) -> None:
-    """Delete the rows of the words without an object, and drop them from the cache; the terms of new words are in the
-    tables."""
+    """Delete the rows of words that have lost their last object, and drop them from the cache. The terms of new words
+    must have been written before."""
     words, common, terms = cache.take_vanished()
     transaction.delete_many(WORDS, words)
     transaction.delete_many(COMMON, common)
@@ -69,5 +70,5 @@ def delete_vanished(transaction: Transaction, cache: TermCache) -> None:
 
 
 def behind(prefix: bytes) -> bytes | None:
-    """Return the smallest bytes behind all keys that begin with `prefix`; None: there are none."""
+    """Return the smallest bytes that sort behind all keys that begin with `prefix`; None: no bytes do."""
     return prefix + NO_LETTER if prefix else None

@@ -52,28 +52,28 @@ WORDS_MAX = 16_384
 NAME_ROWS_MAX = 12_500
 """The most cached rows of sixteen OIDs of a bucket: about 5 MB for short OIDs."""
 IDLE_COMMITS = 1_024
-"""The cached rows of a bucket are dropped after one to two times this many commits without a read: the bucket may be
-gone, and the row of changes is shorter."""
+"""The cached rows of a bucket are dropped after one to two times this number of commits without a read: the bucket may
+have been flushed, and the row of changes gets shorter."""
 POSTINGS_MAX_BYTES = 448 << 20
 """The most bytes of cached postings, packed blocks and windows of common words over all buckets, half of them for older
-ones: room for all that queries of a million chat messages use again and again.
+entries: room for all that queries in a million chat messages use again and again.
 """
 ROWS_MAX_BYTES = 32 << 20
-"""The most bytes of cached rows of words and OIDs in all buckets, and the most bytes of older rows of words besides:
-this bounds the memory of many active buckets."""
+"""The most bytes of cached rows of words and OIDs in all buckets, and the most bytes of older rows of words besides.
+This limits the memory that many active buckets take."""
 CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
-"""Approximate bytes per cached row."""
+"""The approximate bytes of a cached row of a word, and of a row of OIDs."""
 CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
-"""Approximate bytes per cached range of words, and per word of it."""
+"""The approximate bytes of a cached range of words, and of each word in it."""
 
 
 class KnownNames:
-    """The OIDs of a bucket that its rows of names may lack, as far as they were read; later commits add some.
+    """The OIDs of a bucket that its rows of names may lack, as far as they have been read; later commits add to them.
 
     Attributes:
         named: see BucketState.
         until: the objects from `named` up to this IID, exclusive, were read.
-        iids: OID -> the newest object with it, which may have been removed since.
+        iids: OID -> the IID of the newest object with this name, which may have been removed since.
     """
 
     __slots__ = ("_lock", "iids", "named", "until")
@@ -92,19 +92,20 @@ class KnownNames:
                 self.until = until
 
     def find(self, oid: bytes) -> tuple[int | None, int]:
-        """Return the IID of the newest object with an OID, and `until`."""
+        """Return the IID of the newest object with an OID (None: not known), and `until`."""
         with Held(self._lock):
             return self.iids.get(oid), self.until
 
 
 class SnapshotCache:
-    """The cache of rows read from one commit; threads share it, because each step is one call of a dict.
+    """The cache of rows read from one commit. Threads can share it, because each step is one call of a method of a
+    dict.
 
     Args:
-        commit: its number.
+        commit: the number of the commit.
         before: the cache of an older commit, from which this one takes over valid rows.
         recent: the changes of the last commits, in the committing process.
-        postings_max_bytes: see POSTINGS_MAX_BYTES; with `before`, its value is used.
+        postings_max_bytes: see POSTINGS_MAX_BYTES; if `before` is given, its limit is used instead.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class SnapshotCache:
         self.postings_max_bytes: int = postings_max_bytes if before is None else before.postings_max_bytes
         self.recent: RecentChanges | None = recent if before is None else before.recent
         self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
-        """Bucket -> the rows of OIDs in its `BucketCache`, which never become invalid."""
+        """Bucket -> the cached rows of its OIDs, which never become invalid."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.facts: dict[tuple[int, int], bytes | None] = {}
         """The facts of this commit alone, by bucket and kind."""
@@ -148,7 +149,7 @@ class SnapshotCache:
         """Return the cache of a bucket.
 
         Args:
-            view: of this cache's commit.
+            view: the view of this cache's commit.
         """
         commit, cache = self.buckets.get(bucket, (-1, None))
         if cache is None:
@@ -176,8 +177,8 @@ class SnapshotCache:
         """Return a cache with the rows that changes did not touch.
 
         Args:
-            touched: None: there were no changes.
-            words: whose rows changed; None: any.
+            touched: the changes; None: there were none.
+            words: the words whose rows changed; None: any word.
         """
         if touched is None:
             return before
@@ -187,7 +188,7 @@ class SnapshotCache:
         return cache
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
-        """Return the changes of the commits after `commit`, by bucket; None: they are not known."""
+        """Return the changes of the commits after `commit`, by bucket; None: not all of them are known."""
         if commit not in self._since:
             self._since[commit] = self._changes_between(commit, transaction.number, transaction)
         return self._since[commit]
@@ -197,14 +198,14 @@ class SnapshotCache:
         return changes_since(commit, number, CHANGES.read(transaction)) if kept is None else kept
 
     def known_pending(self, state: BucketState) -> KnownPending:
-        """Return the known pending words of a bucket, perhaps none yet."""
+        """Return the list of the known pending words of a bucket, which may be empty at first."""
         known = self.pending.get(state.bucket)
         if known is None or known.graph_seq != state.graph_seq:
             known = self.pending[state.bucket] = KnownPending(state.graph_seq, -1, state.graph_seq)
         return known
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached postings; when they are too many, age the cached postings.
+        """Count bytes of cached postings; when there are too many, age the cached postings.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.
@@ -216,10 +217,10 @@ class SnapshotCache:
             self.posting_bytes = 0
 
     def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached rows; when they are too many, age the rows of words and drop the rows of OIDs.
+        """Count bytes of cached rows; when there are too many, age the rows of words and drop the rows of OIDs.
 
         Args:
-            reader: as in `note_read`.
+            reader: the cache in use by a reader, which may no longer be in `buckets`.
         """
         self.row_bytes += size_bytes
         if self.row_bytes > ROWS_MAX_BYTES:
@@ -234,7 +235,7 @@ class SnapshotCache:
 
 
 class Snapshot(View):
-    """The picture of one commit."""
+    """The view of one commit, which many readers share."""
 
     def __init__(self, transaction: Transaction, snapshot_cache: SnapshotCache) -> None:
         super().__init__(transaction, cached=BUCKETS_MAX)
@@ -310,11 +311,11 @@ class Snapshot(View):
         return made
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
-        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
         return chain(stored_names(self.transaction, state, hash), self._new_named(state, oid))
 
     def _new_named(self, state: BucketState, oid: bytes) -> Iterator[int]:
-        """Yield the IID of an object that the rows of names may lack."""
+        """Yield the IID of the object with an OID, if the rows of names may lack it."""
         names = self.snapshot_cache.new_names
         known = names.get(state.bucket)
         if known is None or known.named < state.named:
@@ -337,7 +338,8 @@ class Snapshot(View):
         return self._all_pending(state, self._known_pending(state)).words
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the words of `pending_words` as a growing list; None: reading all of them takes too long."""
+        """Return the list of `pending_words` as the object that later commits extend; None: reading it would take too
+        long."""
         known = self._known_pending(state)
         if known.seq < state.pending_seq and state.pending_seq - state.graph_seq > PENDING_READ_MAX:
             return None
@@ -348,7 +350,7 @@ class Snapshot(View):
         return known
 
     def _known_pending(self, state: BucketState) -> KnownPending:
-        """Return the known pending words, extended by those of later commits."""
+        """Return the list of known pending words, extended by the words of later commits."""
         cache = self.snapshot_cache
         known = cache.known_pending(state)
         if known.commit < cache.commit:
@@ -358,7 +360,7 @@ class Snapshot(View):
         return known
 
     def end(self) -> None:
-        """Drop the caches, which refer to this snapshot: it has no readers any more."""
+        """Drop the caches, which refer to this snapshot, because it has no readers any more."""
         self.cache.clear()
 
 
@@ -366,12 +368,12 @@ class SnapshotSource(BucketReader):
     """Reads one bucket through a snapshot, for a `CachingReader` whose cache lacks a row.
 
     Args:
-        cache: of the bucket.
-        snapshot_cache: counts the bytes read.
+        cache: the cache of the bucket.
+        snapshot_cache: the cache that counts the bytes read.
     """
 
     is_committed = True
-    """Whether all rows are of one commit, and never change."""
+    """Whether all rows belong to one commit, so that they never change."""
 
     def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
         super().__init__(view, state)
@@ -386,12 +388,13 @@ class SnapshotSource(BucketReader):
         return infos_of(bucket, terms, rows, letters=counts_letters(self.rules))
 
     def read_words(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, row) for the keys of words of any buckets that exist, in the order of `keys`."""
+        """Return the (key, row) of each word that exists, in the order of `keys`. The words may be of several
+        buckets."""
         self.note_words(len(keys))
         return stored_words(self._transaction, keys)
 
     def note_words(self, count: int) -> None:
-        """Count cached rows of words; drop the older half when there are too many."""
+        """Count new cached rows of words; drop the older half when there are too many."""
         self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
@@ -409,13 +412,13 @@ class SnapshotSource(BucketReader):
         return rows
 
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
-        """Return a word's postings with its row and its impacts read, but no blocks."""
+        """Return a word's postings, of which the row and the impacts are read, but no blocks yet."""
         found = self.postings_with(word, lengths)
         self._snapshot_cache.note_read(found.size_bytes, self._bucket_cache)
         return found
 
     def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
-        """Return the rows of `impacts` for blocks behind those in postings of an older commit."""
+        """Return the rows of `impacts` for the blocks that a word gained since the commit of older postings."""
         if word.position == postings.tail_lower:
             return []
         start = block_key(self.state.bucket, word.term_id, postings.tail_lower)
@@ -438,7 +441,7 @@ class SnapshotSource(BucketReader):
 
 
 def read_pending(known: KnownPending, view: View, state: BucketState, commit: int) -> None:
-    """Read the unknown pending words of a bucket.
+    """Read the pending words of a bucket that are not in `known` yet.
 
     Args:
         commit: the last commit that the view shows completely.

@@ -1,4 +1,4 @@
-"""The rows that queries in an open write transaction read through their cache."""
+"""The interface of the cache that queries in an open write transaction read through."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReadRows(Protocol):
-    """The cache for queries in an open write transaction; `OpenCache` documents it."""
+    """The cache for queries in an open write transaction; `OpenCache` documents the methods."""
 
     def reader(self, state: BucketState) -> CachedReader: ...
     def pending_words(self, state: BucketState) -> list[bytes]: ...

@@ -1,16 +1,16 @@
-"""Rows of vectors or orders that change: they wait for the commit, so that a row of many objects is written once."""
+"""Changed rows of vectors or orders. They wait for the commit, so that a row of many objects is written only once."""
 
 from sonicpy.store.disk.transaction import VECTORS, Transaction
 
 
 class VectorRows:
-    """The changed rows of vectors of a bucket, by key; or those of another table.
+    """The changed rows of a bucket in the table of vectors, or in another one, by key.
 
     Args:
-        table: that holds them.
+        table: the table that holds the rows.
 
     Attributes:
-        waiting: rows that the table does not hold yet; b"": the row is to go.
+        waiting: rows that the table does not hold yet; b"": the row will be deleted.
     """
 
     __slots__ = ("_table", "waiting")
@@ -25,12 +25,12 @@ class VectorRows:
         return transaction.get(self._table, key) if row is None else row or None
 
     def forget(self, prefix: bytes) -> None:
-        """Drop the rows whose keys have a prefix."""
+        """Drop the waiting rows whose keys begin with `prefix`."""
         for key in [key for key in self.waiting if key.startswith(prefix)]:
             del self.waiting[key]
 
     def write(self, transaction: Transaction) -> None:
-        """Write all rows."""
+        """Write all waiting rows into the table."""
         if self.waiting:
             transaction.put_many(self._table, sorted(row for row in self.waiting.items() if row[1]))
             transaction.delete_many(self._table, sorted(key for key, row in self.waiting.items() if not row))

@@ -54,10 +54,10 @@ from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 
 
 class ViewCache:
-    """Objects made for buckets, for reuse while the view lasts, by scope, or by the number of a bucket and a mark.
+    """Objects made for buckets, kept for reuse while the view lasts, by scope, or by the number of a bucket and a mark.
 
     Args:
-        entries_max: if there are more, all are dropped; 0: nothing is cached.
+        entries_max: the most objects; if there are more, all are dropped. 0: nothing is cached.
     """
 
     def __init__(self, entries_max: int) -> None:
@@ -85,11 +85,11 @@ class View:
     """A consistent picture of the store, for reading.
 
     Args:
-        transaction: the source of the rows.
+        transaction: the transaction that reads the rows.
         cached: the most buckets in `cache`.
 
     Attributes:
-        transaction: for reading the other tables.
+        transaction: reads tables for which the view has no method.
         cache: objects made for buckets; it stays empty if rows may change.
     """
 
@@ -104,10 +104,10 @@ class View:
         return is_by_association(self.transaction)
 
     def flush_records(self, bucket: int) -> None:
-        """Make sure that `objects` holds every record of a bucket; nothing to do here."""
+        """Make sure that `objects` holds every record of a bucket. A view for reading has nothing to do."""
 
     def terms_numbered(self, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
-        """Return the terms of some term ids of a bucket by term id, without those that have none."""
+        """Return the terms of term ids of a bucket, by id; ids without a term are left out."""
         return terms_numbered(self.transaction, bucket, term_ids)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
@@ -131,7 +131,7 @@ class View:
         return [BucketState.unpack(row) for _, row in self.transaction.rows(SCOPES, collection_prefix(collection))]
 
     def count_buckets(self, collection: str, field: str) -> int:
-        """Return how many buckets of a collection have a number other than 0 in the field `field` of their state."""
+        """Return how many buckets of a collection have a value other than 0 in the field `field` of their state."""
         self._flush_states()
         prefix = collection_prefix(collection)
         rows = self.transaction.rows_onward(SCOPES, prefix)
@@ -158,11 +158,12 @@ class View:
         return len(found)
 
     def uses(self) -> frozenset[str]:
-        """Return the names, of `uses.KNOWN`, that the store uses beyond format 5."""
+        """Return the names of the features of `uses.KNOWN` that the store uses."""
         return uses_of(self.transaction)
 
     def synonym_stamp(self, collection: str) -> bytes | None:
-        """Return the stamp of the synonyms of a collection, which another rule changes; None: it has none."""
+        """Return the stamp of the synonyms of a collection, which each change of the rules changes; None: there are no
+        rules."""
         return stamp_of(self.transaction, collection)
 
     def synonym_rules(self, collection: str) -> list[SynonymRule]:
@@ -170,13 +171,14 @@ class View:
         return rules_of(self.transaction, collection)
 
     def digest(self, bucket: int, iid: int) -> bytes:
-        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        """Return the digest of the text of an object; NO_DIGEST: the object has none."""
         number, place = divmod(iid, DIGESTS_PER_ROW)
         row = self.transaction.get(DIGESTS, digest_key(bucket, number))
         return NO_DIGEST if row is None else digest_at(row, place)
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return whether an object exists and has a digest, which was made with its name: so its record is not read."""
+        """Return whether an object exists, and its text has this digest. Digests cover names, so no record has to be
+        read."""
         state = self.bucket(collection, bucket)
         if state is None:
             return False
@@ -189,24 +191,24 @@ class View:
         return self.transaction.get(FACTS, fact_key(bucket, kind))
 
     def facts(self, bucket: int) -> dict[int, bytes]:
-        """Return all that is noted of a bucket, by kind."""
+        """Return all facts of a bucket, by kind."""
         return {fact_kind(key): value for key, value in self.transaction.rows(FACTS, bucket_key(bucket))}
 
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return rows of vectors, by their keys, without the keys that have no row."""
+        """Return the rows of vectors with these keys, by key; keys without a row are left out."""
         return dict(self.transaction.get_many(VECTORS, keys))
 
     def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return rows of orders, by their numbers, without those that do not exist."""
+        """Return the rows of orders with these numbers, by number; rows that do not exist are left out."""
         keys = {order_key(bucket, number): number for number in numbers}
         return {keys[key]: row for key, row in self.transaction.get_many(ORDERS, [*keys])}
 
     def rules(self, bucket: int) -> int:
-        """Return the rules by which the texts of a bucket, by its number, are cut."""
+        """Return the version of the rules by which the texts of a bucket are cut."""
         return unpack_rules(self.fact(bucket, RULES))
 
     def counts_letters(self, bucket: int) -> bool:
-        """Return whether a bucket shows words of up to 50 letters, not 40 bytes."""
+        """Return whether the lexicon of a bucket has words of up to 50 letters; if not, of up to 40 bytes."""
         return counts_letters(self.rules(bucket))
 
     def lengths(self, state: BucketState) -> bytes | bytearray:
@@ -217,14 +219,14 @@ class View:
         return lengths
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return the rows of words, by their keys, without the keys that have no row."""
+        """Return the rows of the words with these keys, by key; keys without a row are left out."""
         return dict(stored_words(self.transaction, keys))
 
     def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order.
 
         Args:
-            prefix: of `start`: only rows whose keys begin with it.
+            prefix: a prefix of `start`; only rows whose keys begin with it are returned.
         """
         return stored_words_from(self.transaction, start, limit, prefix)
 
@@ -232,12 +234,12 @@ class View:
         """Return the first `most` words whose keys begin with `prefix`.
 
         Args:
-            letters: whether the bucket shows words of up to 50 letters, not 40 bytes.
+            letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
         """
         return stored_word_range(self.transaction, prefix, most, letters=letters)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the rows of `word_rows_from`, in less time."""
+        """Return the keys of the rows that `word_rows_from` would return, in less time."""
         return stored_word_keys_from(self.transaction, start, limit, prefix)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
@@ -251,7 +253,7 @@ class View:
         return None
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
-        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
         return chain(stored_names(self.transaction, state, hash), find_new(self.transaction, state, oid))
 
     def pending_words(self, state: BucketState) -> list[bytes]:
@@ -261,27 +263,28 @@ class View:
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the words of `pending_words` as a growing list; None, because a view without a cache has none."""
+        """Return the list of `pending_words` as the object that later commits extend; None: a plain view caches no
+        list."""
         return None
 
     def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
-        """Return a reader of the tags of a bucket that `owner` reads; None: no object has one.
+        """Return a reader of the tags of the bucket that `owner` reads; None: no object has a tag.
 
         Args:
-            beside: the kind of terms; OF_TEXTS: those of named texts.
+            beside: the kind of terms: OF_TAGS, or OF_TEXTS for those of named texts.
         """
         counts = tag_counts(owner, beside)
         return None if counts is None else TagReader(self, owner, counts, beside)
 
     def column_reader(self, owner: Owner) -> ColumnReader | None:
-        """Return a reader of the values of a bucket that `owner` reads; None: there are none."""
+        """Return a reader of the values of the bucket that `owner` reads; None: no object has a value."""
         columns = stored_columns(owner)
         return None if columns is None else ColumnReader(self.transaction, owner.state, columns)
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
 
     def _flush_states(self) -> None:
-        """Write states of buckets that changed: here none did."""
+        """Write changed states of buckets. A view for reading has none."""
 
     def all_states(self, collection: str | None = None) -> Iterator[tuple[Scope, BucketState]]:
         """Yield every bucket of the store, or of a collection, with its state, by name."""
@@ -290,7 +293,7 @@ class View:
             yield scope_of(key), BucketState.unpack(row)
 
     def count_scopes(self) -> int:
-        """Return how many buckets there are."""
+        """Return the number of buckets in the store."""
         return self.transaction.count(SCOPES)
 
     def count_terms(self) -> int:
@@ -306,7 +309,7 @@ class View:
         return self.transaction.count(DROPPED) > 0
 
     def all_word_rows(self, bucket: int) -> Iterator[StoredRow]:
-        """Yield the rows of a bucket's words; for common words, the references to their rows."""
+        """Yield the rows of a bucket's words in `words`; those of common words only refer to their rows in `common`."""
         return self.transaction.rows(WORDS, bucket_key(bucket))
 
     def pending_rows(self, bucket: int) -> Iterator[StoredRow]:

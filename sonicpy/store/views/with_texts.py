@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class WordRows(Protocol):
-    """The reader of the words of a bucket; `BucketReader` documents it."""
+    """The reader of the words of a bucket; `BucketReader` documents the methods."""
 
     @property
     def texts(self) -> "TagRows | None": ...
@@ -19,24 +19,25 @@ class WordRows(Protocol):
 
 
 class WithTexts:
-    """Reads a bucket as its reader does, but terms of named texts as those of the texts.
+    """Reads a bucket as its reader does; the rows and postings of terms of named texts come from the reader of the
+    texts.
 
     Args:
-        reader: of the bucket.
+        reader: the reader of the bucket.
     """
 
     def __init__(self, reader: WordRows) -> None:
         self._reader = reader
         self._texts = reader.texts
         self._rows: dict[int, TermInfo] = {}
-        """The rows of terms of named texts that were read, by their address in memory."""
+        """The rows of terms of named texts that have been read, by their `id()`."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
 
     @property
     def with_texts(self) -> "WithTexts":
-        """The reader itself."""
+        """This reader, which already reads both."""
         return self
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:

@@ -22,14 +22,14 @@ BUCKETS_MAX = 1_000
 
 
 class NewestRow(BufferedRow):
-    """The row of records for new objects of a bucket; it may be newer than in the table.
+    """The row of records for new objects of a bucket. It may be newer than the row in the table.
 
-    It is written once it is full, or at a commit, so that pages of the table are filled completely.
+    The row is written when it is full, or at a commit, so that pages of the table are filled completely.
 
     Args:
-        number: of the row.
-        packed: the row in the table; None: there is none yet.
-        dense: whether to write dense rows.
+        number: the number of the row.
+        packed: the row in the table; None: the table does not have it yet.
+        dense: whether to write the row in the dense form.
     """
 
     __slots__ = ("_dense", "_is_stored")
@@ -41,7 +41,7 @@ class NewestRow(BufferedRow):
         self._is_stored = packed is not None
 
     def write(self, transaction: Transaction, bucket: int) -> None:
-        """Write the row behind all others of the table, if it changed since the last write."""
+        """Write the row, if it changed since the last write; its key sorts behind all others of the bucket."""
         if not self.is_changed:
             return
         key = object_key(bucket, self.number)
@@ -61,12 +61,13 @@ class NewestRow(BufferedRow):
 
 
 class RecentRow:
-    """The row of records that changed last, except the newest one: a table that is gone through changes each row often.
+    """The row of records that changed last, except the newest one. It is kept because changes in the order of IIDs
+    change one row several times.
 
     Args:
-        number: of the row.
-        packed: the row in the table; None: there is none.
-        dense: whether to write dense rows.
+        number: the number of the row.
+        packed: the row in the table; None: the table does not have it.
+        dense: whether to write the row in the dense form.
 
     Attributes:
         packed: the row with all changes, dense or not.
@@ -114,10 +115,10 @@ class BucketWriteCache:
     """The cache of one bucket; a field is None until it is read.
 
     Attributes:
-        facts: those that no row holds yet, by kind; None: the row is to go.
-        vectors: changed rows of vectors.
-        orders: those of orders.
-        languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
+        facts: the facts that wait for the commit, by kind; None: the fact will be deleted.
+        vectors: the changed rows of vectors.
+        orders: the changed rows of orders.
+        languages: `Terms.languages` -> the number of texts that the fact of the languages does not count yet.
     """
 
     __slots__ = ("facts", "languages", "lengths", "names", "newest", "orders", "recent", "vectors")
@@ -134,15 +135,15 @@ class BucketWriteCache:
 
 
 class WriteCache:
-    """The cache of all buckets, and further state of the writer.
+    """The caches of all buckets, and other state that the writer keeps over commits.
 
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.
-        flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
+        flushed: the buckets flushed since the last `Store.take_flushed`, with the versions of their graphs.
         has_dropped: whether rows of flushed buckets may wait for `sweep`; true until the first sweep.
-        removals: the removals under way; None: not read yet.
-        terms: rows of words.
-        states: of buckets, by scope.
+        removals: the removals under way; None: they have not been read yet.
+        terms: the cached rows of words.
+        states: the states of buckets, by scope.
         recent_changes: the changes of the last commits.
     """
 
@@ -157,7 +158,7 @@ class WriteCache:
         self._buckets: dict[int, BucketWriteCache] = {}
 
     def of(self, bucket: int) -> BucketWriteCache:
-        """Return the cache of a bucket, by its number."""
+        """Return the cache of a bucket."""
         cache = self._buckets.get(bucket)
         if cache is None:
             cache = self._buckets[bucket] = BucketWriteCache()

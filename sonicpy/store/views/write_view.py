@@ -56,18 +56,18 @@ class WriteView(OpenOrders, OpenFacts, View):
     """The view of an open write transaction, its own changes included.
 
     Args:
-        transaction: open for writing.
-        cache: the writer's cache, kept over transactions.
+        transaction: a write transaction.
+        cache: the writer's cache, which outlives the transaction.
         owner: the only thread that may use the view.
 
     Attributes:
-        terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
+        terms: the cached rows of words that PUSH changes; call `flush_term_rows` before using these rows in the tables.
         removals: the removals under way; see `remove_steps`.
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
         touched: the changes by bucket.
-        changes: grows with every change.
-        digests: of the texts that UPSERT gave to objects.
-        open_cache: the cache of queries in the transaction; None: there was no query yet.
+        changes: a number that grows with every change.
+        digests: the digests of the texts that UPSERT gave to objects.
+        open_cache: the cache of queries in the transaction; None: no query has been made yet.
     """
 
     def __init__(self, transaction: Transaction, cache: WriteCache, owner: int) -> None:
@@ -94,19 +94,20 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._facts_read = {}
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
-        """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
+        """Add (term id, term) pairs of new words, by rising term id. Sixteen terms share a row, which is written
+        once."""
         waiting = self._new_terms.get(bucket)
         if waiting is None:
             waiting = self._new_terms[bucket] = []
         waiting += terms
 
     def terms_numbered(self, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
-        """Return the terms of some term ids of a bucket by term id, without those that have none."""
+        """Return the terms of term ids of a bucket, by id; ids without a term are left out."""
         self.flush_new_terms(bucket)
         return super().terms_numbered(bucket, term_ids)
 
     def few_terms_numbered(self, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
-        """Return `terms_numbered`, in less time for a few term ids."""
+        """Return the result of `terms_numbered`, in less time for a few term ids."""
         if bucket in self._new_terms:
             self.flush_new_terms(bucket)
         return few_terms_numbered(self.transaction, bucket, term_ids)
@@ -129,7 +130,7 @@ class WriteView(OpenOrders, OpenFacts, View):
             self.transaction.put_many(COMMON, common)
 
     def flush_records(self, bucket: int) -> None:
-        """Write the rows of records of a bucket that changed."""
+        """Write the changed rows of records of a bucket."""
         held = self._write_cache.of(bucket)
         if held.recent is not None:
             held.recent.write(self.transaction, bucket)
@@ -147,10 +148,10 @@ class WriteView(OpenOrders, OpenFacts, View):
         return state
 
     def bucket_to_change(self, collection: str, bucket: str, rules: int = FIRST) -> BucketState:
-        """Return the state of a bucket, to be changed; create the bucket if it is missing.
+        """Return the state of a bucket for changes; create the bucket if it is missing.
 
         Args:
-            rules: of a new bucket.
+            rules: the rules of a new bucket.
         """
         state = self.bucket(collection, bucket)
         scope = (collection, bucket)
@@ -180,8 +181,8 @@ class WriteView(OpenOrders, OpenFacts, View):
     def take_touched(self, bucket: int) -> Touched | None:
         """Return the changes of a bucket since the last call, or since the transaction began; None: there are none.
 
-        It may include rows of lengths that changed earlier; at a commit, it includes all rows of lengths that the
-        transaction changed.
+        The result may include rows of lengths that changed earlier; at a commit it includes all that the transaction
+        changed.
         """
         touched = self.touched.get(bucket)
         if touched is None:
@@ -212,7 +213,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return True
 
     def note_emptied(self, collection: str) -> None:
-        """Record that a collection exists although it has lost its last bucket; see `has_collection`."""
+        """Note that a collection exists although it has lost its last bucket; see `has_collection`."""
         self.transaction.put(META, EMPTIED + collection.encode(), b"")
 
     def forget_emptied(self, collection: str) -> bool:
@@ -220,7 +221,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return self.transaction.delete(META, EMPTIED + collection.encode())
 
     def set_bucket(self, scope: Scope, state: BucketState) -> None:
-        """Replace the counters of a bucket that exists; its number must stay the same."""
+        """Replace the counters of an existing bucket; its number must stay the same."""
         self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
@@ -231,7 +232,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._write_cache.removals = self.removals = Removals(self.transaction)
 
     def rename_bucket(self, old: Scope, new: Scope) -> None:
-        """Give a bucket another name, which no bucket has."""
+        """Give a bucket another name, which must be free."""
         state = self.bucket_to_change(*old)
         self._forget_state(old)
         self._states[new] = state
@@ -254,28 +255,29 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     @property
     def uses_noted(self) -> int:
-        """How many names this transaction has noted: `is_used` answers the same until another one is."""
+        """The number of names that this transaction has noted: while it stays the same, so do the answers of
+        `is_used`."""
         return len(self._required)
 
     def synonym_stamp(self, collection: str) -> bytes | None:
-        """Return the stamp of the synonyms of a collection; None: it has none."""
+        """Return the stamp of the synonyms of a collection; None: the collection has none."""
         return super().synonym_stamp(collection) if self.is_used(uses.SYNONYMS) else None
 
     def touch(self, number: int) -> None:
-        """Note that rows of a bucket change, or those under the number of its tags: readers look at them again."""
+        """Note that rows under a number, of a bucket or of its tags, change, so that readers read them again."""
         if number not in self.touched:
             self.touched[number] = Touched.nothing()
 
     def note_to_flush(self, bucket: int) -> None:
-        """Note that rows of a bucket, by its number, wait in the cache."""
+        """Note that changed rows of a bucket wait in the cache."""
         self._changed_buckets.add(bucket)
 
     def digest(self, bucket: int, iid: int) -> bytes:
-        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        """Return the digest of the text of an object; NO_DIGEST: the object has none."""
         return self.digests.get(bucket, iid)
 
     def vectors_to_change(self, bucket: int) -> VectorRows:
-        """Return the rows of vectors of a bucket, by its number, to be changed until the commit."""
+        """Return the rows of vectors of a bucket for changes, which the commit writes."""
         self._changed_buckets.add(bucket)
         return self._write_cache.of(bucket).vectors
 
@@ -284,18 +286,18 @@ class WriteView(OpenOrders, OpenFacts, View):
         return self._lengths(state.bucket).packed
 
     def lengths_to_change(self, bucket: int) -> Lengths:
-        """Return the lengths of all objects of a bucket, to be changed until the transaction ends."""
+        """Return the lengths of all objects of a bucket, which may be changed until the transaction ends."""
         self._changed_buckets.add(bucket)
         return self._lengths(bucket)
 
     def length_rows(self, bucket: int, numbers: list[int]) -> list[tuple[int, bytes]]:
-        """Return (number, row) of rows of lengths, as they would be written now."""
+        """Return the (number, row) of rows of lengths, as a commit would write them now."""
         packed = self._lengths(bucket).packed
         starts = [number * OBJECTS_PER_ROW for number in numbers]
         return [(start // OBJECTS_PER_ROW, bytes(packed[start : start + OBJECTS_PER_ROW])) for start in starts]
 
     def newest(self, state: BucketState) -> NewestRow:
-        """Return the newest row of records of a bucket, to be changed until the transaction ends."""
+        """Return the newest row of records of a bucket, which may be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
         if held.newest is None:
@@ -305,7 +307,8 @@ class WriteView(OpenOrders, OpenFacts, View):
         return held.newest
 
     def recent(self, bucket: int, number: int) -> RecentRow:
-        """Return a row of records of a bucket, but not the newest one, to be changed until another one is asked for."""
+        """Return a row of records of a bucket, but not the newest one. It may be changed until another row is
+        returned."""
         held = self._write_cache.of(bucket)
         if held.recent is None or held.recent.number != number:
             if held.recent is not None:
@@ -315,14 +318,14 @@ class WriteView(OpenOrders, OpenFacts, View):
         return held.recent
 
     def names(self, state: BucketState) -> NewNames:
-        """Return the names that `oids` may lack, to be changed until the transaction ends."""
+        """Return the names that `oids` may lack, which may be changed until the transaction ends."""
         held = self._write_cache.of(state.bucket)
         if held.names is None:
             held.names = new_names(self.transaction, state)
         return held.names
 
     def reader(self, state: BucketState) -> CachedReader:
-        """Return a reader of a bucket with the cache, which must exist."""
+        """Return a reader of a bucket through the cache of queries, which must exist."""
         assert self.open_cache is not None
         return self.open_cache.reader(state)
 
@@ -340,11 +343,12 @@ class WriteView(OpenOrders, OpenFacts, View):
         return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the words of `pending_words` as a growing list, if there is a cache."""
+        """Return the list of `pending_words` as the object that later changes extend; None: there is no cache of
+        queries."""
         return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
-        """Add words, by their keys, that appeared or vanished."""
+        """Add words, given by their keys, that appeared or vanished."""
         self._write_cache.pending_buckets.add(state.bucket)
         self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
         state.pending_seq += len(keys)
@@ -353,7 +357,7 @@ class WriteView(OpenOrders, OpenFacts, View):
             touched.words += [key[4:] for key in keys]
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
-        """Delete pending words, by their keys, that the bucket's graph holds."""
+        """Delete pending words, given by their keys, that the bucket's graph includes now."""
         self.transaction.delete_many(PENDING, keys)
         self._write_cache.pending_buckets.discard(bucket)
         prefix = bucket_key(bucket)
@@ -362,7 +366,7 @@ class WriteView(OpenOrders, OpenFacts, View):
             self._write_cache.pending_buckets.add(bucket)
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return the rows of words, by their keys, without the keys that have no row."""
+        """Return the rows of the words with these keys, by key; keys without a row are left out."""
         return open_words.rows(self.terms, super().word_rows, keys)
 
     def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
@@ -374,7 +378,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most, letters)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the rows of `word_rows_from`, in less time."""
+        """Return the keys of the rows that `word_rows_from` would return, in less time."""
         return open_words.keys_from(self.terms, super().word_keys_from, start, limit, prefix)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
@@ -397,7 +401,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return None if packed is None else record_at(packed, place)
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
-        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
         return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
 
     def flush(self) -> None:
@@ -419,7 +423,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._write_cache.shrink()
 
     def note_changes(self) -> None:
-        """Write the row of changes for the readers of this commit; the last step before it."""
+        """Write the row of changes for the readers of this commit, as the last step before the commit."""
         CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
 
     def _flush_states(self) -> None:
