@@ -22,19 +22,21 @@ SEED = 3
 
 def similar_table(given: list[Collection]) -> str:
     """Return the share and the CPU time of SIMILAR and of the whole text for each collection."""
-    rows = []
-    for each in given:
-        pairs = judged(each)
-        with sonicpy.open(":memory:") as index:
-            bucket = index.bucket("texts", "documents")
-            bucket.push_many((name, text, "eng") for name, text in each.documents.items())
-            index.consolidate()
-            texts = each.documents
-            by_text, text_us = asked(pairs, lambda name: [*bucket.query(f"{texts[name]} ", limit=PLACES + 1)])
-            by_record, record_us = asked(pairs, lambda name: [*bucket.similar(name, limit=PLACES)])
-        figures = [f"{by_text:.4f}", f"{by_record:.4f}", f"{by_record / by_text:.3f}"]
-        rows.append([each.name, *figures, f"{text_us:.0f}", f"{record_us:.0f}"])
-    return table(["collection", "by the text", "SIMILAR", "of it", "us by the text", "us of SIMILAR"], rows)
+    heads = ["collection", "by the text", "SIMILAR", "of it", "us by the text", "us of SIMILAR"]
+    return table(heads, [compared(each) for each in given])
+
+
+def compared(given: Collection) -> list[str]:
+    """Return the figures of a collection."""
+    pairs, texts = judged(given), given.documents
+    with sonicpy.open(":memory:") as index:
+        bucket = index.bucket("texts", "documents")
+        bucket.push_many((name, text, "eng") for name, text in texts.items())
+        index.consolidate()
+        by_text, text_us = asked(pairs, lambda name: [*bucket.query(f"{texts[name]} ", limit=PLACES + 1)])
+        by_record, record_us = asked(pairs, lambda name: [*bucket.similar(name, limit=PLACES)])
+    figures = [f"{by_text:.4f}", f"{by_record:.4f}", f"{by_record / by_text:.3f}"]
+    return [given.name, *figures, f"{text_us:.0f}", f"{record_us:.0f}"]
 
 
 def judged(given: Collection) -> list[tuple[str, set[str]]]:
