@@ -2,8 +2,8 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
-Parts: finding, forms, inner, relevance, typos, typing, misspelt, languages, window, guesses, pieces, extras, titles
-(default: all). Needs the extra [eval].
+Parts: finding, forms, inner, relevance, typos, typing, misspelt, languages, window, guesses, pieces, extras, titles,
+beginnings, similar (default: all). Needs the extra [eval].
 """
 
 import argparse
@@ -14,11 +14,13 @@ from pathlib import Path
 
 from benchmarks.as_csv import markdown_as_csv
 from benchmarks.quality import variants
+from benchmarks.quality.beginnings import beginnings_table
 from benchmarks.quality.finding import finding_table
 from benchmarks.quality.forms import forms_table
 from benchmarks.quality.inner import inner_table
 from benchmarks.quality.misspelt import misspelt_tables
 from benchmarks.quality.peers import stemming_engines
+from benchmarks.quality.similar import similar_table
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
 from benchmarks.quality.titles import titles_table
@@ -107,6 +109,8 @@ PARTS: dict[str, Callable[[Path, int], str]] = {
         [of for of in collections(data) if of.name in ("jaquad_dev", "xquad_zh")]
     ),
     "titles": lambda data, _: titles_table(data),
+    "beginnings": lambda data, _: beginnings_table(collections(data)),
+    "similar": lambda data, _: similar_table([of for of in collections(data) if of.name in ("cacm", "npl")]),
 }
 
 

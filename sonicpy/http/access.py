@@ -15,8 +15,8 @@ class Endpoint(NamedTuple):
 
 
 PAGE_FILES = (
-    "api.js", "box.js", "contents.js", "dom.js", "figures.js", "filters.js", "logo.svg", "main.js", "request.js",
-    "routes.js", "search.js", "state.js", "style.css", "synonyms.js", "token.js", "welcome.js",
+    "api.js", "box.js", "contents.js", "dom.js", "figures.js", "filters.js", "logo.svg", "main.js", "questions.js",
+    "request.js", "routes.js", "search.js", "state.js", "style.css", "synonyms.js", "token.js", "welcome.js",
     "why.js",
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """A server with keys gets random verbs over the channel and HTTP; a twin decides by names alone which are allowed."""
 
+import json
 import random
 import time
 from collections.abc import Iterator
@@ -55,7 +56,7 @@ KEYS: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    settings = {"server.secret": SECRET, "http.inet": f"127.0.0.1:{free_port()}"}
+    settings = {"server.secret": SECRET, "http.inet": f"127.0.0.1:{free_port()}", "search.note_unanswered": "true"}
     running = Server(tmp_path_factory.mktemp("keys"), settings, password=PASSWORD)
     with running:
         with Peer(running, "ingest") as peer:
@@ -206,6 +207,21 @@ def test_over_http(server: Server, secrets: dict[str, str]) -> None:
         assert "does not reach theirs/a" in str(pushed)
     with Asking(http_port(server), PASSWORD) as asking:
         assert asking.get("/v1/query", **other, text="bulk").body["hits"] == []
+
+
+def test_a_key_sees_the_questions_of_its_buckets(server: Server, secrets: dict[str, str]) -> None:
+    with started(server, "search", PASSWORD) as peer:
+        for bucket in ("mine a", "mine b", "theirs a"):
+            assert peer.results(f'QUERY {bucket} "xylophone"') == []
+    asked = {"xylophone": 1}
+    with started(server, "control", secrets["one"]) as peer:
+        found = json.loads(peer.ask("STATS mine a").removeprefix("RESULT "))["unanswered"]
+        assert found == {"queries": asked, "words": asked}
+        for line in ("STATS mine b", "STATS mine", "STATS"):
+            assert peer.ask(line).startswith("ERR not_permitted(")
+    with Asking(http_port(server), secrets["one"]) as asking:
+        assert asking.get("/v1/stats", collection="mine", bucket="a").body["unanswered"]["queries"] == asked
+        assert asking.get("/v1/stats", collection="mine").status == 403
 
 
 def test_a_token_reaches_its_buckets(server: Server, secrets: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from tests.processes import HOST, Server
 
 EXTRAS = {
     "fastapi": "docs", "httpx2": "docs", "whoosh": "docs", "matplotlib": "notebook", "pandas": "notebook",
-    "jwt": "", "polars": "", "pyarrow": "parquet",
+    "jwt": "", "polars": "", "pyarrow": "parquet", "sqlalchemy": "tables",
     "langchain_core": "langchain", "llama_index": "assistants", "haystack": "assistants",
     "apsw": "assistants", "numpy": "assistants", "sqlite_vec": "assistants", "usearch": "assistants",
 }  # fmt: skip

@@ -1,6 +1,7 @@
 // What the index holds: a tree of collections and buckets with sizes, and the objects and words of one bucket.
 
-import { get } from "./api.js";
+import { allowed, get } from "./api.js";
+import { unanswered } from "./questions.js";
 import { synonyms } from "./synonyms.js";
 import { byId, element, figures, table } from "./dom.js";
 import { say } from "./main.js";
@@ -11,15 +12,19 @@ const SIZED = 20;
 
 export async function showContents() {
   const { collection, bucket } = state;
-  const whole = await get("v1/stats");
-  const by = Object.entries(whole.by_collection ?? {});
-  const parts = [table("Collections", ["collection", "buckets", "objects", "words"], by.map(([name, each]) =>
-    [element("a", { href: address({ view: "contents", collection: name, bucket: "" }) }, name), each.buckets, each.objects, each.words]))];
-  if (collection) parts.push(await tree(collection, bucket), await synonyms(collection));
+  const whole = await allowed(get("v1/stats"));
+  const own = collection ? await allowed(get("v1/stats", { collection, bucket })) : whole;
+  if (!whole && !own) await get("v1/stats", { collection, bucket }); // says why not
+  const parts = whole ? [table("Collections", ["collection", "buckets", "objects", "words"], Object.entries(whole.by_collection ?? {}).map(([name, each]) =>
+    [element("a", { href: address({ view: "contents", collection: name, bucket: "" }) }, name), each.buckets, each.objects, each.words]))] : [];
+  if (collection) parts.push(await allowed(tree(collection, bucket)) ?? "", await synonyms(collection));
+  const { collection: _, bucket: __, exists: ___, unanswered: asked, ...rest } = own ?? {};
+  if (bucket && own) parts.push(element("h2", {}, `${collection} / ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(rest)));
+  parts.push(...unanswered(asked));
   if (bucket) {
-    const { collection: _, bucket: __, exists: ___, ...rest } = await get("v1/stats", { collection, bucket });
-    parts.push(element("h2", {}, `${collection} / ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(rest)),
-      await pages("Objects", "objects", "names", { collection, bucket }), await pages("Words", "words", "words", { collection, bucket }));
+    for (const [title, path, key] of [["Objects", "objects", "names"], ["Words", "words", "words"]]) {
+      parts.push(await allowed(pages(title, path, key, { collection, bucket })) ?? "");
+    }
   }
   byId("contents").replaceChildren(...parts);
 }

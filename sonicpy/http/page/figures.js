@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { byId, bytes, element, figures, table } from "./dom.js";
 import { say } from "./main.js";
+import { unanswered } from "./questions.js";
 
 const EVERY_MS = 2000;
 const KEPT = 150;
@@ -61,7 +62,8 @@ function tables(now) {
   if (verbs.length) parts.push(element("h2", {}, "Commands"), table("Commands", ["command", "in all", "mean µs", "99 % within µs"], verbs.map(([name, verb]) => [name === "OTHER" ? "others" : name, verb.count, Math.round(verb.mean_us), verb.p99_at_most_us])));
   if (now.slow?.length) parts.push(element("h2", {}, "Slow commands"), table("Slow commands", ["when", "command", "milliseconds", "where"], now.slow.map((each) => [each.when, each.verb, each.ms, each.scope])));
   const { verbs: _, slow: __, index = {}, info = {}, ...server } = now;
-  const { by_collection: ___, ...whole } = index;
+  const { by_collection: ___, unanswered: asked, ...whole } = index;
+  parts.push(...unanswered(asked));
   for (const [title, held] of [["Server", { ...server, ...info }], ["Index", whole]]) {
     if (Object.keys(held).length) parts.push(element("h2", {}, title), table(title, ["figure", "value"], figures(held)));
   }
