@@ -184,7 +184,7 @@ cdef class BucketWords:
         return self.reader.words(words)
 
     def held(self, words not None) -> list:
-        """Return the words held by objects, with their rows, in the order of `words`."""
+        """Return the words that objects hold, with their rows, in the order of `words`."""
         cdef list asked = words if isinstance(words, list) else list(words)
         return held_words(asked, self.reader.words(asked), self.live) if asked else []
 
@@ -222,7 +222,8 @@ cdef class BucketWords:
     # -- families ------------------------------------------------------------------------------------------------------
 
     def family(self, bytes word not None, matching not None):
-        """Return the other words that a word finds, at most FAMILY_MAX of either kind; some may be in no object."""
+        """Return the other words that a word surely finds, and those that it may find, at most FAMILY_MAX of each; some
+        may be in no object."""
         cdef dict families = self._lexicons.families
         cdef tuple moment = self.known_moment(), key, cached, mark
         cdef list sources, new
@@ -364,10 +365,11 @@ cdef class BucketWords:
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
-        """Return the words with this beginning, with their distances; some of them may be in no object any more.
+        """Return the words that begin with `word`, with their distances from it; some of them may be in no object any
+        more.
 
         Args:
-            besides: words with this beginning are left out, and parts of words.
+            besides: words with this beginning are left out.
         """
         return self.all_begun(word, distance, besides)
 

@@ -210,7 +210,7 @@ cdef class StoredPostings:
         """Take the bytes of a block that was read.
 
         Raises:
-            DamagedBytes: the bytes are no block, or their IIDs do not rise.
+            DamagedBytes: the bytes are no block, or their IIDs are not in rising order.
         """
         cdef Block *block = &self.blocks[number]
         cdef OpenBlock opened

@@ -84,7 +84,7 @@ cdef class Collector:
         return self._bytes + self._used
 
     cdef inline int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed, uint32_t typed) except -1:
-        """Take the `size` bytes last written as one occurrence of a term."""
+        """Take the last `size` bytes written as one occurrence of a term."""
         cdef const uint8_t *word = self._bytes + self._used
         cdef uint32_t slot = hashed & self._mask
         cdef Entry *entry

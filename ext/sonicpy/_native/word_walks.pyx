@@ -356,7 +356,7 @@ cdef dict walk_all(
     list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
     bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem, bint leading=False,
 ):
-    """Return the result of `find_words` with these arguments."""
+    """Return the result of `find_words` for the same arguments."""
     cdef Pattern read
     cdef Ends kept
     cdef Table table

@@ -125,7 +125,7 @@ class Checkpoints:
 
     @property
     def replaced_bytes(self) -> int:
-        """Bytes of pages replaced since the last checkpoint was taken, which cannot be reused yet."""
+        """The number of bytes of pages replaced since the last checkpoint was taken, which cannot be reused yet."""
         return self._replaced
 
     def save(self) -> None:

@@ -45,7 +45,7 @@ GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions,
 GROWTHS_MAX: Final = 20
 """The most doublings of the map for one change: far more than any disk holds."""
 PAUSE_S: Final = 0.001
-"""Pause between two checks whether other threads have ended their transactions."""
+"""The pause between two checks whether other threads have ended their transactions."""
 
 
 class ReaderSlot(NamedTuple):
@@ -226,7 +226,7 @@ class Environment:
         self.transactions.note_commit()
 
     def commit(self, transaction: Transaction) -> None:
-        """Make the transaction's rows visible to others; the transaction ends even if this raises.
+        """Make the transaction's rows visible to others. The transaction ends even if this call raises.
 
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
@@ -291,7 +291,7 @@ class Environment:
 
     @property
     def replaced_bytes(self) -> int:
-        """Bytes of pages replaced since the last sync began, which LMDB cannot reuse before its end."""
+        """The number of bytes of pages replaced since the last sync began, which LMDB cannot reuse before its end."""
         return self._writer_checkpoints().replaced_bytes
 
     def readers(self) -> list[ReaderSlot]:

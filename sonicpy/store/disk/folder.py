@@ -38,7 +38,7 @@ LOCKS = Path("/proc/locks")
 """The file in which Linux lists locks, one a line: kind, process and inode."""
 
 Identity = tuple[int, int]
-"""Device and inode of a file."""
+"""The device and inode of a file."""
 
 
 def holds_store(folder: Path) -> bool:

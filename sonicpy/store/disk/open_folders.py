@@ -27,10 +27,10 @@ from sonicpy.store.disk.platform import make_folder
 Args = ParamSpec("Args")
 
 FolderId = tuple[int, int]
-"""Device and inode of a folder: two paths may lead to one folder."""
+"""The device and inode of a folder, because two paths may lead to one folder."""
 
 OURS = ("sonicpy", "contextlib")
-"""Packages whose frames are skipped when looking for the line that opened a folder."""
+"""The packages whose frames are skipped in the search for the line that opened a folder."""
 AT_EXIT_S = 2.0
 """The time that the end of the interpreter allows for threads that use an index, and for each of their reads."""
 

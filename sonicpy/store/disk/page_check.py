@@ -107,7 +107,7 @@ class _PageCheck:
         self._found: list[str] = []
 
     def faults(self) -> Iterator[str]:
-        """Yield the faults; call it once."""
+        """Yield the faults of all pages. This may be called only once."""
         for tree in self._trees:  # grows: the tables are found on the way
             self._check_tree(tree)
         if self._last_in_use >= self._pages:

@@ -87,7 +87,7 @@ class Transaction:
         self.began_after = commits
         """The number of commits that this process had made when the transaction began."""
         self.cached_view: CachedView | None = None
-        """State for the next reader of the snapshot."""
+        """State that the reader keeps for the next reader of the snapshot."""
         self._txn = txn
         self._tables = cast("list[lmdb._Database]", tables)
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
@@ -145,7 +145,8 @@ class Transaction:
             raise translated(error) from error
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
-        """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None."""
+        """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
+        None."""
         try:
             return floor_rows(self._cursor(table), keys, prefix_bytes)
         except lmdb.Error as error:
@@ -197,7 +198,7 @@ class Transaction:
             raise translated(error) from error
 
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
-        """Write several rows; raises like `put`."""
+        """Write several rows. Raises the errors of `put`."""
         if not rows:
             return
         try:

@@ -30,7 +30,7 @@ page, so that LMDB keeps it in the page of the table, which each commit writes a
 ENTRY_BYTES = 12_000
 """A larger entry leaves out the words, and if that is not enough, the lists."""
 SLIM_BYTES = 100
-"""A larger entry of an older commit loses its words."""
+"""The most bytes of an entry that keeps its words when later commits follow."""
 
 KEPT_WEIGHT = 20_000
 """The most numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
