@@ -28,7 +28,7 @@ OLDER_BYTES = 1_400
 """The most bytes of all older entries together, and so of the whole row if the newest entry is small: below half a
 page, so that LMDB keeps it in the page of the table, which each commit writes anyway."""
 ENTRY_BYTES = 12_000
-"""A larger entry leaves out the words, and if that is not enough, the lists."""
+"""The most bytes of an entry; a larger one leaves out the words, and if that is not enough, the lists."""
 SLIM_BYTES = 100
 """The most bytes of an entry that keeps its words when later commits follow."""
 
@@ -43,8 +43,9 @@ class Touched:
     """The changes of a bucket.
 
     Attributes:
-        rewritten: ids of the words whose lists changed in other ways than by new postings at their end; None: any word.
-        length_rows: numbers of the written rows of `lengths`.
+        rewritten: the ids of the words whose lists changed in other ways than by new postings at their end; None: any
+            word.
+        length_rows: the numbers of the written rows of `lengths`.
         words: the new pending words, in the order of their numbers; None: not known.
     """
 

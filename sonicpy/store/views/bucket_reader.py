@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
 
 WINDOW_BITS = 12
-"""A window has 2**WINDOW_BITS objects."""
+"""The binary logarithm of the number of objects in a window."""
 
 
 class BucketReader:
