@@ -35,11 +35,11 @@ cdef extern from "Python.h":
 FRACTION_SLASH = "\u2044"  # in a half, whose numbers are hidden words
 
 cdef enum:
-    LONG_BYTES = 40  # a longer word may be in no word graph, which knows the parts of words
+    LONG_BYTES = 40  # a longer word may be missing in word graphs, which find words by their parts
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
     NEWER = 8  # the first rules that prepare texts
     F_TERM = F_SPECIAL | F_STOP | F_PART
-    UNSTEMMED = 128  # only while a piece is on its way: it is of a run without blanks, and stemmers do not know it
+    UNSTEMMED = 128  # only inside the analyzer: a piece of a run without blanks, which has no stem
 
 
 @cython.final

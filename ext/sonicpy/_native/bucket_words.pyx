@@ -274,7 +274,7 @@ cdef class BucketWords:
     cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
         """Return whether look-ups made at the mark `before` are still right at `now`, because words only became pending
         since."""
-        if graph is None and self._version:  # what stands in for it is made anew
+        if graph is None and self._version:  # the list in its place is made anew
             return False
         return before[0] == now[0] and before[3] == now[3]
 
@@ -448,7 +448,7 @@ cdef class Rules:
     """The part of the rules of languages that words of only ASCII letters need; see `_Rules` in the stub."""
     cdef object rules
     cdef Folding plain
-    cdef uint32_t[26] seconds  # by the first letter of a pair that may stand for one letter: the second ones, a bit each
+    cdef uint32_t[26] seconds  # by the first letter of a pair that may replace one letter: the second ones, as bits
 
     cdef bint has_pair(self, bytes word):
         """Return whether a word of ASCII letters may have another spelling."""

@@ -115,7 +115,7 @@ cdef struct State:
 
 
 cdef struct Front:
-    # A state, and what follows from it for every node that the walk reaches in this state.
+    # A state, and the values derived from it, for every node that the walk reaches in this state.
     State state
     uint64_t wanted  # places of the pattern whose characters make a difference
     bint is_open  # the other characters lead on, too

@@ -34,7 +34,7 @@ from sonicpy._native.utf8 cimport decode
 JOINT_MARK = bytes([JOINT])
 
 cdef enum:
-    TOKENS_MAX = 64  # of a word; what stands behind them is one more
+    TOKENS_MAX = 64  # of a word; the rest of the word is one more
     CHANGES_MAX = 2
     CHANGES_OF_NAMES_MAX = 4
     LETTERS_MIN = 2
@@ -54,7 +54,7 @@ cdef enum Kind:  # of a character
     FIGURE
     ATTACHED  # it belongs to the character before it
 
-cdef enum Joint:  # what stands before a token
+cdef enum Joint:  # the joint before a token
     AFTER_SIGN  # or nothing
     CHANGE
     HUMP

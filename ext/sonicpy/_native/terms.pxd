@@ -23,7 +23,7 @@ cdef class Terms:
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------
 
-cdef uint32_t HASH_SEED  # clients do not know it, so they cannot make the words of a text collide
+cdef uint32_t HASH_SEED  # unknown to clients, so that they cannot make the words of a text collide
 
 
 cdef inline uint32_t hash_step(uint32_t value, uint8_t byte) noexcept nogil:

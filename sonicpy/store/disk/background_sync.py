@@ -122,7 +122,7 @@ class BackgroundSync:
         rang(soon, SYNC_AFTER_S)
         with Held(self._turn):
             if self._waiting is soon:
-                self._waiting = None  # what changes from now on needs another sync
+                self._waiting = None  # changes from now on need another sync
             if self._is_closed:
                 return
         try:

@@ -97,7 +97,7 @@ class FolderClaim:
                 make_folder(path, access)
             status = path.stat()
         except OSError:
-            return  # opening the store raises the error that says what is wrong
+            return  # opening the store raises a clear error
         folder = (status.st_dev, status.st_ino)
         with Locked(_lock):
             other = _owner_of(folder)
@@ -163,7 +163,7 @@ def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]
     """Return a finalizer that closes a claim once its owner is garbage, or when the interpreter ends."""
     _guarded.add(owner)
     finalizer = weakref.finalize(owner, _forget, claim)
-    finalizer.atexit = False  # `_end` comes before, and knows of threads
+    finalizer.atexit = False  # `_end` comes before, and takes care of threads
     return finalizer
 
 

@@ -54,7 +54,7 @@ def has_data(descriptor: int, start: int, end: int) -> bool:
     except OSError as error:
         if error.errno == errno.ENXIO:  # there is none up to the end of the file
             return False
-        if error.errno == errno.EINVAL:  # the file system cannot say
+        if error.errno == errno.EINVAL:  # the file system has no answer
             return True
         raise
 

@@ -47,7 +47,7 @@ TABLE_NAMES: Final = (
     b"oids", b"pending", b"doomed", b"removed", b"facts", b"digests", b"vectors", b"tags", b"columns", b"orders",
 )  # fmt: skip
 
-# The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
+# The tables whose keys begin with a bucket id: their rows are deleted when a bucket is flushed.
 BUCKET_TABLES: Final = (
     WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, DIGESTS, VECTORS, TAGS,
     COLUMNS, ORDERS,
@@ -375,7 +375,7 @@ def translated(error: lmdb.Error) -> StoreError:
         return IndexClosed("the store was closed while this read it: open it again")
     if isinstance(error, lmdb.DiskError):
         return StoreFull(f"the disk of the store is full: {error}")
-    if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
+    if os.strerror(errno.EIO) in str(error):  # LMDB's error, too, if the disk had room for only a part of a write
         return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
     return StoreError(f"the store failed: {error}")
 

@@ -112,7 +112,7 @@ class RecentChanges:
         self._newest = -1
         self._newest_slim = b""
         self._older: list[bytes] = []
-        self._kept: deque[tuple[int, int, dict[int, Touched]]] = deque()  # commit, weight, what it changed
+        self._kept: deque[tuple[int, int, dict[int, Touched]]] = deque()  # commit, weight, changes
         self._weight = 0
 
     def clear(self) -> None:

@@ -94,7 +94,7 @@ def _pack_settings(settings: Mapping[str, str]) -> bytes:
     return json.dumps(dict(settings), sort_keys=True).encode()
 
 
-@lru_cache(maxsize=8)  # every commit has readers who ask
+@lru_cache(maxsize=8)  # readers need it at every commit
 def _unpack_settings(row: bytes) -> Mapping[str, str]:
     settings = json.loads(row)
     if not isinstance(settings, dict):
