@@ -110,4 +110,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what programs use, for tab completion
+    return sorted(__all__)  # the public names, for tab completion

@@ -162,7 +162,7 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
     for fresh in reversed(missing):
         try:
             make_one(fresh, access, exist_ok=True)
-        except FileExistsError as error:  # "File exists" would say that nothing is wrong
+        except FileExistsError as error:  # "File exists" would sound as if nothing were wrong
             raise NotADirectoryError(errno.ENOTDIR, f"{fresh} is a file, not a folder") from error
     return missing[::-1]
 
@@ -175,7 +175,7 @@ def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple
     mode = _mode(folder)
     if stat.S_IMODE(mode) & 0o022 & ~access.folder:
         yield folder, stat.S_IMODE(mode)
-    for path in paths if mode & 0o011 else ():  # else nobody gets there
+    for path in paths if mode & 0o011 else ():  # else no other user gets there
         mode = _mode(path)
         if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o077 & ~access.shared:
             yield path, stat.S_IMODE(mode)

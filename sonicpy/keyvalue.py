@@ -250,7 +250,7 @@ class KeyValue:
             raise self._full() from error
 
     def _commit(self) -> None:
-        environment = self._opened()  # a batch that ends with the table says so
+        environment = self._opened()  # raises for a batch that ends after the table was closed
         writer = environment.transactions.own_writer
         try:
             if writer is not None:

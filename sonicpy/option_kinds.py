@@ -76,7 +76,7 @@ class Switch(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> bool:
-        """Return whether the switch is on."""
+        """Return whether the switch is on. Raises ValueError unless the text is 1 or 0."""
         return Number(1).read(value, languages) == 1
 
     def write(self, value: bool) -> str:
@@ -84,7 +84,7 @@ class Switch(NamedTuple):
         return "1" if value else "0"
 
     def check(self, name: str, value: Any) -> bool:
-        """Return True or False."""
+        """Return the switch. Raises InvalidArgument unless it is True or False."""
         return switch_of(name, value)
 
 
@@ -94,7 +94,7 @@ class LanguageCode(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> str:
-        """Return the code of a language, or `none`."""
+        """Return the code of a language, or `none`. Raises ValueError if the language is not accepted."""
         if value == NO_LANGUAGE:
             return value
         code: str | None = value.lower()
@@ -105,7 +105,7 @@ class LanguageCode(NamedTuple):
         return code
 
     def write(self, value: str) -> str:
-        """Return the code."""
+        """Return the code as it is."""
         return value
 
     def check(self, name: str, value: Any) -> str | None:
@@ -119,7 +119,7 @@ class Name(NamedTuple):
     is_text: bool = True
 
     def read(self, value: str, languages: Languages) -> str:
-        """Return the text."""
+        """Return the text. Raises ValueError if it is empty."""
         if not value:
             raise ValueError(value)
         return value
@@ -130,7 +130,7 @@ class Name(NamedTuple):
         return value if is_bare else f'"{value.translate(_ESCAPED)}"'
 
     def check(self, name: str, value: Any) -> str:
-        """Return a text."""
+        """Return the text as a plain str. Raises InvalidArgument if it is no str."""
         return text_of(name, value)
 
 
@@ -162,7 +162,7 @@ class Decimals(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> float:
-        """Return the number."""
+        """Return the number. Raises ValueError unless it is a number from 0 to the ceiling."""
         number = float(value) if _DECIMAL.fullmatch(value) else -1.0
         if not 0 <= number <= self.ceiling:
             raise ValueError(value)
@@ -183,12 +183,12 @@ class VectorBits(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> str:
-        """Return the vectors."""
+        """Return the vectors. Raises ValueError if the text has another form."""
         read_bits(value)
         return value
 
     def write(self, value: str) -> str:
-        """Return the vectors."""
+        """Return the vectors as they are."""
         return value
 
     def check(self, name: str, value: Any) -> str | None:
@@ -202,12 +202,12 @@ class VectorNumbers(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> str:
-        """Return the vector."""
+        """Return the vector. Raises ValueError if the text has another form."""
         read_numbers(value)
         return value
 
     def write(self, value: str) -> str:
-        """Return the vector."""
+        """Return the vector as it is."""
         return value
 
     def check(self, name: str, value: Any) -> str | None:

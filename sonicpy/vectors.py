@@ -89,7 +89,7 @@ def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
 
 
 def read_numbers(text: str) -> tuple[str, bytes]:
-    """Return (column, numbers as int8) of the vector of a query. Raises ValueError if the text has another form."""
+    """Return the (column, numbers as int8) of the vector of a query. Raises ValueError if the text has another form."""
     name, numbers = _read_one(text)
     _check_length(len(numbers))
     return name, numbers

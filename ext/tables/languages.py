@@ -137,7 +137,7 @@ def pack() -> bytes:
 
 
 def align(offset: int) -> int:
-    """Return the first offset from this one on at which a cache line begins."""
+    """Return the first offset, from the given one on, at which a cache line begins."""
     return -(-offset // CACHE_LINE) * CACHE_LINE
 
 

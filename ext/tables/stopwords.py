@@ -65,7 +65,8 @@ def all_languages() -> list:
 
 
 def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the stop words under `key` in normal form: our own list, or else the list of stopwords-iso."""
+    """Return the stop words under `key` in normal form: the list of function_words.py, or else that of
+    stopwords-iso."""
     if key in STOP_WORDS:
         words = set(STOP_WORDS[key].split())
         if key == "yi":

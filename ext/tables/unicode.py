@@ -45,7 +45,7 @@ HANGUL_VOWELS_AND_TAILS = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
 
 # Bits of a byte, with the same numbers as in characters.pxd
 IN_LETTERS, IN_DIGITS, IN_LOW_LINE, BETWEEN_LETTERS, BETWEEN_DIGITS = 1, 2, 4, 8, 16
-CAPITAL = 32  # also what turns a capital letter into a small one
+CAPITAL = 32  # also the difference between a capital letter and its small one
 NO_ASCII, IN_PATTERN = 64, 128
 
 BYTE_BITS = {
@@ -108,7 +108,7 @@ def _properties() -> list[int]:
     for points, name in _ranges("WordBreakProperty.txt"):
         for point in points:
             table[point] |= CLASSES.index(name)
-            # Circled letters, and letters that this Python does not know yet. Other symbols of these classes (modifier
+            # Circled letters, and letters that this Python does not have yet. Other symbols of these classes (modifier
             # signs, the Armenian apostrophe) join words without being letters.
             if name in LETTER_CLASSES and unicodedata.category(chr(point)) in ("So", "Cn"):
                 table[point] |= ALPHANUMERIC | WORD

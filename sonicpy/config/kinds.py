@@ -21,7 +21,7 @@ class Allowed:
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """Return (host, port) of "host:port" or "[IPv6]:port".
+    """Return the (host, port) of "host:port" or "[IPv6]:port".
 
     Raises:
         ValueError: the text has another shape, or the port is above 65535.

@@ -1,6 +1,6 @@
 """Error messages about settings, one sentence each: place of the key, value found, values allowed.
 
-This module names no key, so that the models can import it.
+No key is named here, so that the models can import this module.
 """
 
 import json

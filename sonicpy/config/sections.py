@@ -179,7 +179,7 @@ class KvDatabaseConfig(Section):
 
 
 class KvConfig(Section):
-    """[store.kv]: the index itself."""
+    """[store.kv]: the place and the limits of the index itself."""
 
     path: Folder = Path("./data/store/")
     retain_word_objects: Number32 = 0
@@ -193,7 +193,7 @@ class KvConfig(Section):
 
 
 class FstPoolConfig(Section):
-    """[store.fst.pool]: open word graphs."""
+    """[store.fst.pool]: the time for which unused word graphs stay open."""
 
     inactive_after: Seconds = 300
 

@@ -13,7 +13,7 @@ PLACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """The figures of one collection."""
+    """The figures of one judged collection."""
 
     name: str
     documents: int

@@ -12,7 +12,7 @@ TAG_NAME = "tag"
 
 
 class HasTag(NamedTuple):
-    """The condition that an object holds at least one of some tags."""
+    """The condition that an object has at least one of several tags."""
 
     tags: tuple[str, ...]
 
@@ -26,7 +26,7 @@ class Range(NamedTuple):
 
 
 class Among(NamedTuple):
-    """The condition that an object has one of some values, which are in rising order."""
+    """The condition that an object has one of several values, which are in rising order."""
 
     name: str
     values: tuple[int, ...]

@@ -1,6 +1,6 @@
 """The open word graphs of a store: the pool opens a graph at its first use and closes it when it is idle.
 
-<folder>/<bucket>-<version>.graph     both in decimal; written under another name and renamed when complete
+<folder>/<bucket>-<version>.graph     both numbers in decimal; written under another name, renamed when complete
 """
 
 import contextlib

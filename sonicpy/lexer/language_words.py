@@ -1,8 +1,8 @@
 """The words of a text as evidence for its language.
 
-The guesser needs them where n-grams are unsure. Only languages that share their script with others have lists here; the
-script alone identifies the rest. Invariant: the text and the lists go through the same `spaced`, and only whole words
-match.
+The guesser needs this evidence where n-grams are unsure. Only languages that share their script with others have lists
+here; the script alone identifies the rest. Invariant: the text and the lists go through the same `spaced`, and only
+whole words match.
 """
 
 import math

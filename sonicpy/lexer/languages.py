@@ -1,7 +1,7 @@
 """The table of languages: one row for each code that LANG accepts and a guess may return.
 
 The codes are ISO 639-3: the 70 of Sonic and four of its first version (hau, kur, som, yor). Invariant: this file
-imports nothing of sonicpy, because the build reads it before anyone can import the package.
+imports nothing of sonicpy, because the build reads it before the package can be imported.
 """
 
 from typing import NamedTuple

@@ -20,7 +20,7 @@ HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
 
 PART_CHARACTERS = 1_000
-"""Longer texts are cut into parts of this size in characters, because dictionaries take more than linear time."""
+"""The most characters of a part: longer texts are cut into parts, because dictionaries take more than linear time."""
 
 LINE_CHARACTERS = 20_000
 """The most characters of a text that jieba cuts as a whole in compat mode, in milliseconds: a line of the channel has
@@ -67,7 +67,7 @@ class Segmenters:
         return self._ja(text)
 
     def installed(self) -> dict[str, str]:
-        """Return whether each extra is in use; the terms of a text depend on it."""
+        """Return, for each extra, whether it is in use, because the terms of a text depend on that."""
         return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
 
 

@@ -24,4 +24,4 @@ def _fold(found: re.Match[str]) -> str:
     if _NOT_A_WORD.search(chunk):
         return chunk
     folded = _DOTTED_CAPITALS.sub("i", chunk).replace("I", "\u0131")
-    return folded.lower() if chunk.isupper() else folded  # else its other capitals would stand between small letters
+    return folded.lower() if chunk.isupper() else folded  # else its other capitals would be between small letters

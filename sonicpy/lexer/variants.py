@@ -63,7 +63,7 @@ def beginnings(word: str) -> list[str]:
 
 
 def _with_anusvara(word: str) -> str:
-    """Return a word with the sign for each nasal consonant that it may replace."""
+    """Return a word in which an anusvara replaces each nasal consonant that it may replace."""
     for nasal, consonants in NASALS.items():
         for consonant in consonants:
             word = word.replace(f"{nasal}{VIRAMA}{consonant}", f"{ANUSVARA}{consonant}")
@@ -71,7 +71,7 @@ def _with_anusvara(word: str) -> str:
 
 
 def _with_nasals(word: str) -> str:
-    """Return a word with the nasal consonant for each sign that replaces one."""
+    """Return a word in which the nasal consonant replaces each anusvara for one."""
     return "".join(
         NASAL_BEFORE[following] + VIRAMA if letter == ANUSVARA and following in NASAL_BEFORE else letter
         for letter, following in zip(word, word[1:] + " ", strict=True)

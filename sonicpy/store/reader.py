@@ -52,7 +52,7 @@ class StoreReader:
         self.recoveries = 0
         self._environment = environment
         self._snapshot_cache = SnapshotCache(-1, postings_max_bytes=postings_max_bytes)
-        self._replacing_cache = threading.Lock()  # one cache takes over what another holds, and only one may
+        self._replacing_cache = threading.Lock()  # only one cache may take over the content of another
 
     def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
         """Return a context manager for a read of the state that this thread should see: `with ... as view`.

@@ -174,7 +174,7 @@ class RecoveringStore(StoreReader):
         return SnapshotCache(-1, recent=self._write_cache.recent_changes, postings_max_bytes=most)
 
     def _is_committed(self) -> bool:
-        """Return whether the last commit holds everything."""
+        """Return whether the last commit holds all changes."""
         return self.view is None and not self._transactions.is_lost and not self.is_torn
 
     def _mark(self, board: ChangeBoard, names: tuple[Any, ...]) -> None:

@@ -53,7 +53,7 @@ class Refusals:
         return reason
 
     def wait_after(self, took_s: float) -> None:
-        """Keep changes from trying a commit for a while, after one that took `took_s` seconds."""
+        """Put off the next try of a commit, after one that took `took_s` seconds."""
         self._next_try_s = time.monotonic() + max(RETRY_S, RETRY_PAUSE * took_s)
 
     def note_commit(self) -> None:

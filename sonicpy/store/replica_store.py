@@ -66,7 +66,7 @@ class RecordsInMemory:
 
     @property
     def file(self) -> None:
-        """None: there is no file."""
+        """None, because there is no file."""
         return None
 
     def bytes_in_segment(self) -> int:
@@ -74,7 +74,7 @@ class RecordsInMemory:
         return 0
 
     def size_bytes(self) -> int:
-        """Return the bytes of records in memory."""
+        """Return the number of bytes of the records in memory."""
         return sum(len(record) for _, record in self._records)
 
     def cut_rest(self) -> None:

@@ -22,7 +22,7 @@ else:
     RecoveringStore = object  # of whoever takes these methods
 
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
-"""Errors after which a PUSH is repeated once, in a recovered transaction."""
+"""The errors after which a PUSH is repeated once, in a recovered transaction."""
 
 
 class VectorPushes(RecoveringStore):

@@ -21,10 +21,10 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL
 
 
 cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
-    """Return the objects that a clause allows.
+    """Return the objects that a clause allows, as bits.
 
     Args:
-        holders: the holders of the clause.
+        holders: the objects that hold a word of the clause, as bits.
     """
     if role & R_REQUIRED:
         return holders if not role & R_FORBIDDEN else 0

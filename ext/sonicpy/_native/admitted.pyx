@@ -67,8 +67,8 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
     cdef uint64_t most = 0
     cdef Py_ssize_t number, word, words
     cdef const Term *term
-    cdef uint64_t *bringing  # who holds a term that brings
-    cdef uint64_t *kept  # whom no term refuses
+    cdef uint64_t *bringing  # objects that hold a term that brings
+    cdef uint64_t *kept  # objects that no term excludes
     cdef uint64_t *some
     cdef bint implied = is_implied(query), brings_others = refuses_only(query.plan)
     for number in range(query.source_count):

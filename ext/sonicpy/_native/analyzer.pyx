@@ -35,11 +35,11 @@ cdef extern from "Python.h":
 FRACTION_SLASH = "\u2044"  # in a half, whose numbers are hidden words
 
 cdef enum:
-    LONG_BYTES = 40  # a longer word may be in no word graph, which knows the parts of words
+    LONG_BYTES = 40  # a longer word may be missing in word graphs, which find words by their parts
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
     NEWER = 8  # the first rules that prepare texts
     F_TERM = F_SPECIAL | F_STOP | F_PART
-    UNSTEMMED = 128  # only while a piece is on its way: it is of a run without blanks, and stemmers do not know it
+    UNSTEMMED = 128  # only inside the analyzer: a piece of a run without blanks, which has no stem
 
 
 @cython.final
@@ -67,7 +67,7 @@ cdef class Analyzer:
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
         rules: 1: those of version 1.0. 8: emoji and some symbols are words; so are C++, C# and .NET, beside c and net.
         keeps_order: terms come with the order of the words.
-        prepares: characters are replaced as ext/tables/prepared.py says before words are cut.
+        prepares: before words are cut, characters are replaced by the table of ext/tables/prepared.py.
     """
 
     cdef object _normalize, _words_of_run
@@ -191,7 +191,7 @@ cdef class BoundAnalyzer:
         return self.add_piece(terms, text, match.core_end - match.begin, F_SPECIAL)
 
     cdef int add_numbers(self, Collector terms, const uint8_t *text, Py_ssize_t size) except -1:
-        """Add the numbers between dots: `19.99` before a `2024` is two words, as in other places."""
+        """Add each number between dots as a word: in the match `19.99 2024`, `19.99` is two words, as elsewhere."""
         cdef Py_ssize_t at, begin = 0
         for at in range(size + 1):
             if at == size or text[at] == c".":

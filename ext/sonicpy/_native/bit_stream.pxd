@@ -15,8 +15,8 @@ from sonicpy._native.bits cimport highest_bit, lowest_bit
 from sonicpy._native.blake2b cimport eight_bytes
 
 cdef enum:
-    BITS_MAX = 56  # of one call: what is not written yet takes up to seven bits more
-    SPARE_BYTES = 8  # that a writer needs behind what it writes
+    BITS_MAX = 56  # of one call: up to seven more bits may wait to be written
+    SPARE_BYTES = 8  # that a writer needs behind its output
 
 
 cdef struct BitWriter:
@@ -172,7 +172,7 @@ cdef inline bint take_golomb(BitReader *bits, int k, uint64_t *value) noexcept n
 
 cdef struct GapReader:  # reads gaps one by one
     const BitReader *bits
-    uint64_t low_at, at  # the next fixed part, and what follows it
+    uint64_t low_at, at  # the next fixed part, and the rest that follows
     uint64_t word, mask
     int left  # bits of `word`
     int k

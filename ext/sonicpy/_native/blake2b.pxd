@@ -31,7 +31,7 @@ cdef extern from *:
     } while (0)
     """
     void mix_all "SONICPY_MIX_ALL"(uint64_t *v, const uint64_t *m, uint64_t order) noexcept nogil
-    # Does one round on the state; the digits of `order` say in which order it takes the words of the block.
+    # Does one round on the state; the digits of `order` are the order in which it takes the words of the block.
 
 cdef enum:
     BLOCK_BYTES = 128

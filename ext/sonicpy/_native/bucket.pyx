@@ -1,6 +1,6 @@
-"""One bucket inside a write transaction: its counters, and PUSH.
+"""One bucket inside a write transaction: its counters, and the writer of its changes.
 
-    Counters        the numbers of a bucket as a whole
+    Counters        the counters of a bucket as a whole
     PushWriter      PUSH, UPSERT and FLUSHO: work on cached rows, read the rows that no cache holds, and hand over the rows to write
 """
 

@@ -393,7 +393,7 @@ cdef class CachingReader:
                 row = PyDict_GetItem(names, iid // PLACES)
                 found[at] = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
                 if found[at] is None:
-                    self._source.oids(missing)  # says what is damaged
+                    self._source.oids(missing)  # raises an error that names the damage
                     raise DamagedBytes(f"object {iid} has no row")
         return 0
 

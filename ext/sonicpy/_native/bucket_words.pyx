@@ -184,7 +184,7 @@ cdef class BucketWords:
         return self.reader.words(words)
 
     def held(self, words not None) -> list:
-        """Return the words held by objects, with their rows, in the order of `words`."""
+        """Return the words that objects hold, with their rows, in the order of `words`."""
         cdef list asked = words if isinstance(words, list) else list(words)
         return held_words(asked, self.reader.words(asked), self.live) if asked else []
 
@@ -222,7 +222,8 @@ cdef class BucketWords:
     # -- families ------------------------------------------------------------------------------------------------------
 
     def family(self, bytes word not None, matching not None):
-        """Return the other words that a word finds, at most FAMILY_MAX of either kind; some may be in no object."""
+        """Return the other words that a word surely finds, and those that it may find, at most FAMILY_MAX of each; some
+        may be in no object."""
         cdef dict families = self._lexicons.families
         cdef tuple moment = self.known_moment(), key, cached, mark
         cdef list sources, new
@@ -273,7 +274,7 @@ cdef class BucketWords:
     cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
         """Return whether look-ups made at the mark `before` are still right at `now`, because words only became pending
         since."""
-        if graph is None and self._version:  # what stands in for it is made anew
+        if graph is None and self._version:  # the list in its place is made anew
             return False
         return before[0] == now[0] and before[3] == now[3]
 
@@ -364,10 +365,11 @@ cdef class BucketWords:
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
-        """Return the words with this beginning, with their distances; some of them may be in no object any more.
+        """Return the words that begin with `word`, with their distances from it; some of them may be in no object any
+        more.
 
         Args:
-            besides: words with this beginning are left out, and parts of words.
+            besides: words with this beginning are left out.
         """
         return self.all_begun(word, distance, besides)
 
@@ -446,7 +448,7 @@ cdef class Rules:
     """The part of the rules of languages that words of only ASCII letters need; see `_Rules` in the stub."""
     cdef object rules
     cdef Folding plain
-    cdef uint32_t[26] seconds  # by the first letter of a pair that may stand for one letter: the second ones, a bit each
+    cdef uint32_t[26] seconds  # by the first letter of a pair that may replace one letter: the second ones, as bits
 
     cdef bint has_pair(self, bytes word):
         """Return whether a word of ASCII letters may have another spelling."""

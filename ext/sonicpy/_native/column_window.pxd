@@ -14,7 +14,7 @@ cdef struct ColumnHead:  # of a row
     uint64_t step
     int64_t lowest
     uint64_t most  # the largest packed difference
-    uint64_t places[2]  # who has a value
+    uint64_t places[2]  # objects with a value, as bits
     const uint8_t *packed  # the differences
     Py_ssize_t size  # bytes of them
 

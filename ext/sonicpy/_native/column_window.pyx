@@ -289,7 +289,7 @@ cdef inline int64_t highest_of(const ColumnHead *head) noexcept nogil:
 
 
 cdef inline void put_wide(BitWriter *bits, uint64_t value, int count) noexcept nogil:
-    """Write a number of up to 64 bits."""
+    """Write a number of `count` bits, at most 64."""
     if count > HALF:
         put_bits(bits, <uint32_t> value, HALF)
         put_bits(bits, value >> HALF, count - HALF)
@@ -298,7 +298,7 @@ cdef inline void put_wide(BitWriter *bits, uint64_t value, int count) noexcept n
 
 
 cdef inline uint64_t take_wide(BitReader *bits, int count) noexcept nogil:
-    """Read a number of up to 64 bits."""
+    """Read a number of `count` bits, at most 64."""
     cdef uint64_t low
     if count <= HALF:
         return take_bits(bits, count)
@@ -307,7 +307,7 @@ cdef inline uint64_t take_wide(BitReader *bits, int count) noexcept nogil:
 
 
 cdef inline uint64_t common_step(uint64_t step, uint64_t other) noexcept nogil:
-    """Return the greatest common divisor, by Euclid's algorithm."""
+    """Return the greatest common divisor of two steps, by Euclid's algorithm."""
     while other:
         step, other = other, step % other
     return step

@@ -37,7 +37,7 @@ cdef enum:
     MATCH_COST = 50  # edges: sorting and returning a match takes as long as visiting 50 edges
 
 EDGE_BUDGET = 100_000
-"""The most edges that a correction visits by default: half a millisecond, five times the need of a word among
+"""The most edges that a correction visits by default: half a millisecond, five times as many as a word needs among
 250,000."""
 
 
@@ -115,7 +115,7 @@ cdef struct State:
 
 
 cdef struct Front:
-    # A state, and what follows from it for every node that the walk reaches in this state.
+    # A state, and the values derived from it, for every node that the walk reaches in this state.
     State state
     uint64_t wanted  # places of the pattern whose characters make a difference
     bint is_open  # the other characters lead on, too
@@ -410,7 +410,7 @@ cdef class Corrections:
 cdef Corrections correct(
     const Automata *automata, bytes word, int distance, bint transpositions, Py_ssize_t limit, int64_t edge_budget
 ):
-    """Carry out `PackedGraph.correct`; a negative limit means none."""
+    """Return the result of `PackedGraph.correct`; a negative limit means no limit."""
     cdef Search search
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t size = len(word)

@@ -34,7 +34,7 @@ cdef enum:
     INSIDE_OTHERS = 18  # 1 state in characters of two bytes, 2 in each of 4 ranges of three, 3 in each of 3 of four
 
 
-cdef uint32_t NO_CHARACTER = 0xFFFFFFFF  # stands for any one that is not in the word
+cdef uint32_t NO_CHARACTER = 0xFFFFFFFF  # any character that is not in the word
 
 
 cdef struct Row:

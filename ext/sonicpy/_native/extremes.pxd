@@ -9,13 +9,13 @@ from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t
 from libc.string cimport memset
 
 cdef enum:
-    EXTREMES_TF = 7  # frequencies above are told apart by the largest one alone
+    EXTREMES_TF = 7  # higher frequencies have no levels of their own
 
 
 cdef struct Extremes:
-    uint32_t most  # nobody holds the words more often; 0: nobody holds them
+    uint32_t most  # the largest frequency of the words; 0: no object holds them
     bint is_known
-    uint8_t shortest[EXTREMES_TF]  # packed: nobody who holds them more than 0, 1, 2 ... times is shorter
+    uint8_t shortest[EXTREMES_TF]  # the shortest packed length of objects that hold them more than 0, 1, 2 ... times
 
 
 cdef inline void no_postings(Extremes *extremes) noexcept nogil:

@@ -65,7 +65,8 @@ cdef class BestObjects:
         self.query, self.reader, self.found, self.total = query, query.reader, found, total
 
     def page(self, offset, limit) -> tuple:
-        """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
+        """Return the names of the found objects from place `offset` on, at most `limit`, and their (IID, kind,
+        score)."""
         cdef list found = self.found[offset : offset + limit]
         cdef tuple one
         return self.reader.oids([one[0] for one in found]), found
@@ -157,7 +158,7 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
 
 
 cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
-    """Find the postings of the words that have none yet."""
+    """Find the postings of the words whose place in `lists` is still empty."""
     cdef list places = [], words = [], found
     cdef Py_ssize_t number
     for number in range(len(rows)):

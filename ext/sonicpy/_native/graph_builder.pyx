@@ -464,7 +464,7 @@ cdef class PackedGraphBuilder:
 
 
 cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexcept nogil:
-    """Write the last of every 256 words of a run of (length, bytes); the bytes behind them are zero already."""
+    """Write the sign of every 256th word of a run of (length, bytes) into bytes that are zero."""
     cdef uint64_t number
     cdef int before = 0  # how many longer words end the run before a word with the same first SIGN_HEAD bytes
     cdef const uint8_t *last = NULL

@@ -14,7 +14,7 @@ cimport cython
 from os import close as close_number
 
 cdef enum:
-    TRIES = 3  # who interrupts twice is a person or a test
+    TRIES = 3  # only a person or a test interrupts twice
 
 
 @cython.freelist(16)

@@ -44,7 +44,7 @@ def block_pairs(bytes block not None, lengths not None) -> list:
 
 
 cdef int impacts_of(bytes block, const PackedLengths *packed, Impacts *impacts) except -1:
-    """Set the impacts of a block."""
+    """Compute the impacts of a block."""
     cdef Posting postings[BLOCK_POSTINGS]
     cdef int number, count = decode(block, postings)
     impacts.count = 0

@@ -30,7 +30,7 @@ cdef struct Block:  # of a postings list that is read
     uint8_t count  # postings, once it was read
     bint is_wanted  # it is among the blocks asked for
     PyObject *packed  # its bytes; NULL: not read yet
-    const uint8_t *data  # where these stand
+    const uint8_t *data  # the address of these
     uint32_t size
     Impacts impacts
 

@@ -7,7 +7,7 @@ from sonicpy._native.utf8 cimport decode
 
 cdef enum:
     JOINTS_MAX = 15  # of one word
-    JOINT = 2  # the byte that stands for one in a hidden term, and before its first part
+    JOINT = 2  # the byte for a joint in a hidden term, and before its first part
 
     FINAL_SIGMA = 0x3C2  # a small letter that folds to another one
     CASED_END = 0x590  # Latin, Greek, Cyrillic and Armenian end

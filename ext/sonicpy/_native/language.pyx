@@ -44,7 +44,7 @@ cdef enum:
 cdef double SCALE = 25.0    # steps of the table to one nat
 
 cdef bytes MAGIC = b"sonicLNG"
-UNCLEAR = ""                # what ClearTexts returns if n-grams are not enough; no code is empty
+UNCLEAR = ""                # the result of ClearTexts if n-grams are not enough; no code is empty
 
 cdef struct Head:
     char magic[8]

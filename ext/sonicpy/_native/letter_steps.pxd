@@ -24,7 +24,7 @@ cdef struct Pattern:
 
 
 cdef struct State:
-    # Bit j of swap[e]: the last letter is at place j + 1 of the pattern, and what was read before it is the first j with
+    # Bit j of swap[e]: the last letter is at place j + 1 of the pattern, and the letters before it are the first j with
     # e - 1 errors; if the letter at place j comes next, the two were swapped.
     uint64_t row[DISTANCE_MAX + 1]
     uint64_t swap[DISTANCE_MAX + 1]

@@ -4,9 +4,9 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 
 cdef class Mask:
-    cdef readonly Py_ssize_t count  # of windows; behind them nobody passes
+    cdef readonly Py_ssize_t count  # of windows; no object behind them passes
     cdef uint64_t **made  # by window, where it was needed; NULL: it was not
-    cdef uint64_t *room  # of a window in which nobody passes
+    cdef uint64_t *room  # of a window in which no object passes
     cdef Py_ssize_t few  # the most objects of a window that are looked at one by one: that costs less than its bits
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1

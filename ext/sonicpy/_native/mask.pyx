@@ -79,7 +79,7 @@ cdef class Mask:
         free(self.room)
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
-        """Write the bits of a window; return whether there are any."""
+        """Write the bits of a window; return whether any is set."""
         raise NotImplementedError
 
     cdef bint holds(self, uint32_t iid) except -1:

@@ -5,25 +5,25 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from sonicpy._native.bm25 cimport PackedLengths
 
 cdef enum:
-    LOW_BITS = 16  # of an IID; those with the same higher bits stand together
+    LOW_BITS = 16  # of an IID; postings with the same higher bits are a part
     RUN_BITS = 6  # a run is 64 neighbouring postings
 
 
 cdef struct Merged:
     Py_ssize_t count
     Py_ssize_t parts  # of the list, by the higher bits of the IIDs
-    uint32_t *starts  # how many postings stand before each part; behind the last one, `count`
+    uint32_t *starts  # the number of postings before each part; behind the last one, `count`
     uint16_t *lows  # the lower bits of the IIDs; rising in each part
     uint8_t *tfs  # how often an object holds the words together, at most 255
-    uint8_t *shortest  # of each run: nobody who holds the words once is shorter, packed
-    uint8_t *shortest_many  # of each run: nobody who holds them more often is shorter
+    uint8_t *shortest  # of each run: the shortest packed length of objects that hold the words once
+    uint8_t *shortest_many  # of each run: the shortest one of objects that hold them more often
 
 
 cdef class MergedList:
     cdef Merged held
     cdef uint64_t postings  # of all words that were put together
     cdef dict typed  # TypedFrequencies of the words of a family that were typed, by term id
-    cdef dict older  # those of the list that this one begins with; None: it begins with none, or nobody typed them
+    cdef dict older  # those of the list with which this one begins; None: no such list, or no such words
     cdef Py_ssize_t older_count  # its postings
     cdef readonly Py_ssize_t size_bytes
 

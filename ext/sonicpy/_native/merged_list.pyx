@@ -27,7 +27,7 @@ cdef class MergedList:
 
 
 cdef class TypedFrequencies:
-    """The frequency of the typed word in the objects of a family."""
+    """The frequency of the typed word in each object of the merged list of its family."""
 
     def __dealloc__(self):
         free(self.tfs)

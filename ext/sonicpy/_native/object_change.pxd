@@ -14,7 +14,7 @@ cdef enum Step:
 
 cdef struct Edit:
     Word *word
-    Word read  # what `word` points to where there is no cache
+    Word read  # the target of `word` if there is no cache
     Entry *entry
     Held held
     Py_ssize_t size  # bytes of the term

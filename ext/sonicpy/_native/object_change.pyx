@@ -42,13 +42,13 @@ cdef class ObjectChange:
         return 0
 
     cpdef list term_ids(self):
-        """Return the ids of the words."""
+        """Return the term ids of the changed words."""
         cdef Py_ssize_t number
         self.check_cache()
         return [self._edits[number].word.term_id for number in range(self._count)]
 
     cpdef list changed_words(self):
-        """Return the keys of the words that appeared or vanished, as in `pending`."""
+        """Return the keys of the words that appeared or vanished, for the table `pending`."""
         cdef Py_ssize_t number
         self.check_cache()
         return [

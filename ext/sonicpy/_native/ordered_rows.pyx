@@ -15,7 +15,7 @@ ORDERS_PER_ROW = PER_ROW
 
 cdef enum:
     HEAD_BYTES = PER_ROW // 2
-    LONG = 15  # a size in a head that stands for itself and all above
+    LONG = 15  # a size in a head that means this one or any larger one
 
 
 cdef inline int size_in_head(const uint8_t *head, int place) noexcept nogil:

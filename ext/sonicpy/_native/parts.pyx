@@ -1,12 +1,12 @@
 """The parts of a joined word: `os.path.join` has `os`, `path`, `join` and `path.join`.
 
     token   letters, or digits, with their marks. A number is one token with the signs between its digits (1,000, 14.2.1).
-    joint   where two tokens meet: a sign is between them, letters change to digits or back, Latin letters to those of
-            another script or back, or a small letter meets a capital one. The last is lost once case is folded, so that a
-            hidden term carries it: the byte JOINT. In Arabic script the non-joiner is a sign.
+    joint   the place where two tokens meet: a sign is between them, letters change to digits or back, Latin letters to
+            those of another script or back, or a small letter meets a capital one. Folding loses the last kind, so a
+            hidden term has it: the byte JOINT. In Arabic script the non-joiner is a sign.
     piece   the tokens between two signs. A piece with more than CHANGES_MAX changes of ASCII letters and digits is a code,
             and whole, unless these are at most CHANGES_OF_NAMES_MAX, and one of the tokens at most has a single character
-            (wh1000xm4). So is one in which a single digit is between ASCII letters: there it replaces a letter
+            (wh1000xm4). A piece with a single digit between ASCII letters, which there replaces a letter, is whole, too
             (ubunt0user).
     run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
             last piece
@@ -34,7 +34,7 @@ from sonicpy._native.utf8 cimport decode
 JOINT_MARK = bytes([JOINT])
 
 cdef enum:
-    TOKENS_MAX = 64  # of a word; what stands behind them is one more
+    TOKENS_MAX = 64  # of a word; the rest of the word is one more
     CHANGES_MAX = 2
     CHANGES_OF_NAMES_MAX = 4
     LETTERS_MIN = 2
@@ -54,7 +54,7 @@ cdef enum Kind:  # of a character
     FIGURE
     ATTACHED  # it belongs to the character before it
 
-cdef enum Joint:  # what stands before a token
+cdef enum Joint:  # the joint before a token
     AFTER_SIGN  # or nothing
     CHANGE
     HUMP

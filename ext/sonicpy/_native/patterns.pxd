@@ -224,7 +224,7 @@ cdef inline void find_url(
             last -= 1
             while text[last] & 0xC0 == 0x80:
                 last -= 1
-            run.last_start = last - 1  # at least one more character stands before the last one
+            run.last_start = last - 1  # at least one more character comes before the last one
             run.match_end = after_solid
 
 

@@ -179,7 +179,7 @@ cdef bint is_keywords(Terms terms) except -1:
     for number in range(len(terms.words)):
         term = terms.words[number]
         pairs += flags[number] & (F_PART | F_STOP) == F_PART
-        # A single letter of a run is flagged as a stop word; its script tells: code points from U+0800.
+        # A single letter of a run is flagged as a stop word; it is recognised by its script: code points from U+0800.
         if not flags[number] & (F_SPECIAL | F_PART) and not (
             flags[number] & F_STOP and (<const uint8_t *> <const char *> term)[0] >= FIRST_OF_THREE_BYTES
         ):

@@ -41,8 +41,9 @@ EXPANDED_WORDS = EXPANDED
 thousands."""
 SHARE_STRENGTH = 2.5
 SHARE_EXPONENT_MAX = 3.0
-"""A score is scaled by the share of the query that an object holds, to the power of SHARE_STRENGTH divided by the
-number of content terms: both words of a short query matter, while some words of a long question are enough."""
+"""The largest exponent of the share of the query that an object holds, which scales its score. The exponent is
+SHARE_STRENGTH divided by the number of content terms: both words of a short query matter, while some words of a long
+question are enough."""
 COMPLETION_SHARES = (0.9, 0.8, 0.7)
 """For each list of completions, their share of the typed word's weight: an object that holds all words, one of them as
 a completion, comes before objects that lack a word. The words of the first two lists have at most LONG_FROM and

@@ -16,7 +16,7 @@ ctypedef const unsigned char* Cursor
 cdef struct Quoted:
     Cursor begin    # first byte of the first part
     Cursor end      # behind the last byte of the last part
-    Cursor after    # first byte of what follows, or the end of the line
+    Cursor after    # first byte of the next word, or the end of the line
     bint spaced     # the parts are separated by single U+0020
     bint simple     # no quotes, escapes or letters above ASCII are between begin and end
 
@@ -87,7 +87,7 @@ cdef inline Py_ssize_t backslashes_before(Cursor quote, Cursor word) noexcept no
 
 cdef inline Quoted find_quoted(Cursor at, Cursor end) noexcept nogil:
     # The text ends with the first part that ends in a quote. A quote ends nothing if an odd number of backslashes
-    # stands before it in that part, or if it is the opening one. If no part ends the text, it takes the whole line.
+    # comes before it in that part, or if it is the opening one. If no part ends the text, it takes the whole line.
     cdef Quoted found
     cdef Cursor word, gap
     found.begin = found.end = found.after = at

@@ -99,7 +99,7 @@ cdef class OpenTransactions:
 
     cdef object begun(self, bint write):
         """Return a new transaction; the caller counts it."""
-        cdef uint64_t commits = self.commits  # before: what is committed meanwhile it may not show
+        cdef uint64_t commits = self.commits  # read before: the transaction may not show a commit that comes meanwhile
         cdef object txn = self._begin(write)
         try:
             made = self._wrap(txn, write, commits)
@@ -250,7 +250,7 @@ cdef int forget_view(transaction) except -1:
 
 
 @cython.freelist(16)
-@cython.no_gc_clear  # its deallocation needs what it refers to
+@cython.no_gc_clear  # its deallocation needs the objects to which it refers
 cdef class Reading:
     """A context manager for a read transaction, or for an object made from it.
 

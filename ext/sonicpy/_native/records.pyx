@@ -426,7 +426,7 @@ def frame_records(list records not None) -> bytes:
 
 
 # Our own CRC-32, because a call of zlib's costs as much as the checksum of a usual record. It takes eight bytes a step:
-# table n holds what a byte does to the checksum once n zero bytes have followed it (Kounavis and Berry, "Novel table
+# table n has the effect of a byte on the checksum once n zero bytes have followed it (Kounavis and Berry, "Novel table
 # lookup-based algorithms for high-performance CRC generation", 2008).
 cdef uint32_t[8][256] CRC_TABLES
 

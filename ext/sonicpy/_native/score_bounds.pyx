@@ -169,7 +169,7 @@ cdef void forget_limits(QueryState query) noexcept nogil:
 
 
 cdef void find_levels(QueryState query, uint64_t leveled, uint32_t iid, int *limits) noexcept nogil:
-    """Find the limit of each level; see `limit`. With the same driver, limits only fall."""
+    """Find the limit of each level; see `length_limit`. With the same driver, limits only fall."""
     cdef int level, any = limits[ANY]
     for level in range(TF_MAX, ANY, -1):
         any = min(any, limits[level])
@@ -180,7 +180,7 @@ cdef void find_levels(QueryState query, uint64_t leveled, uint32_t iid, int *lim
 
 
 cdef const int *levels_of(QueryState query, uint64_t leveled, uint32_t iid) noexcept nogil:
-    """Return the limit of each level of the given terms; see `limit`."""
+    """Return the limit of each level of the given terms; see `length_limit`."""
     cdef int level
     if leveled != query.leveled:
         for level in range(LEVELS):
@@ -210,7 +210,7 @@ cdef void find_few_limits(QueryState query, uint32_t iid) noexcept nogil:
 
 
 cdef int limit_of_level(QueryState query, int level, uint32_t iid) noexcept nogil:
-    """Return the limit of objects with frequencies up to a level; see `limit`."""
+    """Return the limit of objects with frequencies up to a level; see `length_limit`."""
     if not query.levels_found >> level & 1:
         query.levels_found |= 1 << level
         query.level_limits[level] = length_limit(query, 

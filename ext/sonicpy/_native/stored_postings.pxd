@@ -37,7 +37,7 @@ cdef class StoredPostings:
     cdef uint64_t rewrites  # how many commits before that had rewritten lists
     cdef uint64_t objects  # for which windows are made
     cdef bint has_tail
-    cdef bint has_own_blocks  # which stand in no rows, so that nobody could read them again
+    cdef bint has_own_blocks  # which are in no rows, so that they could not be read again
     cdef Block *blocks
     cdef Py_ssize_t block_room
     cdef Py_ssize_t block_count

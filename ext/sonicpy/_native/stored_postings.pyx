@@ -41,7 +41,7 @@ from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
-    PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
+    PACKED_BYTES = 40  # of a block beside its bytes: the overhead of Python
     COMPARED_MAX = 256  # postings that are sorted by comparing them
     UNIONS_MAX = 8  # families of a word whose windows and merged lists outlive a commit
 
@@ -210,7 +210,7 @@ cdef class StoredPostings:
         """Take the bytes of a block that was read.
 
         Raises:
-            DamagedBytes: the bytes are no block, or their IIDs do not rise.
+            DamagedBytes: the bytes are no block, or their IIDs are not in rising order.
         """
         cdef Block *block = &self.blocks[number]
         cdef OpenBlock opened
@@ -387,7 +387,7 @@ cdef StoredPostings unite(uint32_t bucket, list words, lengths):
         DamagedBytes: some postings cannot be read.
     """
     global united
-    united += 1  # what is cached for several lists names each by its id
+    united += 1  # data cached for several lists name each list by its id
     cdef StoredPostings self = StoredPostings(bucket, UNITED_FIRST + united, 0, [], b"", 0, lengths)
     cdef Py_ssize_t room = len(words) * BLOCK_POSTINGS + 1, count = 0, at, kept = 0
     cdef Posting *postings = <Posting *> malloc(2 * room * sizeof(Posting))

@@ -158,7 +158,7 @@ def newest_in_tail(TermInfo tag not None, Mask among, Py_ssize_t wanted):
     cdef list found = []
     if size > 0:
         at = read_block(row + tag._tail_at, size, held)
-        if at < 0:  # a general search says what is damaged
+        if at < 0:  # a general search raises the error
             return None
     while at > 0 and len(found) < wanted:
         at -= 1

@@ -15,7 +15,7 @@ cdef struct Word:
     uint64_t position
 
 
-cdef struct Likely:  # a word that a prefix may stand for
+cdef struct Likely:  # a word that a prefix may mean
     uint64_t df
     Py_ssize_t size
     Py_ssize_t place  # of its row

@@ -23,7 +23,7 @@ cdef class Terms:
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------
 
-cdef uint32_t HASH_SEED  # clients do not know it, so they cannot make the words of a text collide
+cdef uint32_t HASH_SEED  # unknown to clients, so that they cannot make the words of a text collide
 
 
 cdef inline uint32_t hash_step(uint32_t value, uint8_t byte) noexcept nogil:
@@ -84,7 +84,7 @@ cdef class Collector:
         return self._bytes + self._used
 
     cdef inline int add(self, Py_ssize_t size, uint8_t flags, uint32_t hashed, uint32_t typed) except -1:
-        """Take the `size` bytes last written as one occurrence of a term."""
+        """Take the last `size` bytes written as one occurrence of a term."""
         cdef const uint8_t *word = self._bytes + self._used
         cdef uint32_t slot = hashed & self._mask
         cdef Entry *entry

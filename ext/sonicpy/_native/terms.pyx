@@ -19,7 +19,7 @@ STOP = F_STOP
 PART = F_PART
 
 cdef enum:
-    COUNT_MAX = 255  # a term frequency is one byte: rankings do not tell larger ones apart
+    COUNT_MAX = 255  # a term frequency is one byte: rankings do not distinguish larger ones
     REUSED_BYTES = 1 << 14  # a collector of at most this size serves the next text too
     REUSED_ENTRIES = 1 << 10
 

@@ -56,7 +56,7 @@ cdef extern from *:
     int count_common "sonicpy_common"(const uint64_t *one, const uint64_t *other) noexcept nogil
 
 
-cdef struct Among:  # who holds the words before
+cdef struct Among:  # the objects that hold the words before
     uint64_t *bits  # by IID
     int64_t *windows  # with such objects, newest first
     Py_ssize_t count

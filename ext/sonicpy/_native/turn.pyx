@@ -180,7 +180,7 @@ cdef class Turn:
 
 
 @cython.freelist(8)
-@cython.no_gc_clear  # its deallocation needs what it refers to
+@cython.no_gc_clear  # its deallocation needs the objects to which it refers
 cdef class Hold:
     """A context manager that holds the turn during a block; made by `Turn.hold`."""
     cdef Turn _turn

@@ -35,7 +35,7 @@ from sonicpy._native.windows cimport (
 )
 
 cdef enum:
-    WINDOW_LOOKUPS = 64  # a window takes as long as so many look-ups, whoever is in it
+    WINDOW_LOOKUPS = 64  # a window takes as long as this number of look-ups, whatever it holds
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
 
 

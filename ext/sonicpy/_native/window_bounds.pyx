@@ -12,7 +12,7 @@ cdef enum:
     WINDOW_TERMS = 16  # of a query; windows are not bounded for more
 
 
-cdef struct WindowTerm:  # a term behind the driver, and what its postings in a window can be
+cdef struct WindowTerm:  # a term behind the driver, and the extremes of its postings in a window
     Py_ssize_t number
     const Extremes *words
     const Extremes *typed  # of the word that was typed; NULL: the term has no family
@@ -43,7 +43,7 @@ cdef int limit_of_window(QueryState query, TermWindow *own, int64_t window) noex
     typed = bound_typed(query, own, window) if own.has_family else words
     count = find_others(query, window, others)
     rest = others_at_most(query, others, count, words.shortest[0])
-    for often in range(levels_of_extremes(words), 0, -1):  # nobody shorter than `high` holds it more often
+    for often in range(levels_of_extremes(words), 0, -1):  # no object shorter than `high` holds it more often
         low = words.shortest[often - 1]
         if low < high:
             tf = tf_of_level(words, often)

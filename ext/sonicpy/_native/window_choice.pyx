@@ -95,7 +95,7 @@ cdef void find_all_limits(QueryState query, uint32_t newest) noexcept nogil:
 
 
 cdef inline Kind kind_of(QueryState query, Kind kind, Py_ssize_t terms) noexcept nogil:
-    """Return the best kind of an object that holds at most a number of terms that bring objects."""
+    """Return the best kind of an object that holds at most `terms` of the terms that bring objects."""
     return FULL if query.full_first and terms == query.bringing else kind
 
 

@@ -12,7 +12,7 @@ cdef enum:
     WINDOW_BITS = 12
     WINDOW_OBJECTS = 1 << WINDOW_BITS
     WINDOW_WORDS = WINDOW_OBJECTS // 64
-    LARGE_WINDOWS = 256  # of a bucket: what all words and limits in use need of all windows would take too much memory
+    LARGE_WINDOWS = 256  # of a bucket: the windows of all words and limits in use would take too much memory
     WINDOW_POSTINGS = 128  # a word with as many postings in every window, on average, is kept as windows
     ROW_BYTES = WINDOW_OBJECTS // 8  # of bits
 
@@ -32,7 +32,7 @@ cdef inline uint8_t tf_of(const Holders *holders, uint32_t iid) noexcept nogil:
     cdef Py_ssize_t low = 0, count = holders.many, half
     if not holders.bits[place >> 6] >> (place & 63) & 1:
         return 0
-    while count > 1:  # without a branch that depends on what is found, which no processor could foresee
+    while count > 1:  # without a branch that depends on the data, which no processor could predict
         half = count >> 1
         low += half if holders.places[low + half] <= place else 0
         count -= half
@@ -43,8 +43,8 @@ cdef struct Gathered:  # the holders of one window while they are put together; 
     uint64_t summary
     uint64_t bits[WINDOW_WORDS]
     uint64_t many  # which words of `twice` are not 0
-    uint64_t twice[WINDOW_WORDS]  # who holds it more than once
-    uint8_t tfs[WINDOW_OBJECTS]  # how often each of these holds it
+    uint64_t twice[WINDOW_WORDS]  # objects that hold it more than once
+    uint8_t tfs[WINDOW_OBJECTS]  # the frequency in each of these
 
 
 cdef inline void clear(Gathered *held) noexcept nogil:

@@ -1,7 +1,7 @@
 """Word borders: rules WB1 to WB999 of UAX #29; the numbers are in the comments.
 
-Each rule looks back at most two significant characters and never across a border, so each piece can begin afresh. Each
-rule looks ahead one significant character at most.
+Each rule depends on at most two significant characters before a place, never on those before a border, so that each
+piece can begin afresh; and on at most one significant character behind the place.
 """
 
 from libc.stdint cimport uint8_t, uint16_t

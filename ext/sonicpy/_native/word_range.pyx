@@ -18,7 +18,7 @@ from sonicpy._native.term_rows cimport (
 
 cdef enum:
     BUCKET_BYTES = 4
-    BEST_MAX = 32  # so many are found by inserting, more by sorting
+    BEST_MAX = 32  # this number of words is found by inserting, more by sorting
 
 
 @cython.no_gc  # its lists hold bytes and numbers: no cycle begins here

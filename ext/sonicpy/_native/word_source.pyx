@@ -65,7 +65,7 @@ cdef class SortedWords(WordSource):
         left = len(fresh)
         end = self.words.count
         self.make_room(end + left, fresh)
-        while left:  # from behind: what stands behind a new word moves up by the number of new ones before it
+        while left:  # from behind: a word behind new ones moves up by the number of these
             left -= 1
             place = places[left]
             memmove(self.words.starts + place + left + 1, self.words.starts + place, (end - place) * sizeof(uint32_t))

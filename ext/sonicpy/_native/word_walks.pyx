@@ -45,7 +45,7 @@ from sonicpy._native.word_source cimport (
 )
 
 cdef enum:
-    BYTES_MAX = 400  # of a word, with what leads to it
+    BYTES_MAX = 400  # of a word, with the key before it
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
 EDGE_BUDGET = EDGES_MAX
@@ -227,7 +227,7 @@ cdef void read_letter(
     states[0] = state[0]
     for place in range(folded.count):
         step_over(self.pattern, self.distance, self.swaps, &states[place & 1], folded.points[place], &states[place + 1 & 1])
-        if self.begins:  # the pattern may end inside what a letter is folded to
+        if self.begins:  # the pattern may end inside the folded form of a letter
             best = min(best, accepted(self.pattern, self.distance, &states[place + 1 & 1]))
     arrive(self, child, &states[folded.count & 1], depth, best)
 
@@ -356,7 +356,7 @@ cdef dict walk_all(
     list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
     bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem, bint leading=False,
 ):
-    """Return the result of `find_words` with these arguments."""
+    """Return the result of `find_words` for the same arguments."""
     cdef Pattern read
     cdef Ends kept
     cdef Table table

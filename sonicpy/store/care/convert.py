@@ -1,6 +1,6 @@
-"""Convert a store of format 3, whose postings lists were cut, to today's format.
+"""Converts a store of format 3, whose postings lists were cut, to today's format.
 
-Format 3 kept the newest postings of a word alone, but the record of an object names all of its words. So the
+Format 3 kept only the newest postings of a word, but the record of an object names all of its words. So the
 conversion pushes every object again, bucket by bucket, from its record:
 
     stage     one transaction pushes the next objects of an old bucket, by rising IID, into a staged bucket with a fresh

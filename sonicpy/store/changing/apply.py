@@ -1,4 +1,4 @@
-"""Carries out mutations inside a write transaction: the same code live, in replay and at a replica."""
+"""Carries out mutations inside a write transaction. The same code runs live, in replay and at a replica."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -106,7 +106,7 @@ def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
 
 
 def _add_fields(writer: BucketWriter, oid: str, fields: Iterable[tuple[int, bytes]], next_iid: int) -> None:
-    """Add the other fields of an object whose terms were pushed; `next_iid`: its IID, if it is new."""
+    """Add the other fields of an object whose terms were pushed; `next_iid` is its IID, if the object is new."""
     writer.begun = (oid, next_iid) if writer.state.next_iid != next_iid else None
     for id, value in fields:
         FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
@@ -212,7 +212,7 @@ APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     UpsertTerms: _upsert,
     ChangeSynonyms: set_synonyms,
 }
-"""The function that carries out each mutation but a PUSH, the most frequent one."""
+"""Mutation -> the function that carries it out. PUSH, the most frequent one, has its own branch."""
 
 
 def _store_error(error: DamagedBytes | OverflowError) -> StoreError:

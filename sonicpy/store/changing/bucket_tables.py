@@ -144,7 +144,7 @@ class BucketTables:
         self._transaction.put_many(IMPACTS, rows_with_blocks(blocks, rows, lengths))
 
     def drop_impacts(self, keys: list[bytes]) -> None:
-        """Delete the impacts of deleted blocks, by their keys."""
+        """Delete the impacts of deleted blocks, given by their keys."""
         for key in keys:
             row_key, row = self._impact_row(key)
             row.remove(block_position(key))

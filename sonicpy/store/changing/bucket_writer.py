@@ -55,7 +55,7 @@ class BucketWriter:
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
         self.rules = view.rules(state.bucket)
-        """The rules by which the texts of the bucket are cut."""
+        """The version of the rules by which the texts of the bucket are cut."""
         self._letters = counts_letters(self.rules)
         writer = self._tables.push_writer(letters=self._letters)
         self._pushes = writer
@@ -144,7 +144,7 @@ class BucketWriter:
             self.keep_orders().replace(iid, given)
 
     def drop_order(self, iid: int) -> None:
-        """Take the order from an object."""
+        """Remove the order of an object."""
         if self._orders is not None:
             self._orders.drop(iid)
 
@@ -397,7 +397,7 @@ class BucketWriter:
         drop_stored_name(self._transaction, state, hash, iid)
 
     def _fields_beside(self) -> list[Field]:
-        """Return the fields beside terms that the store uses."""
+        """Return the fields other than terms that the store uses."""
         noted = self.view.uses_noted
         if noted != self._noted:
             is_used = self.view.is_used

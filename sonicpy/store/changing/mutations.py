@@ -136,7 +136,7 @@ class ChangeSynonyms(NamedTuple):
 
     Attributes:
         mode: "set" replaces the rules, "add" adds some.
-        rules: as `pack_synonyms` packs them.
+        rules: the rules, packed by `pack_synonyms`.
     """
 
     collection: str

@@ -20,7 +20,7 @@ GAP = -1
 ROW_BITS = ORDERS_PER_ROW.bit_length() - 1
 
 IdsInOrder = list[list[int]]
-"""For each text of an object, the ids of the terms of its words; GAP where a word was taken away."""
+"""For each text of an object, the ids of the terms of its words; GAP in place of a word that was removed."""
 
 
 class OrderWriter:
@@ -116,7 +116,7 @@ class OrderWriter:
         self._set(iid, pieces, ids)
 
     def drop(self, iid: int) -> None:
-        """Take the order from an object."""
+        """Remove the order of an object."""
         key, place = place_of(self._bucket, iid)
         row = self._rows.get(self._view.transaction, key)
         if row and order_at(row, place) is not None:

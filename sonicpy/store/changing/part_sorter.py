@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SORTED = 1 << 31
 """The parts with this number or a higher one are sorted by their words."""
 PARTS_MIN = 8
-"""An object with fewer parts than this is removed unsorted."""
+"""The least number of parts of an object whose parts are sorted."""
 TERMS_PER_STEP = 1_200
 """The most terms that one step reads or sorts: about 2 ms."""
 

@@ -118,7 +118,7 @@ class TagWriter:
         change.take_blocks(tables.read_blocks(needed) if needed else [])
         change.finish()
         ids, new = change.term_ids(), change.new_terms()
-        if iid + 1 < self._state.next_iid:  # the newest object stands behind all others anyway
+        if iid + 1 < self._state.next_iid:  # the newest object is behind all others anyway
             view.note_rewritten(self._number, ids)
         if new:
             view.add_terms(self._number, new)

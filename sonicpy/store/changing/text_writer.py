@@ -58,7 +58,7 @@ class TextWriter:
         self._put(iid, ids, [term for term in held | added if not _is_whole_of(term, grown)])
 
     def take(self, iid: int, words: list[bytes]) -> None:
-        """Take words out of all named texts of an object."""
+        """Remove words from all named texts of an object."""
         ids = self._terms.ids_of(iid)
         if not ids:
             return
@@ -68,7 +68,7 @@ class TextWriter:
         self._put(iid, ids, [term for term in left if not _is_whole_of(term, shorter)])
 
     def drop(self, iid: int) -> None:
-        """Take all named texts from an object."""
+        """Remove all named texts of an object."""
         self._terms.put(iid, [])
 
     def _put(self, iid: int, ids: list[int], terms: list[bytes]) -> None:

@@ -54,7 +54,7 @@ class ValueWriter:
         self._put(number, iid, value)
 
     def drop(self, iid: int) -> None:
-        """Take all values from an object."""
+        """Remove all values of an object."""
         for number, column in enumerate(self._columns):
             if column.held:
                 self._put(number, iid, None)

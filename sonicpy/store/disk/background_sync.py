@@ -26,7 +26,7 @@ PAUSE_S = 0.001
 """The pause between two checks whether all threads have ended."""
 
 Bell = SimpleQueue[None]
-"""Wakes a waiting thread by an item.
+"""A queue whose items wake a waiting thread.
 
 An Event is not safe: its methods are Python functions, and an exception of a signal handler inside one may leave its
 lock held.
@@ -37,8 +37,8 @@ class BackgroundSync:
     """Calls `sync` in a thread of its own within SYNC_AFTER_S after a change; no thread waits while nothing changes.
 
     Args:
-        sync: waits for the disk; after a StoreError it is called again.
-        rest: carries out a step of the work at rest; returns whether more is left.
+        sync: a function that waits for the disk; after a StoreError it is called again.
+        rest: a function that carries out a step of the work at rest, and returns whether more is left.
     """
 
     def __init__(self, sync: Callable[[], None], rest: Callable[[], bool]) -> None:
@@ -51,7 +51,7 @@ class BackgroundSync:
         self._is_closed = False
 
     def note_change(self, *, is_urgent: bool) -> None:
-        """Sync soon; at once if `is_urgent`."""
+        """Note a change, so that a sync follows soon, or at once if `is_urgent`."""
         soon = self._waiting
         if soon is None:
             soon = self._begin()
@@ -122,7 +122,7 @@ class BackgroundSync:
         rang(soon, SYNC_AFTER_S)
         with Held(self._turn):
             if self._waiting is soon:
-                self._waiting = None  # what changes from now on needs another sync
+                self._waiting = None  # changes from now on need another sync
             if self._is_closed:
                 return
         try:

@@ -77,7 +77,7 @@ class ChangeBoard:
     def is_behind(self, collection: str, bucket: str | None) -> bool:
         """Return whether a bucket may have an uncommitted change; None: any bucket."""
         words = self._words
-        if words[ANY] <= words[COMMITTED]:  # what most questions find, at a third of the cost
+        if words[ANY] <= words[COMMITTED]:  # the usual case, at a third of the cost
             return False
         return self.newest(collection, bucket) > words[COMMITTED]
 

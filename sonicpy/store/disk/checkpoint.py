@@ -125,7 +125,7 @@ class Checkpoints:
 
     @property
     def replaced_bytes(self) -> int:
-        """Bytes of pages replaced since the last checkpoint was taken, which cannot be reused yet."""
+        """The number of bytes of pages replaced since the last checkpoint was taken, which cannot be reused yet."""
         return self._replaced
 
     def save(self) -> None:
@@ -178,7 +178,7 @@ class Checkpoints:
             self.before_save()
             self._sync_data()
             self._write(meta)
-            # No exception comes between these: what is saved always has a reader. The one before is older, so it keeps
+            # No exception comes between these: a saved commit always has a reader. The one before is older, so it keeps
             # the pages of this commit, too, if this one has to end.
             if self._pinned is not None:
                 self._passed = [self._pinned]

@@ -112,7 +112,7 @@ def write_meta_pages(descriptor: int, meta: MetaPage) -> None:
 
 
 def store_id(meta: MetaPage) -> bytes | None:
-    """Return the id in the stamp of a meta page; None: it has no stamp."""
+    """Return the id in the stamp of a meta page; None: the page has no stamp."""
     magic, held = STAMP.unpack(meta.content[-STAMP.size :])
     return held if magic == STAMP_MAGIC else None
 

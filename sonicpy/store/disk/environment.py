@@ -39,13 +39,13 @@ from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, not
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
 LOCK_FILE: Final = "lock.mdb"
-LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
+LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least the bytes that LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 GROWTHS_MAX: Final = 20
 """The most doublings of the map for one change: far more than any disk holds."""
 PAUSE_S: Final = 0.001
-"""Pause between two checks whether other threads have ended their transactions."""
+"""The pause between two checks whether other threads have ended their transactions."""
 
 
 class ReaderSlot(NamedTuple):
@@ -175,7 +175,7 @@ class Environment:
             return with_all_of_the_map(partial(self._env.open_db, name, create=create), self._set_map_bytes)
         except lmdb.NotFoundError:
             return None
-        except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
+        except lmdb.MapFullError:  # of a file larger than `map_bytes`, LMDB maps only the used part
             self._set_map_bytes(2 * self.map_bytes())
             return self._env.open_db(name, create=create)
 
@@ -226,7 +226,7 @@ class Environment:
         self.transactions.note_commit()
 
     def commit(self, transaction: Transaction) -> None:
-        """Make the transaction's rows visible to others; the transaction ends even if this raises.
+        """Make the transaction's rows visible to others. The transaction ends even if this call raises.
 
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
@@ -291,7 +291,7 @@ class Environment:
 
     @property
     def replaced_bytes(self) -> int:
-        """Bytes of pages replaced since the last sync began, which LMDB cannot reuse before its end."""
+        """The number of bytes of pages replaced since the last sync began, which LMDB cannot reuse before its end."""
         return self._writer_checkpoints().replaced_bytes
 
     def readers(self) -> list[ReaderSlot]:
@@ -430,7 +430,7 @@ class Environment:
 
 
 def _transactions(env: lmdb.Environment, tables: Tables, idle_max: int) -> "OpenTransactions[Transaction]":
-    # None of these refers to an Environment: who forgets that closes LMDB.
+    # None of these refers to an Environment: so LMDB is closed when a program drops it.
     kind = PartialTransaction if None in tables else Transaction
     begin, wrap, use_new_size = partial(_begin, env), partial(kind, tables), partial(_use_new_size, env)
     return OpenTransactions(idle_max, begin, wrap, lmdb.MapResizedError, use_new_size)

@@ -38,7 +38,7 @@ LOCKS = Path("/proc/locks")
 """The file in which Linux lists locks, one a line: kind, process and inode."""
 
 Identity = tuple[int, int]
-"""Device and inode of a file."""
+"""The device and inode of a file."""
 
 
 def holds_store(folder: Path) -> bool:
@@ -50,7 +50,7 @@ def holds_store(folder: Path) -> bool:
 def is_there(path: Path) -> bool:
     """Return whether a file exists. Raises StoreError if this process may not read its folder."""
     try:
-        path.stat()  # not exists(): from Python 3.14 on it says that a hidden file is missing
+        path.stat()  # not exists(): from Python 3.14 on it returns False for a hidden file
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: NUL, which no path has in it
         return False
     except OSError as error:
@@ -75,7 +75,7 @@ class WriterLock:
 
     def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
         self._folder = folder
-        self._files: list[Descriptor] = []  # each closes what it has when it goes
+        self._files: list[Descriptor] = []  # each closes its file when it is freed
         self._watched: dict[str, tuple[str, Identity]] = {}
         self._replaced: str | None = None
         self.next_look_s = 0.0

@@ -184,7 +184,7 @@ class Log:
             StoreFull: the new segment could not be begun; the old one stays in use.
         """
         if self.position > self._current.start:
-            self.cut_rest()  # else it would be taken for what the next segment holds
+            self.cut_rest()  # else the bytes would count as records of the next segment
             self._open_segment(self.position)
 
     def retire(self, position: int) -> None:
@@ -203,7 +203,7 @@ class Log:
         """
         try:
             with Held(self._switching):
-                position = self.position  # read first: what is appended meanwhile is not promised
+                position = self.position  # read first: records appended meanwhile are not covered
                 begun = self._begun
                 older = self._unsynced
                 # Duplicates: another thread may sync the same segments meanwhile, and close them.

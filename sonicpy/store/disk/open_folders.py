@@ -27,10 +27,10 @@ from sonicpy.store.disk.platform import make_folder
 Args = ParamSpec("Args")
 
 FolderId = tuple[int, int]
-"""Device and inode of a folder: two paths may lead to one folder."""
+"""The device and inode of a folder, because two paths may lead to one folder."""
 
 OURS = ("sonicpy", "contextlib")
-"""Packages whose frames are skipped when looking for the line that opened a folder."""
+"""The packages whose frames are skipped in the search for the line that opened a folder."""
 AT_EXIT_S = 2.0
 """The time that the end of the interpreter allows for threads that use an index, and for each of their reads."""
 
@@ -97,7 +97,7 @@ class FolderClaim:
                 make_folder(path, access)
             status = path.stat()
         except OSError:
-            return  # opening the store raises the error that says what is wrong
+            return  # opening the store raises a clear error
         folder = (status.st_dev, status.st_ino)
         with Locked(_lock):
             other = _owner_of(folder)
@@ -163,7 +163,7 @@ def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]
     """Return a finalizer that closes a claim once its owner is garbage, or when the interpreter ends."""
     _guarded.add(owner)
     finalizer = weakref.finalize(owner, _forget, claim)
-    finalizer.atexit = False  # `_end` comes before, and knows of threads
+    finalizer.atexit = False  # `_end` comes before, and takes care of threads
     return finalizer
 
 

@@ -103,11 +103,11 @@ class _PageCheck:
             Tree.read(FREE_PAGES, meta.content[place:]),
             Tree.read(TABLES, meta.content[place + DATABASE.size :]),
         ]
-        self._used = bytearray(min(meta.pages, self._pages))  # by page: 0: nobody has it
+        self._used = bytearray(min(meta.pages, self._pages))  # by page; 0: not in use
         self._found: list[str] = []
 
     def faults(self) -> Iterator[str]:
-        """Yield the faults; call it once."""
+        """Yield the faults of all pages. This may be called only once."""
         for tree in self._trees:  # grows: the tables are found on the way
             self._check_tree(tree)
         if self._last_in_use >= self._pages:
@@ -155,7 +155,7 @@ class _PageCheck:
             key: bytes | int = packed
             if tree.name == FREE_PAGES and len(packed) == NUMBER.size:
                 key = NUMBER.unpack(packed)[0]
-            is_first_branch = kind == BRANCH_PAGE and place == 0  # its key stands for "below all others"
+            is_first_branch = kind == BRANCH_PAGE and place == 0  # its key means "below all others"
             if before is not None and type(key) is type(before) and key <= before:  # type: ignore[operator]
                 self._found.append(f"the keys of page {number} of {tree.name} do not rise")
                 return

@@ -30,7 +30,7 @@ EMPTY: Final[dict[str, Callable[..., Any]]] = {
     "size_bytes": lambda: 0,
     "leaf_pages": lambda: 0,
 }
-"""For each method that reads a table: its answer about an empty one, given its other arguments."""
+"""Method that reads a table -> a function that returns its result for an empty table, given its other arguments."""
 
 
 def _unless_missing(name: str, empty: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ set."""
 SYSCTL_TIMEOUT_S = 5
 
 KEEP_SIZE, PUNCH_HOLE = 0x01, 0x02
-"""Modes of fallocate(2)."""
+"""The modes of fallocate(2) that make a hole."""
 
 
 def punch_hole(descriptor: int, start: int, size: int) -> None:
@@ -54,7 +54,7 @@ def has_data(descriptor: int, start: int, end: int) -> bool:
     except OSError as error:
         if error.errno == errno.ENXIO:  # there is none up to the end of the file
             return False
-        if error.errno == errno.EINVAL:  # the file system cannot say
+        if error.errno == errno.EINVAL:  # the file system has no answer
             return True
         raise
 
@@ -97,7 +97,7 @@ def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
 def boot_id() -> str:
     """Return an id of this boot of the machine; empty if the system has none.
 
-    Call it rarely, when a store is opened or closed: outside of Linux it starts a process.
+    Call this only when a store is opened or closed: outside of Linux it starts a process.
     """
     try:
         return BOOT_ID.read_text().strip()

@@ -58,7 +58,7 @@ class SlicedTransaction(Transaction):
         return self._now().get(table, key)
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
+        """Return the (key, value) of each key that exists, in the order of `keys`."""
         return self._now().get_many(table, keys)
 
     def first(self, table: int, start: bytes) -> StoredRow | None:

@@ -9,10 +9,10 @@ from sonicpy.store.disk.folder import LOCK_FILE, WriterLock, is_there
 MEMORY = ":memory:"
 SHARED_MEMORY = Path("/dev/shm")
 SHARED_MEMORY_FREE = 256 << 20
-"""The number of bytes that must be free in shared memory, room for about a million short texts; else a folder on the
-disk is used."""
+"""The number of bytes that must be free in shared memory, enough for about a million short texts; if not, a folder on
+the disk is used."""
 PREFIX = "sonicpy-memory-"
-"""Prefix of the names of temporary folders; the process id follows."""
+"""The prefix of the names of temporary folders; the process id follows."""
 
 
 def temporary_folder() -> Path:

@@ -47,7 +47,7 @@ TABLE_NAMES: Final = (
     b"oids", b"pending", b"doomed", b"removed", b"facts", b"digests", b"vectors", b"tags", b"columns", b"orders",
 )  # fmt: skip
 
-# The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
+# The tables whose keys begin with a bucket id: their rows are deleted when a bucket is flushed.
 BUCKET_TABLES: Final = (
     WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, DIGESTS, VECTORS, TAGS,
     COLUMNS, ORDERS,
@@ -87,7 +87,7 @@ class Transaction:
         self.began_after = commits
         """The number of commits that this process had made when the transaction began."""
         self.cached_view: CachedView | None = None
-        """State for the next reader of the snapshot."""
+        """State that the reader keeps for the next reader of the snapshot."""
         self._txn = txn
         self._tables = cast("list[lmdb._Database]", tables)
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
@@ -145,7 +145,8 @@ class Transaction:
             raise translated(error) from error
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
-        """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None."""
+        """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
+        None."""
         try:
             return floor_rows(self._cursor(table), keys, prefix_bytes)
         except lmdb.Error as error:
@@ -197,7 +198,7 @@ class Transaction:
             raise translated(error) from error
 
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
-        """Write several rows; raises like `put`."""
+        """Write several rows. Raises the errors of `put`."""
         if not rows:
             return
         try:
@@ -374,7 +375,7 @@ def translated(error: lmdb.Error) -> StoreError:
         return IndexClosed("the store was closed while this read it: open it again")
     if isinstance(error, lmdb.DiskError):
         return StoreFull(f"the disk of the store is full: {error}")
-    if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
+    if os.strerror(errno.EIO) in str(error):  # LMDB's error, too, if the disk had room for only a part of a write
         return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
     return StoreError(f"the store failed: {error}")
 

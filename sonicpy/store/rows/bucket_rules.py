@@ -8,7 +8,8 @@ from sonicpy.rules import FIRST, KNOWN, NEWEST
 from sonicpy.store.rows.uses import INSTALL
 
 RULES: Final = 8
-"""The rules by which the texts of the bucket are cut, v(rules) of `sonicpy.rules`; no row: those of version 1.0."""
+"""The version of the rules by which the texts of the bucket are cut, a varint; see `sonicpy.rules`. No row: version
+1.0."""
 
 MIRRORS: Final = 43
 """For each beginning of object names, the mirror that owns these objects, as JSON: see `index.mirrored`."""

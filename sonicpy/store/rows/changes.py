@@ -28,9 +28,9 @@ OLDER_BYTES = 1_400
 """The most bytes of all older entries together, and so of the whole row if the newest entry is small: below half a
 page, so that LMDB keeps it in the page of the table, which each commit writes anyway."""
 ENTRY_BYTES = 12_000
-"""A larger entry leaves out the words, and if that is not enough, the lists."""
+"""The most bytes of an entry; a larger one leaves out the words, and if that is not enough, the lists."""
 SLIM_BYTES = 100
-"""A larger entry of an older commit loses its words."""
+"""The most bytes of an entry that keeps its words when later commits follow."""
 
 KEPT_WEIGHT = 20_000
 """The most numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
@@ -43,8 +43,9 @@ class Touched:
     """The changes of a bucket.
 
     Attributes:
-        rewritten: ids of the words whose lists changed in other ways than by new postings at their end; None: any word.
-        length_rows: numbers of the written rows of `lengths`.
+        rewritten: the ids of the words whose lists changed in other ways than by new postings at their end; None: any
+            word.
+        length_rows: the numbers of the written rows of `lengths`.
         words: the new pending words, in the order of their numbers; None: not known.
     """
 
@@ -111,7 +112,7 @@ class RecentChanges:
         self._newest = -1
         self._newest_slim = b""
         self._older: list[bytes] = []
-        self._kept: deque[tuple[int, int, dict[int, Touched]]] = deque()  # commit, weight, what it changed
+        self._kept: deque[tuple[int, int, dict[int, Touched]]] = deque()  # commit, weight, changes
         self._weight = 0
 
     def clear(self) -> None:

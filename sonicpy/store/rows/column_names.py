@@ -1,6 +1,6 @@
 """The columns of a bucket, each the values of its objects under one name: a fact of the bucket.
 
-The fact holds, of each column by its number: flags u8 (1: its values are points), size of the name u8, the name, and
+The fact holds, for each column by its number: flags u8 (1: its values are points), size of the name u8, the name, and
 the number of values u40 (little-endian). A column that lost its last value has no name; the next new name gets it.
 """
 

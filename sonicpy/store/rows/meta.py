@@ -94,7 +94,7 @@ def _pack_settings(settings: Mapping[str, str]) -> bytes:
     return json.dumps(dict(settings), sort_keys=True).encode()
 
 
-@lru_cache(maxsize=8)  # every commit has readers who ask
+@lru_cache(maxsize=8)  # readers need it at every commit
 def _unpack_settings(row: bytes) -> Mapping[str, str]:
     settings = json.loads(row)
     if not isinstance(settings, dict):
@@ -143,7 +143,7 @@ EMPTIED = b"emptied "
 """The prefix of the keys of rows without a value; the name of a collection follows. The collection has once lost all
 its buckets: as in Sonic, it exists until it is flushed itself."""
 FLUSHING = b"flushing "
-"""The prefix of the keys of `flushing`."""
+"""The prefix of the keys that `flushing` returns; the name of a collection follows."""
 
 
 def flushing(collection: str) -> MetaKey[int]:
@@ -202,7 +202,7 @@ def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> Non
 
 
 def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
-    """Raise StoreError unless this version reads the format of the store and each name that the store uses.
+    """Raise StoreError unless this version knows the format of the store and each feature that it uses.
 
     Args:
         what: "the store" or "the backup", for the message.

@@ -16,7 +16,7 @@ from sonicpy.store.rows.meta import uses_of
 STAMPS: Final = b"synonyms "
 """The prefix of the keys of stamps; the name of a collection follows."""
 RULES: Final = b"rules of synonyms "
-"""The prefix of the keys of rules."""
+"""The prefix of the keys of rules; the name of a collection follows."""
 STAMP_BYTES: Final = 8
 RULES_MAX: Final = 10_000
 """The most rules of a collection."""

@@ -34,7 +34,7 @@ KNOWN: Final[dict[str, str]] = {
     GRAPHLESS: "small buckets that were consolidated without a word graph",
     ORDER: "the table `orders`: of the words of objects; facts of kind 56",
 }
-"""Each name with its meaning."""
+"""Name -> its meaning, for error messages and the documentation."""
 
 
 def unknown(names: Iterable[str]) -> list[str]:

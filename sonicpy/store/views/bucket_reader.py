@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
 
 WINDOW_BITS = 12
-"""A window has 2**WINDOW_BITS objects."""
+"""The binary logarithm of the number of objects in a window."""
 
 
 class BucketReader:
@@ -79,12 +79,13 @@ class BucketReader:
 
     @property
     def tags(self) -> "TagRows | None":
-        """The tags of the bucket; None: no object has one."""
+        """A reader of the tags of the bucket; None: no object has a tag."""
         return self._view.tag_reader(self)
 
     @property
     def texts(self) -> "TagRows | None":
-        """The named texts of the objects of the bucket: terms of `rows.named_words`; None: there are none."""
+        """A reader of the named texts in the bucket, whose terms are those of `rows.named_words`; None: there are
+        none."""
         return self._view.tag_reader(self, OF_TEXTS)
 
     @property
@@ -94,7 +95,7 @@ class BucketReader:
 
     @property
     def columns(self) -> "ColumnRows | None":
-        """The values of the objects of the bucket; None: there are none."""
+        """A reader of the values in the bucket; None: no object has a value."""
         return self._view.column_reader(self)
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
@@ -113,7 +114,7 @@ class BucketReader:
         return blocks
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, block) of the existing blocks of postings with these keys, in order."""
+        """Return the (key, block) of each existing block of postings with one of these keys, in order."""
         return self._transaction.get_many(POSTINGS, keys)
 
     def note_made(self, size_bytes: int) -> None:
@@ -348,7 +349,7 @@ class TagReader(BucketReader):
                 yield key[4:], TermInfo(row, 0)
 
     def tag_ids_of(self, iids: list[int]) -> list[list[int]]:
-        """Return the ids of the tags of some objects, rising."""
+        """Return the ids of the tags of each object, in rising order."""
         bucket, per_row = owner_of(self.state.bucket) | self._beside.row_mark, self._beside.per_row
         held = {
             number: self._beside.row(self._transaction.get(TAGS, tag_key(bucket, number)) or b"")
@@ -357,7 +358,7 @@ class TagReader(BucketReader):
         return [held[iid // per_row].of(iid % per_row) for iid in iids]
 
     def tags_of(self, iids: list[int]) -> list[list[str]]:
-        """Return the tags of some objects, in byte order."""
+        """Return the tags of each object, in byte order."""
         ids = self.tag_ids_of(iids)
         named = self._named({tag_id for held in ids for tag_id in held})
         return [[tag.decode() for tag in sorted(named[tag_id] for tag_id in held)] for held in ids]

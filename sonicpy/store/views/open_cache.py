@@ -51,7 +51,7 @@ class OpenCache(SnapshotCache):
             # What the transaction had changed by now is not among the changes of the commits before it.
             self._seen[bucket] = -1
         if self._seen[bucket] != now:
-            del self.buckets[bucket]  # if an exception comes, what changed is not told again
+            del self.buckets[bucket]  # if an exception comes, the changes are not reported again
             words = self._changed_words(bucket)
             cache = self._taken_over(bucket, cache, self._view.take_touched(bucket), view, words)
             self.buckets[bucket] = self.commit, cache

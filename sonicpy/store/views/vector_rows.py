@@ -20,7 +20,7 @@ class VectorRows:
         self.waiting: dict[bytes, bytes] = {}
 
     def get(self, transaction: Transaction, key: bytes) -> bytes | None:
-        """Return a row, or None."""
+        """Return the row under a key, or None."""
         row = self.waiting.get(key)
         return transaction.get(self._table, key) if row is None else row or None
 

@@ -77,7 +77,7 @@ class ViewCache:
         self._entries[scope] = made
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drop all cached objects."""
         self._entries.clear()
 
 
