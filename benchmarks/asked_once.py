@@ -65,8 +65,9 @@ def queries_table(texts: list[str], count: int) -> str:
 
 
 def unfinished_table(count: int) -> str:
-    """Return the cost of an unfinished word with errors: 70 % of words of 8 to 13 letters, in the middle of which two
-    letters are swapped, then one more is wrong."""
+    """Return a table of the cost of unfinished words: the first 70 % of words of 8 to 13 letters, with two letters
+    swapped in their middle; and the same with one more letter wrong.
+    """
     chance = random.Random(SEED)
     made = {"".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(4, 13))) for _ in range(LEXICON)}
     words = [word for word in made if len(word) >= 8]

@@ -83,7 +83,7 @@ def refused_vector(why: str) -> InvalidArgument:
 
 
 def check_vectors(refusals: Iterable[str | None]) -> None:
-    """Raise InvalidArgument for the first refusal of a vector by a part, unless a part takes the vector (None)."""
+    """Raise InvalidArgument for the first reason in `refusals`; None: a part takes the vector."""
     for why in refusals:
         if why is not None:
             raise refused_vector(why)
