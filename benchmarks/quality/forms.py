@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def forms_table(data: Path) -> str:
-    """Return one row for each language, and lines about English."""
+    """Return a table with one row for each language, and lines about English."""
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     texts: defaultdict[str, list[str]] = defaultdict(list)

@@ -54,7 +54,7 @@ Kept = tuple[int, Moment, list[str]]
 
 
 class Answers(TextReader):
-    """The methods of an index that answer."""
+    """The methods of an index that search and count."""
 
     _engine: "Engine"
     _kept: AnswerCache

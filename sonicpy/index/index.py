@@ -412,7 +412,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
     def close(self) -> None:
         """Commit, sync and release the folder; a second call, and one in a forked process, does nothing.
 
-        Waits for calls of other threads to end; their next call raises IndexClosed.
+        It waits for calls of other threads to end; their next call raises IndexClosed.
         """
         self._engine.close()
 

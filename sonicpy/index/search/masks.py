@@ -95,7 +95,7 @@ def lazy_windows(columns: ColumnRows, column: int, count: int) -> LazyWindows:
 
 
 def one_range_each(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return conditions in which the ranges of each name of values are one: the part that all of them share."""
+    """Return conditions with one range for each name of values: the part that all its ranges share."""
     ranges: dict[str, Range] = {}
     for each in conditions:
         if isinstance(each, Range):
