@@ -243,7 +243,7 @@ def value_by_client(client: sonicpy.Client, key: Key, collection: str) -> Value:
 
 
 def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Value:
-    """Read the value of a key by lines."""
+    """Read the value of a key with lines of the protocol."""
     scope = f"{collection} {BUCKET}"
     match key:
         case "QUERY", word:

@@ -67,7 +67,7 @@ class Engine(TextEngine):
         commits_late: if this engine commits by itself: a change is done when the log has it, and the commit follows
             within a second, when many changes share it. All threads see the change at once.
         temporary: delete the folder on close.
-        lexer: as of `TextEngine`.
+        lexer: see `TextEngine`.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
-"""While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after
-every chunk.
+"""While many rows are pushed, a graph is built only after this many times the usual backlog, so not after every chunk.
 """
 
 
