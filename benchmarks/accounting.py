@@ -1,4 +1,4 @@
-"""The CPU time, memory and disk space of a server, over all of its processes. Linux only."""
+"""The CPU time, memory and disk space of a server, over all of its processes; only on Linux."""
 
 import os
 import threading
@@ -28,7 +28,7 @@ def children(pid: int) -> list[int]:
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/<pid>/stat from the third (the state) on; no field if the process is gone."""
+    """Return the fields of /proc/<pid>/stat from the third (the state) on; an empty list if the process is gone."""
     return read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
 
 
@@ -59,12 +59,12 @@ def resident_bytes(pid: int) -> int:
 
 
 def anonymous_bytes(pid: int) -> int:
-    """Return the anonymous memory (no file behind it) of a process and its descendants."""
+    """Return the anonymous memory (without a file behind it) of a process and its descendants in bytes."""
     return sum(rollup_bytes(process) for process in processes(pid))
 
 
 def rollup_bytes(pid: int) -> int:
-    """Return the anonymous memory of one process; 0 if it is gone."""
+    """Return the anonymous memory of one process in bytes; 0 if it is gone."""
     lines = read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Anonymous:"))
 
@@ -78,7 +78,7 @@ def read(path: Path) -> str:
 
 
 def allocated_bytes(folder: Path) -> int:
-    """Return the disk space of the files in a folder, holes not counted."""
+    """Return the disk space in bytes that the files in a folder take, without holes."""
     size = 0
     for path in folder.rglob("*"):
         try:
@@ -89,7 +89,7 @@ def allocated_bytes(folder: Path) -> int:
 
 
 class MemoryWatch:
-    """Record the peak of anonymous memory during a `with` block, sampled ten times per second."""
+    """Records the peak of anonymous memory during a `with` block, sampled ten times per second."""
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0

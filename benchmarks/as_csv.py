@@ -27,6 +27,6 @@ def markdown_as_csv(table: str) -> str:
 
 
 def plain(cell: str) -> str:
-    """Return a cell; a number without thousands separators."""
+    """Return a cell; if it is a number, without thousands separators and a leading "x"."""
     number = NUMBER.fullmatch(cell)
     return number[1].replace(",", "") if number else cell

@@ -2,9 +2,9 @@
 
     python -m benchmarks.asked_once [--messages 330000] [--queries 1000]
 
-Every query is asked once, in a fresh index; "again" asks the same queries for a longer page, so no answer is
-remembered. Then the cost of unfinished words with one error and with two, over 250,000 words. Compare the rows of one
-run: other programs make all of them slower.
+Every query is asked once, in a fresh index; "again" repeats the queries for a longer page, so that no cached answer is
+used. Then it prints the cost of unfinished words with one error and with two, over 250,000 words. Compare the rows of
+one run: other programs make all of them slower.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def questions(texts: list[str], words: int, count: int) -> list[str]:
 
 
 def mean_us(index: Index, asked: Iterable[str], limit: int) -> float:
-    """Return the mean time of a core that queries take."""
+    """Return the mean CPU time of queries in microseconds."""
     texts = list(asked)
     began = time.process_time()
     for text in texts:
@@ -47,7 +47,9 @@ def mean_us(index: Index, asked: Iterable[str], limit: int) -> float:
 
 
 def queries_table(texts: list[str], count: int) -> str:
-    """Return one row for each number of words: the two ways are asked of two indexes that are filled alike."""
+    """Return one row for each number of words, with each of the two ways measured on its own index with the same
+    texts.
+    """
     rows = []
     for name, end in (("unfinished", ""), ("finished by a blank", " ")):
         with sonicpy.open(":memory:") as index:
@@ -63,8 +65,9 @@ def queries_table(texts: list[str], count: int) -> str:
 
 
 def unfinished_table(count: int) -> str:
-    """Return the cost of an unfinished word with errors: 70 % of words of 8 to 13 letters, in the middle of which two
-    letters are swapped, then one more is wrong."""
+    """Return a table of the cost of unfinished words: the first 70 % of words of 8 to 13 letters, with two letters
+    swapped in their middle; and the same with one more letter wrong.
+    """
     chance = random.Random(SEED)
     made = {"".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(4, 13))) for _ in range(LEXICON)}
     words = [word for word in made if len(word) >= 8]

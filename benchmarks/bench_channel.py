@@ -1,4 +1,4 @@
-"""The channel: lines into commands, replies into bytes."""
+"""The channel: from lines to commands, from replies to bytes."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -13,7 +13,7 @@ WORDS_UNTIMED = 20_000
 
 @pytest.fixture(scope="module")
 def lexicon(request: pytest.FixtureRequest) -> list[bytes]:
-    """The words of the graph; few of them if nothing is timed."""
+    """The words of the graph; only a few if nothing is timed."""
     return words(WORDS_UNTIMED if request.config.option.benchmark_disable else WORDS)
 
 

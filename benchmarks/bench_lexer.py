@@ -1,4 +1,4 @@
-"""The lexer: texts in a known language into terms."""
+"""The lexer: from texts in a known language to terms."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

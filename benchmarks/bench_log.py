@@ -1,4 +1,4 @@
-"""The log: a mutation into a log record, a log record into the file."""
+"""The log: from a mutation to a log record, and from a log record to the file."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

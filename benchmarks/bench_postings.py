@@ -1,4 +1,4 @@
-"""Postings: change the term rows and blocks of the terms of a text, in native code alone."""
+"""Postings: changing the term rows and blocks of the terms of a text, only in native code."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -1,4 +1,4 @@
-"""Ranking: the postings of two words into the best ten objects, in native code alone."""
+"""Ranking: from the postings of two words to the best ten objects, only in native code."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -1,4 +1,4 @@
-"""The store: change the rows of a PUSH in the write transaction; commit as often as the server does."""
+"""The store: changing the rows of a PUSH in the write transaction, with commits as often as the server makes them."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -17,11 +17,11 @@ from time import perf_counter
 
 RECEIVE_BYTES = 1 << 18
 TIMEOUT_S = 60
-"""The client stops with an error if a server does not answer for this time."""
+"""The time in seconds without an answer of a server after which the client stops with an error."""
 
 
 def connect(host: str, port: int) -> socket.socket:
-    """Return a connection whose calls block; `recv` raises BlockingIOError after TIMEOUT_S."""
+    """Return a connection whose calls block; `recv` raises BlockingIOError after TIMEOUT_S seconds."""
     connection = socket.create_connection((host, port), TIMEOUT_S)
     connection.settimeout(None)  # with a time-out in Python, each call makes two system calls
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", TIMEOUT_S, 0))
@@ -33,11 +33,11 @@ class Lane:
     """The work of one connection in one run.
 
     Args:
-        connection: without outstanding replies.
+        connection: a connection without outstanding replies.
         lines: the commands, with line ends.
         in_flight: the number of commands that wait for their replies at any time.
         reply_lines: the number of lines in each reply.
-        endless: the run does not wait for the end of `lines`.
+        endless: whether the run does not wait for the end of `lines`.
     """
 
     def __init__(
@@ -52,7 +52,9 @@ class Lane:
         self.connection = connection
         self.endless = endless
         self.latencies_s = array("d")
-        """Times from the call that sends a command to the return of the call that receives the end of its reply."""
+        """The times in seconds from the call that sends a command to the return of the call that receives the end of
+        its reply.
+        """
         self.received: list[bytes] = []
         self._lines = iter(lines)
         self._in_flight = in_flight

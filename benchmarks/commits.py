@@ -30,15 +30,15 @@ from tests.support.texts import messages, queries
 OBJECTS = (100_000, 1_000_000)
 KINDS = ("write", "read", "search", "peace")
 SHORT, LONG = 60, 160
-"""The rounds of the two runs."""
+"""The numbers of rounds of the two runs."""
 QUERIES = 20
-"""Different queries: the shorter run repeats each of them three times."""
+"""The number of different queries; the shorter run repeats each of them three times."""
 PUSHED = 16
 """The number of messages that are pushed in a round."""
 CHANGES = 1_024
 """The number of changes per commit while a store is filled."""
 ASKED_AND_PUSHED = 5_000
-"""The first messages: rounds read no more."""
+"""The number of first messages of which rounds are made."""
 MAP_MB = 4_096
 
 
@@ -121,14 +121,14 @@ def counted(kind: str, store: Path, count: int, rounds: int) -> int:
 
 
 def share(index: Index) -> int:
-    """Return the descriptor of the board, by which readers notice commits."""
+    """Return the descriptor of a new change board, by which readers notice commits."""
     store = index.engine.store
     assert isinstance(store, Store)
     return store.share_changes().descriptor
 
 
 def read_count(errors: str, status: int) -> int:
-    """Return the count of callgrind."""
+    """Return the count in the output of callgrind."""
     found = parse_counter(errors)
     if status or found is None:
         raise RuntimeError(f"a process ended with status {status}:\n{errors}")
@@ -136,7 +136,7 @@ def read_count(errors: str, status: int) -> int:
 
 
 def rounds_of(count: int, rounds: int) -> list[list[tuple[str, str]]]:
-    """Return the (OID, text) that each round pushes, after the objects of the store."""
+    """Return the (OID, text) pairs that each round pushes, after the objects of the store."""
     more = corpora.growing(count, count + rounds * PUSHED, messages(ASKED_AND_PUSHED))
     return [list(islice(more, PUSHED)) for _ in range(rounds)]
 
@@ -170,7 +170,7 @@ def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | Non
 
 
 def ask(index: Index | ReadOnlyIndex, asked: list[str], number: int) -> None:
-    """Ask the query of a round."""
+    """Run the query of a round."""
     index.query_ids(COLLECTION, BUCKET, asked[number % QUERIES], limit=10 + number // QUERIES)
 
 

@@ -1,4 +1,4 @@
-"""Print the time of a query for ten objects on an index whose words keep all of their objects.
+"""Print the time of a query for ten objects on an index whose words have the postings of all of their objects.
 
     python -m benchmarks.complete_lists [TEXTS]
 

@@ -24,7 +24,9 @@ def texts(request: pytest.FixtureRequest) -> list[str]:
 
 @pytest.fixture
 def timed(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Timed:
-    """Time a stage that changes nothing: a round does one operation per text. Return the results of the last round."""
+    """Time a stage that changes nothing, with one operation per text in each round; return the results of the last
+    round.
+    """
 
     def time(stage: Stage) -> list[object]:
         work = stage(texts, tmp_path)
@@ -36,7 +38,7 @@ def timed(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Time
 
 @pytest.fixture
 def timed_afresh(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Timed:
-    """Time a stage that changes its index: each round starts with an empty folder."""
+    """Time a stage that changes its index, with an empty folder at the start of each round."""
 
     def prepared(stage: Stage) -> tuple[tuple[Work, range], dict[str, object]]:
         return (stage(texts, Path(tempfile.mkdtemp(dir=tmp_path))), range(len(texts))), {}

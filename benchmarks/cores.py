@@ -21,9 +21,9 @@ from benchmarks.versus.rates import push_run, read_run
 from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line
 
 READY_S = 1.5
-"""After this time the search processes run, and the background work of the pushes is done."""
+"""The time in seconds after which the search processes run, and the background work of the pushes is done."""
 WARM = 3
-"""The first round, which fills the caches and does not count, is longer by this factor."""
+"""The factor by which the first round is longer, which fills the caches and does not count."""
 OTHER_BUCKET = "other"
 Figures = dict[str, list[float]]
 
@@ -92,7 +92,7 @@ def line_of(number: int, text: str, bucket: str | None) -> bytes:
 
 
 def note(figures: Figures, name: str, run: Run) -> None:
-    """Note the rate and the CPU time of a run."""
+    """Note the rate and the CPU time of a run in the figures."""
     figures.setdefault(f"{name}/s over 8 connections", []).append(run.per_s)
     figures.setdefault(f"CPU us a {name}", []).append(run.cpu_us)
 

@@ -1,4 +1,5 @@
-"""All texts and other data that benchmarks send, equal at each call: real data, or data made from fixed seeds.
+"""All texts and other data that benchmarks send, which are equal in each call: real data, or data made from fixed
+seeds.
 
 chat_messages, growing        real chat messages, in passes; with ever more generated words
 messages, items, articles     made up, for the published benchmarks, as domain_names, events and keys are
@@ -19,13 +20,13 @@ from tests.support.texts import messages as real_messages
 Made = TypeVar("Made", bound=Sequence[object])
 
 PASS = 330_000
-"""The number of chat messages of a pass."""
+"""The number of chat messages in a pass."""
 GROWN = 10_000_000
 GROWN_WORDS = 2_000_000
 """The number of generated words among GROWN objects."""
 HEAPS = 0.7
 SKEW = 6.0
-"""The number of an older word is a random fraction of all numbers, to this power: low numbers are common."""
+"""The exponent of the random fraction of all numbers that chooses an older word: low numbers are common."""
 OPEN_SYLLABLES = [first + second for first in "bcdfghjklmnprstvwxz" for second in "aeiou"]
 OPEN_SYLLABLES_MIN = 3
 
@@ -91,7 +92,7 @@ def grown_word(number: int) -> str:
 
 
 def described(name: str, made: Made, say: Callable[[str], None]) -> Made:
-    """Print the size and the SHA-256 of generated data, and return the data."""
+    """Print the size and the SHA-256 of generated data; return the data."""
     digest = hashlib.sha256()
     size = 0
     for row in made:
@@ -132,7 +133,7 @@ def messages(count: int) -> list[str]:
 
 
 def vocabulary() -> list[str]:
-    """Return the words of the items: real English words if the shared file exists, else made-up words."""
+    """Return the words for the items: real English words if the shared file exists, else made-up words."""
     if not VOCABULARY.exists():
         return made_up_words(100_000, 2)
     words = (word.strip().lower() for word in VOCABULARY.read_text(encoding="utf-8").split())
@@ -182,8 +183,9 @@ def events(count: int) -> list[tuple[str, str]]:
 
 
 def articles(count: int, seed: int = 5) -> list[str]:
-    """Return articles of about 5.4 kB by Zipf's law: 15 frequent real words, invented words, and some that occur
-    once."""
+    """Return articles of about 5.4 kB by Zipf's law: 15 frequent real words, invented words, and some words that occur
+    once.
+    """
     chance = random.Random(seed)
     words = COMMON_WORDS + made_up_words(30_000, 5)
     weights = list(accumulate(1 / (rank + 2.7) for rank in range(1, len(words) + 1)))

@@ -29,7 +29,7 @@ MISSPELLINGS = 1_000
 
 
 def distance_for(word: str) -> int:
-    """Return the largest edit distance of a correction, by the length of the word, as in Sonic."""
+    """Return the largest edit distance of a correction for the length of a word, as in Sonic."""
     return 0 if len(word) < 4 else 1 if len(word) < 7 else 2 if len(word) < 10 else 3
 
 

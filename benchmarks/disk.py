@@ -3,9 +3,9 @@
     python -m benchmarks.disk [TEXTS ...] [--rest SECONDS] [--folder FOLDER]
 
 Each of TEXTS is `messages` (330,000 chat messages), `joined` (1,000,000 texts of 90 bytes and more, made of messages)
-or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts go over a socket with 16 in flight. For
-our store the program also prints the size of each table and each group of files, and at last the size of an index of
-the texts that `push_many` wrote, right after it is closed, and those of SQLite FTS5, with the texts and without them.
+or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts are sent over a socket with 16 in flight.
+For our store the program also prints the size of each table and each group of files; then the size of an index that
+`push_many` made of the texts, just after closing it, and the sizes of SQLite FTS5, with the texts and without them.
 """
 
 import argparse
@@ -32,7 +32,7 @@ JOINED_BYTES = 90
 MAP_BYTES = 1 << 30
 PUSHES_AT_ONCE = 10_000
 FTS5 = {"SQLite FTS5": "", "FTS5 without texts": ", content=''"}
-"""Kind of table -> options."""
+"""Kind of table of FTS5 -> its options."""
 
 
 def main() -> None:

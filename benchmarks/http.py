@@ -67,7 +67,7 @@ UVICORN = "import uvicorn; uvicorn.run(app, host={host!r}, port={port}, log_leve
 
 
 def per_request(pid: int, count: int, ask: Callable[[int], object]) -> float:
-    """Return the CPU time of a process for each of `count` requests."""
+    """Return the CPU time of a process per request in microseconds, for `count` requests."""
     for number in range(min(200, count)):
         ask(number)
     with Taken(partial(own_cpu_s, pid)) as taken:
@@ -121,7 +121,7 @@ def print_frameworks(count: int) -> None:
 
 
 def pairs_of(texts: list[str]) -> list[list[str]]:
-    """Return two words of each of the first texts that have two."""
+    """Return two words of each of the first texts that have two words."""
     found = ([word for word in text.split() if word.isalnum()][1:3] for text in texts[:2_000])
     return [pair for pair in found if len(pair) == 2]
 
@@ -171,7 +171,7 @@ PAUSE_S = 0.005
 class Pinging:
     """A thread that sends a PING every few milliseconds inside a `with` block.
 
-    The machine may let the thread wait, too: `late_ms` says how much longer its pauses are than they should be.
+    The machine may let the thread wait, too: `late_ms` is the time by which its pauses are too long.
     """
 
     def __init__(self, server: Server) -> None:

@@ -55,7 +55,7 @@ ROUNDS = 4
 OBJECTS = 50_000
 IDLE_S = 3.0
 SETTLE_S = COMMIT_AFTER_S + 0.5
-"""The time after changes until everything is committed and no work is left."""
+"""The time in seconds after changes until everything is committed and no work is left."""
 TEXTS = messages(20_000)
 QUERIES = queries(TEXTS, 2, 2_000)
 TIMEOUT_S = 60.0
@@ -94,7 +94,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 
 def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECTS) -> str:
-    """Return a PUSH of some object."""
+    """Return a PUSH of a random object."""
     return f"PUSH bench {pick.choice(buckets)} o{pick.randrange(objects)} {quoted(pick.choice(TEXTS))}\n"
 
 
@@ -135,8 +135,8 @@ class Side:
     """A measured server or cluster.
 
     Attributes:
-        found: the CPU microseconds of an operation in each round, by the name of the measurement.
-        by_process: the sums of `found` over the rounds, by process.
+        found: name of the measurement -> CPU microseconds of an operation in each round.
+        by_process: process -> sums of `found` over the rounds.
         idle: the share of a second that each idle process uses.
     """
 
@@ -149,13 +149,13 @@ class Side:
     idle: dict[str, float] = field(default_factory=dict)
 
     def measure_idle(self, seconds: float) -> None:
-        """Record the CPU time of each idle process, which is no part of the cost of an operation."""
+        """Record the CPU time of each idle process, which is not a part of the cost of an operation."""
         before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
         time.sleep(seconds)
         self.idle = {name: (cpu_s([pid]) - before[name]) / seconds for name, pid in self.pids.items()}
 
     def measure(self, what: str, work: Work, connections: int, depth: int, count: int, seed: int) -> None:
-        """Run some work over connections; record the cost of an operation."""
+        """Run some work over connections; record the CPU time per operation."""
         before, began = {name: cpu_s([pid]) for name, pid in self.pids.items()}, time.monotonic()
         each = count // connections
         together(connections, lambda number: work(self.port, seed * 100 + number, depth, each, self.buckets))
@@ -177,7 +177,7 @@ class Side:
 
 
 def together(count: int, work: Callable[[int], None]) -> None:
-    """Call `work` with 0, 1, ... in threads, and wait for all. An exception of one of them is raised again."""
+    """Call `work` with 0, 1, ... in threads, and wait for all. An exception in a thread is raised again."""
     with ThreadPoolExecutor(count) as pool:
         for done in [pool.submit(work, number) for number in range(count)]:
             done.result()
@@ -270,7 +270,7 @@ def pids_of(dev: DevCluster) -> dict[str, int]:
 
 
 def holders(dev: DevCluster, bucket: str) -> list[str]:
-    """Return the nodes that hold a bucket."""
+    """Return the nodes that hold a bucket, by name."""
     return dev.layout.holders(partition_of("bench", bucket, dev.layout.partitions))
 
 
@@ -368,7 +368,7 @@ def process_of(dev: DevCluster, name: str) -> "subprocess.Popen[bytes]":
 
 
 def away(arguments: argparse.Namespace) -> None:
-    """Kill a node for a while under 2,000 PUSH/s; print the time until it is current again."""
+    """Kill a node for a while under 2,000 PUSH/s; print the time until it is up to date again."""
     buckets = [f"b{number}" for number in range(CONNECTIONS)]
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         is_over = threading.Event()
@@ -409,7 +409,7 @@ def push_at_rate(port: int, number: int, buckets: Sequence[str], is_over: thread
 
 
 def new(arguments: argparse.Namespace) -> None:
-    """Fill a cluster, then empty the folder of a node; print the time until it is current again."""
+    """Fill a cluster, then empty the folder of a node; print the time until it is up to date again."""
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         began = time.monotonic()
         each = arguments.objects // CONNECTIONS
@@ -435,7 +435,7 @@ def fill(port: int, number: int, count: int) -> None:
 
 
 def time_of_new(dev: DevCluster) -> str:
-    """Replace the node n3 by one with an empty folder; return the time until it is current, as text."""
+    """Replace node n3 by one with an empty folder; return the time until it is up to date, as text."""
     dev.nodes["n3"].kill()
     dev.nodes["n3"].wait()
     shutil.rmtree(dev.folder / "n3" / "data")
@@ -444,7 +444,7 @@ def time_of_new(dev: DevCluster) -> str:
 
 
 def time_until_current(dev: DevCluster, node: str) -> str:
-    """Return the time and the CPU time, as text, until a node that was just started is current."""
+    """Return the time and the CPU time, as text, until a node that was just started is up to date."""
     began = time.monotonic()
     try:
         asyncio.run(asyncio.wait_for(wait_until_current(dev, node), CURRENT_S))
@@ -454,7 +454,7 @@ def time_until_current(dev: DevCluster, node: str) -> str:
 
 
 async def wait_until_current(dev: DevCluster, node: str) -> None:
-    """Wait until a node answers for all its replicas: after it has applied the logs as of its start."""
+    """Wait until a node answers for all its replicas, which is after it has applied the logs as of its start."""
     connection = await connect(dev.addresses, "sonicpy benchmarks", patient=False)
     current = asyncio.Event()
 

@@ -2,9 +2,10 @@
 
     python -m benchmarks.instructions [STAGE ...] [--write]
 
-Each stage runs twice, each time in a new process, under `perf stat` if perf can count here, else under valgrind. The
-difference of the counts, divided by the difference of the numbers of operations, is the cost of an operation: start
-and preparation cancel out. The table shows the change against instructions.tsv; --write updates that file.
+Each stage runs twice, each time in a new process, under `perf stat` if perf can count on this machine, else under
+valgrind. The difference of the counts, divided by the difference of the numbers of operations, is the cost of an
+operation: start and preparation cancel out. The table shows the change against instructions.tsv; --write updates that
+file.
 """
 
 import argparse

@@ -78,7 +78,7 @@ def push_often(index: sonicpy.Index, rows: Rows) -> None:
 
 
 def rate(work: Callable[[], object], texts: int) -> float:
-    """Return texts per second of CPU time."""
+    """Return the number of texts per second of CPU time."""
     began = time.process_time()
     work()
     return texts / (time.process_time() - began)

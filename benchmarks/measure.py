@@ -13,7 +13,9 @@ from benchmarks.client import Lane, drive
 from benchmarks.peers.servers import Server
 
 QUIET_S, QUIET_SHARE, QUIET_TRIES = 0.1, 0.1, 50
-"""A server is quiet if it used less than QUIET_SHARE of a core for QUIET_S; check at most QUIET_TRIES times."""
+"""A server counts as quiet after QUIET_S seconds in which it used less than QUIET_SHARE of a core; QUIET_TRIES is the
+most checks.
+"""
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
@@ -35,7 +37,7 @@ class Run:
 
     @property
     def cpu_us(self) -> float:
-        """CPU microseconds of the system per operation."""
+        """The CPU time of the system per operation in microseconds."""
         return self.cpu_s / len(self.latencies_s) * 1e6
 
     def percentile_s(self, percent: float) -> float:
@@ -49,16 +51,16 @@ class Rate:
 
     operations: int
     operations_s: float
-    """The median of the rounds."""
+    """The median of the rounds, in operations per second."""
     mean_us: float
     p50_us: float
     p95_us: float
     p99_us: float
     worst_us: float
     cpu_us: float
-    """CPU time of the server per operation."""
+    """The CPU time of the server per operation in microseconds."""
     client_us: float
-    """CPU time of the client per operation."""
+    """The CPU time of the client per operation in microseconds."""
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> "Rate":
@@ -88,7 +90,7 @@ def percentile(rising: Sequence[float], percent: float) -> float:
 
 
 class Taken:
-    """Wall-clock and CPU seconds of a `with` block.
+    """Measures the wall-clock and the CPU seconds of a `with` block.
 
     Args:
         clock: returns the CPU seconds used until now; by default those of this process.
@@ -109,7 +111,9 @@ class Taken:
 
 
 def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
-    """Call each act with the number of each round; acts take turns, so that a busy moment affects all."""
+    """Call each act with the number of each round; acts take turns, so that busy moments of the machine affect all of
+    them.
+    """
     found: dict[Key, list[Found]] = {key: [] for key in acts}
     for number in range(rounds):
         for key, act in acts.items():
@@ -118,7 +122,7 @@ def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Ke
 
 
 def share(operations: Sequence[Any], number: int, rounds: int) -> Sequence[Any]:
-    """Return the operations of a round."""
+    """Return the share of the operations for one round."""
     return operations[number * len(operations) // rounds : (number + 1) * len(operations) // rounds]
 
 
@@ -138,8 +142,8 @@ def load(
 
     Args:
         lines: a sequence is divided among the connections; the lines of an iterator go to the connections in turn.
-        in_flight: commands under way on each connection.
-        reply_lines: lines of each reply.
+        in_flight: the number of commands under way on each connection.
+        reply_lines: the number of lines in each reply.
         seconds, rest_s, check: as in `run`.
     """
     with ExitStack() as stack:
@@ -166,9 +170,9 @@ def run(
     """Drive lanes to a server.
 
     Args:
-        seconds: the longest time.
-        rest_s: the length of a pause after the lanes, before a wait for a quiet server; the CPU time of the server in
-            the pause and in the wait counts for the lanes.
+        seconds: the longest time in seconds.
+        rest_s: the length in seconds of a pause after the lanes, before a wait for a quiet server; the CPU time of the
+            server in both is included.
         check: raises an error if the replies that a lane received are wrong.
     """
     before_s = server.cpu_s()

@@ -1,4 +1,4 @@
-"""Print the cost of one change at a time in the library: CPU time of the process a change, commits included.
+"""Print the cost of single changes in the library: CPU time of the process per change, commits included.
 
     python -m benchmarks.one_by_one [TEXTS]
 
@@ -21,10 +21,10 @@ from tests.support.texts import messages, oid
 
 TEXTS = 20_000
 SHARE = 10
-"""The slow runs take one text of SHARE."""
+"""The slow runs use one in this many texts."""
 RUNS = 3
 STRIDE = 7_919
-"""The number of objects from an updated object to the next one."""
+"""The number of objects from one updated object to the next."""
 C, B = "messages", "default"
 
 Rows = list[tuple[str, str]]
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def cost(work: Work, rows: Rows, *, autocommit: bool = False, is_filled: bool = False) -> float:
-    """Return microseconds of CPU time a row; `is_filled`: the index holds all rows before."""
+    """Return the CPU time per row in microseconds; `is_filled`: whether the index holds all rows before."""
     with tempfile.TemporaryDirectory() as folder, sonicpy.open(folder, autocommit=autocommit) as index:
         if is_filled:
             index.push_many((C, B, *row) for row in rows)
@@ -88,7 +88,7 @@ def query(index: sonicpy.Index, text: str) -> None:
 
 
 def updates(rows: Rows) -> Rows:
-    """Return the objects in no order, each with the text of another one."""
+    """Return the objects in scattered order, each with the text of another one."""
     return [(rows[number * STRIDE % len(rows)][0], text) for number, (_, text) in enumerate(rows)]
 
 

@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def ask(links: list[Connection], seconds: float) -> list[float]:
-    """Run queries in all readers for some time; return the CPU microseconds of a query in each."""
+    """Run queries in all readers for some seconds; return the CPU microseconds per query in each."""
     for link in links:
         link.send(seconds)
     return [link.recv() for link in links]
@@ -80,7 +80,7 @@ def readers(path: Path, number: int) -> Iterator[list[Connection]]:
 
 
 def read(path: Path, link: Connection) -> None:
-    """Run queries for the time that the link sends; answer the CPU microseconds of one."""
+    """Run queries for the time that the link sends; send back the CPU microseconds of one query."""
     asked = queries(messages(PASS), 3, QUERIES)
     with sonicpy.open(path, read_only=True) as index:
         while (seconds := link.recv()) is not None:
@@ -94,7 +94,7 @@ def read(path: Path, link: Connection) -> None:
 
 @contextmanager
 def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
-    """Run a process that keeps pushing into a bucket inside a `with` block; None: no process."""
+    """Run a process that keeps pushing into a bucket inside a `with` block; with None, run no process."""
     if bucket is None:
         yield
         return
@@ -109,7 +109,7 @@ def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
 
 
 def write(path: Path, bucket: str, first: int, ready: Event, stop: Event) -> None:
-    """Push until `stop` is set."""
+    """Push into a bucket until `stop` is set."""
     texts = messages(PASS)
     with sonicpy.open(path) as index:
         for start in count(first, BATCH):

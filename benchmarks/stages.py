@@ -41,7 +41,7 @@ COLLECTION, BUCKET = "messages", "default"
 COMMIT_EVERY = 1024
 """The number of changes per commit; the operations that `benchmarks.instructions` counts include one commit."""
 MAP_BYTES = 1 << 30
-"""Large enough for every stage, small enough for tools that instrument memory."""
+"""The size of the map in bytes: large enough for every stage, small enough for tools that instrument memory."""
 
 
 def parse_push(texts: list[str], folder: Path) -> Work:
@@ -88,7 +88,7 @@ def append_record(texts: list[str], folder: Path) -> Work:
 
 
 def add_terms(texts: list[str], folder: Path) -> Work:
-    """Add a new object to the postings of its terms, in native code alone; make rows after COMMIT_EVERY objects."""
+    """Add a new object to the postings of its terms, only in native code; make rows after COMMIT_EVERY objects."""
     terms = lexed(texts)
     cache = TermCache()
     next_term = 0
@@ -140,7 +140,7 @@ def correct_word(texts: list[str], folder: Path) -> Work:
 
 
 def score_objects(texts: list[str], folder: Path) -> Work:
-    """Score the objects of two words and select the best ten, in native code alone."""
+    """Score the objects of two words and select the best ten, only in native code."""
     cases: list[tuple[list[tuple[StoredPostings, float]], float]] = []
     blocks: dict[bytes, bytes] = {}
     lexer = prepared_lexer()
@@ -296,7 +296,7 @@ def filled_index(texts: list[str], folder: Path) -> Iterator[Index]:
 
 
 def pushes(texts: list[str]) -> list[PushTerms]:
-    """Return the mutations of texts."""
+    """Return the mutations that push texts."""
     return [PushTerms(COLLECTION, BUCKET, oid(number), terms) for number, terms in enumerate(lexed(texts))]
 
 
@@ -314,7 +314,7 @@ def prepared_lexer() -> Lexer:
 
 
 def distinct_words(texts: list[str]) -> list[bytes]:
-    """Return the words of the texts that have 4 to 20 letters, in byte order."""
+    """Return the words of the texts with 4 to 20 letters, in byte order."""
     words = {word for terms in lexed(texts) for word in terms.words}
     return sorted(word for word in words if word.isalpha() and 4 <= len(word) <= 20)
 

@@ -29,7 +29,7 @@ COMMANDS = 500
 """The number of commands of each kind in a round."""
 LETTERS_MIN, LETTERS_MAX = 3, 5
 WORD_MIN = 6
-"""The smallest number of letters of a word whose prefixes are used."""
+"""The fewest letters of a word whose prefixes are used."""
 PING, FIRST, AGAIN = "PING", "SUGGEST", "SUGGEST again"
 
 

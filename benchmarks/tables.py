@@ -3,8 +3,8 @@
     python -m benchmarks.tables [TEXTS]
 
 The program pushes texts in process and commits as often as the server does, and prints the tables. Then it consolidates
-and fills pages, as an idle server does, and prints the tables again. The file is larger than its tables: the last
-commits freed pages that later commits will use. `fill` is the share of the pages that rows take, in percent.
+and fills pages, as an idle server does, and prints the tables again. The file is larger than its tables, because the
+last commits freed pages that later commits will use. `fill` is the part of the pages that rows take, in percent.
 """
 
 import tempfile

@@ -37,16 +37,18 @@ from tests.support.texts import messages
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 CHUNK = 50_000
-"""The number of pushes whose latencies are kept at a time; CPU of a PUSH is that of the last chunk before a mark."""
+"""The number of pushes whose latencies are kept at a time; the CPU time of a PUSH is that of the last chunk before a
+mark.
+"""
 ASKED = 20_000
-"""The queries are made of words of the first messages, this many."""
+"""The number of first messages of whose words queries are made."""
 PATIENCE_S = 3_600
-"""The time limit of VERIFY and other long commands."""
+"""The longest time of VERIFY and other long commands in seconds."""
 PROBE_S = 0.002
 CACHE_MB = 1024
 
 Figures = dict[str, float]
-"""Figures by their names, which include the units."""
+"""Name of a figure, with its unit -> value."""
 
 
 def main() -> None:
@@ -101,7 +103,7 @@ def lines(first: int, end: int, passed: list[str]) -> Iterator[bytes]:
 
 
 def push_chunk(server: Sonicpy, pushes: Iterator[bytes]) -> float:
-    """Push lines; return the CPU time of one in microseconds."""
+    """Push lines; return the CPU time per line in microseconds."""
     return push_run(server, SIXTEEN, pushes).cpu_us
 
 
@@ -160,7 +162,7 @@ def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
 
 
 def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, seconds: float) -> None:
-    """Measure queries of a server with a larger cache, started in place of the first one."""
+    """Measure queries of a server with a larger cache, which is started in place of the first server."""
     cache = f"{CACHE_MB:,} MiB of cache"
     larger = Sonicpy("larger", server.folder, {"store.kv.query_cache_mb": CACHE_MB})
     server.stop()
@@ -193,7 +195,7 @@ def probed(server: Sonicpy, figures: Figures, name: str) -> Iterator[None]:
 
 
 def send_pings(port: int, link: Connection) -> None:
-    """Send PING every PROBE_S until a message arrives on the link; answer the longest wait in seconds."""
+    """Send PING every PROBE_S seconds until a message arrives on the link; send back the longest wait in seconds."""
     worst = 0.0
     with connect(HOST, port) as connection:
         read_lines(connection, 1)

@@ -1,7 +1,7 @@
 """A cluster on this machine as a peer: three brokers and three nodes of `sonicpy cluster dev`.
 
-The processes share the cores of this machine, so rates do not predict those of three machines; the CPU time of all
-processes together does.
+The processes share the cores of this machine, so their rates do not predict those of three machines, but the CPU time
+of all processes together does.
 """
 
 import re
@@ -27,7 +27,7 @@ BROKERS = re.compile(r"^brokers (\S+)$", re.MULTILINE)
 
 
 def missing() -> str | None:
-    """Return the reason why no cluster can run here; None: one can."""
+    """Return the reason why no cluster can run here, or None."""
     try:
         load_cluster("operator.dev").nats_server()
     except SonicError as error:
@@ -36,7 +36,9 @@ def missing() -> str | None:
 
 
 class Node(Server):
-    """A node of a cluster. Figures of the first node are those of all processes and files; other nodes have none."""
+    """A node of a cluster. The figures of the first node are those of all processes and files; other nodes have
+    none.
+    """
 
     def __init__(self, cluster: "Cluster", number: int) -> None:
         super().__init__(f"node {number + 1}", cluster.folder)
@@ -69,8 +71,8 @@ class Cluster:
     """Three nodes and three brokers.
 
     Args:
-        folder: of the data; it is kept, so that the cluster can be started again.
-        collection: its buckets have a part for each node.
+        folder: the folder of the data, which is kept, so that the cluster can be started again.
+        collection: a collection whose buckets have a part for each node.
     """
 
     def __init__(self, folder: Path, collection: str) -> None:

@@ -9,7 +9,7 @@ from benchmarks.peers.kinds import NOTHING, KeyValuePeer, NamePeer, Rows
 
 
 class DictNames(NamePeer):
-    """Names, added if they are new."""
+    """Names in a dict, added if they are new."""
 
     name, durability = "dict", NOTHING
 
@@ -48,7 +48,7 @@ class DictKeys(KeyValuePeer):
 
 
 class SortedKeys(DictKeys):
-    """Keys and values in a dictionary, in the order of the keys."""
+    """Keys and values in a dict, in the order of the keys."""
 
     name = module = "sortedcontainers"
 

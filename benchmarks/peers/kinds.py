@@ -1,4 +1,4 @@
-"""Kinds of peers, with equal methods for all peers of a kind, so that one row measures all of them."""
+"""Kinds of peers: all peers of a kind have the same methods, so that one row measures all of them."""
 
 import importlib.util
 from abc import ABC, abstractmethod
@@ -15,11 +15,11 @@ WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "pre
 """Kinds of questions."""
 NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
 IN_BACKGROUND = "what was written in the background"
-"""The promise of a peer that writes in the background: if a process is killed after 200 changes, none of them is
-kept.
+"""The promise of a peer that writes in the background: if a process is killed after 200 changes, all of them may be
+lost.
 """
 MAP_BYTES = 16 << 30
-"""Size of the map in bytes, for every peer that maps its file."""
+"""The size of the map in bytes, for every peer that maps its file."""
 
 Item = tuple[int, str, int, str]
 """A document: (number, name, year, description)."""
@@ -45,16 +45,16 @@ class Peer(ABC):
 
     name: str
     module: ClassVar[str | None] = None
-    """The modules that must be importable."""
+    """The modules that must be importable; None: no module is needed."""
     durability = SYSTEM_CACHE
     is_remote = False
-    """Whether a client calls it over a socket."""
+    """Whether the peer is called over a socket."""
     pids: Sequence[int] = ()
-    """The ids of the processes of the peer, beside this one."""
+    """The ids of the processes of the peer, besides this process."""
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return the reason why it cannot be measured, or None."""
+        """Return the reason why the peer cannot be measured, or None."""
         if cls.module is None or importlib.util.find_spec(cls.module):
             return None
         return f"not installed: pip install {cls.module}"
@@ -64,7 +64,7 @@ class Peer(ABC):
 
 
 class TextPeer(Peer):
-    """An index of documents. `find` and `filtered` return None for a question that the peer does not offer."""
+    """An index of documents. `find` and `filtered` return None if the peer does not offer such a question."""
 
     @abstractmethod
     def load(self, items: Sequence[Item]) -> None:
@@ -76,14 +76,16 @@ class TextPeer(Peer):
 
     @abstractmethod
     def point(self, number: int) -> bool:
-        """Return whether a document is there."""
+        """Return whether a document exists."""
 
     @abstractmethod
     def update(self, number: int, text: str) -> None:
         """Replace a description; the next `find` includes it."""
 
     def filtered(self, name: str, year: int | None) -> list[int] | None:
-        """Return at most LIMIT documents with a name and a later year; None if the peer has no fields."""
+        """Return the numbers of at most LIMIT documents with a name and a later year; None if the peer has no
+        fields.
+        """
         return None
 
 
@@ -95,12 +97,12 @@ class NamePeer(Peer):
         """Add rows in one commit."""
 
     def add_new(self, rows: Rows) -> None:
-        """Add rows, all of them new."""
+        """Add rows, all of which are new."""
         self.add(rows)
 
     @abstractmethod
     def has(self, name: str) -> bool:
-        """Return whether a name is there."""
+        """Return whether a name exists."""
 
 
 class KeyValuePeer(Peer):
@@ -130,5 +132,5 @@ class KeyValuePeer(Peer):
     def delete(self, key: bytes) -> object: ...
 
     def size(self) -> int:
-        """Return the bytes of its files."""
+        """Return the number of bytes of its files."""
         return allocated_bytes(self.folder)

@@ -25,17 +25,17 @@ from tests.support.server_process import PASSWORD
 
 COLLECTION, BUCKET = "items", "default"
 AS_TYPED = {"search": {"query_alternates_try": 0, "stemming": "off"}}
-"""Settings that search for words as they are typed."""
+"""Settings that search only for words as they are typed."""
 MEMORY = ":memory:"
 
 
 def connect(server: Server, **options: Any) -> sonicpy.Client:
-    """Return a client of a server, with the options of `sonicpy.connect`."""
+    """Return a client of a server, made with the options of `sonicpy.connect`."""
     return sonicpy.connect(f"sonic://:{PASSWORD}@{HOST}:{server.port}", **options)
 
 
 class Library:
-    """An index of texts, pushed one by one in one batch."""
+    """An index of texts, which are pushed one by one in one batch."""
 
     name = "sonicpy library"
 
@@ -58,8 +58,9 @@ class Library:
 
 
 class OurTexts(TextPeer):
-    """Two indexes with equal documents, because expansions are a setting: words as typed, and the default mode. A third
-    one has their names as tags and their years as values."""
+    """Two indexes with equal documents, because expansions are a setting: one for words as typed, one in the default
+    mode. A third index has the names as tags and the years as values.
+    """
 
     name = "sonicpy"
 
@@ -103,7 +104,8 @@ class ServedTexts(TextPeer):
     """A filled server of the channel, called through our client.
 
     Args:
-        expanding: another server with equal documents, for prefixes and typos, because expansions are a setting.
+        expanding: another server with equal documents, for prefixes and typos, because expansions are a setting of a
+            server.
     """
 
     is_remote = True
@@ -115,7 +117,7 @@ class ServedTexts(TextPeer):
         self._expanding = self._client if expanding is None else connect(expanding)
 
     def load(self, items: Sequence[Item]) -> None:
-        """Do nothing: the server is filled already."""
+        """Do nothing, because the server is filled already."""
 
     def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
         client = self._expanding if kind in (PREFIX, TYPO) else self._client
@@ -156,7 +158,7 @@ class OurNames(NamePeer):
 
 
 class ServedNames(OurNames):
-    """Names in our server, through its client, which has no call for names that are new."""
+    """Names in our server, through its client, which has no call for only new names."""
 
     is_remote = True
 

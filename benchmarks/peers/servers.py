@@ -35,7 +35,7 @@ class Server(ServerProcess):
         return connect(HOST, self.port)
 
     def say(self, mode: str, line: bytes, reply_lines: int = 1) -> str:
-        """Return the reply to one line, sent over a connection of its own."""
+        """Send one line over a connection of its own; return the reply."""
         with self.connect(mode) as connection:
             return ask(connection, line, reply_lines)
 
@@ -53,11 +53,11 @@ class Server(ServerProcess):
         return accounting.cpu_s(self.pid)
 
     def memory_bytes(self) -> int:
-        """Return the anonymous memory of the server."""
+        """Return the anonymous memory of the server in bytes."""
         return accounting.anonymous_bytes(self.pid)
 
     def disk_bytes(self) -> int:
-        """Return the size of its files on disk."""
+        """Return the size of the server's files on disk in bytes."""
         return accounting.allocated_bytes(self.folder)
 
 
@@ -98,7 +98,7 @@ class Sonic(Server, SonicProcess):
 
 
 class Redis(Server):
-    """Redis: the lower limit of the cost of a round trip and a write to memory."""
+    """Redis, as the lower limit of the cost of a round trip and a write to memory."""
 
     def __init__(self, name: str, folder: Path, binary: str) -> None:
         super().__init__(name, folder)
@@ -117,13 +117,13 @@ def find_redis() -> str | None:
 
 
 def open_sonic(name: str, folder: Path) -> list[Server]:
-    """Return the original Sonic, not started yet; an empty list if it is not installed."""
+    """Return the original Sonic, not started yet, in a list; an empty list if it is not installed."""
     binary = find_sonic()
     return [Sonic(name, folder, binary)] if binary else []
 
 
 def open_redis(name: str, folder: Path) -> list[Server]:
-    """Return Redis, not started yet; an empty list if it is not installed."""
+    """Return Redis, not started yet, in a list; an empty list if it is not installed."""
     binary = find_redis()
     return [Redis(name, folder, binary)] if binary else []
 

@@ -29,9 +29,9 @@ class Fts5:
     """A table of texts whose names are numbers.
 
     Args:
-        path: a file, or `:memory:`.
-        options: of FTS5, each after a comma.
-        schema: SQL before the table of texts.
+        path: the path of a file, or `:memory:`.
+        options: options of FTS5, each after a comma.
+        schema: SQL to execute before the table of texts is made.
     """
 
     name = "SQLite FTS5"
@@ -45,11 +45,11 @@ class Fts5:
             self.database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", rows)
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[int]:
-        """Return the texts that hold any of the words, best first by its BM25."""
+        """Return the texts that hold any of the words, best first by BM25."""
         return self.match(quoted(words, " OR "), limit, offset) if words else []
 
     def match(self, asked: str, limit: int = LIMIT, offset: int = 0) -> list[int]:
-        """Return the texts that match a question of FTS5, best first."""
+        """Return the texts that match an expression of FTS5, best first."""
         return match(self.database, asked, limit, offset)
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Fts5:
 
 
 def match(database: sqlite3.Connection, asked: str, limit: int, offset: int = 0) -> list[int]:
-    """Return the texts that match a question of FTS5, best first."""
+    """Return the texts that match an expression of FTS5, best first."""
     rows = database.execute(
         "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ? OFFSET ?", (asked, limit, offset)
     )

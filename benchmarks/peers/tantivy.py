@@ -12,7 +12,7 @@ MODULE = "tantivy"
 
 
 def is_installed() -> bool:
-    """Return whether the module is there."""
+    """Return whether the module is installed."""
     return importlib.util.find_spec(MODULE) is not None
 
 
@@ -20,10 +20,10 @@ class Tantivy:
     """An index of texts with names.
 
     Args:
-        folder: of the files; None: in memory.
-        has_numbers: names are numbers, which can be searched for; otherwise names are any text.
-        tokenizer: of the texts.
-        counts: each query also counts all matching texts, as tantivy does by default.
+        folder: the folder of the files; None: the index is in memory.
+        has_numbers: whether names are numbers, which can be searched for; otherwise names are any text.
+        tokenizer: the tokenizer of the texts.
+        counts: whether each query also counts all matching texts, as tantivy does by default.
     """
 
     name = "tantivy"
@@ -66,7 +66,7 @@ class Tantivy:
         self.writer = self._index.writer(num_threads=1)
 
     def put(self, name: Any, text: str) -> None:
-        """Give a text to the writer."""
+        """Pass a text to the writer."""
         self.writer.add_document(self.tantivy.Document(oid=name, text=text))
 
     def commit(self) -> None:
@@ -79,7 +79,7 @@ class Tantivy:
         self._searcher = self._index.searcher()
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[Any]:
-        """Return the texts that hold any of the words, best first by its BM25."""
+        """Return the texts that hold any of the words, best first by BM25."""
         return self.names(self.hits(words, limit, offset))
 
     def hits(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[tuple[Any, Any]]:

@@ -21,7 +21,7 @@ ROWS = {"S": sonic_rows, "R": reindexer_rows, "Y": synapse_rows, "K": sniper_row
 NUMBERS = {"S": 4, "R": 6, "Y": 4, "K": 4, "L": 4}
 RESULTS = Path(__file__).parent / "results"
 IN_DOCS = RESULTS / "full" / "results.json"
-"""The content of docs/benchmarks."""
+"""The results that docs/benchmarks shows."""
 
 
 def main() -> None:

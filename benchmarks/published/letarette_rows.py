@@ -33,7 +33,7 @@ from tests.support.server_process import PASSWORD
 
 SHARDS = 3
 SET_S = 10.0
-"""L2: the longest time of one set; a slow system stops before its end."""
+"""L2: the longest time of one set in seconds; a slow system stops before the end of the set."""
 FIRST = 100
 """The number of queries after a start that L3 measures."""
 
@@ -105,7 +105,7 @@ def push_lines(article: str, text: str) -> list[bytes]:
 
 
 Result = tuple[float, float, int]
-"""(start, end, hits) of a query."""
+"""(start, end, number of hits) of a query; times are in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +139,13 @@ def sets(table: Table, pool: Pool, profile: Profile, systems: Mapping[str, Shard
 
 
 def run_agents(pool: Pool, agents: int, asked: TestSet, shards: Shards, seconds_max: float, _: int) -> list[Result]:
-    """Return the results of all agents together."""
+    """Run queries of several agents; return the results of all of them together."""
     work = [(asked.model_dump(), shards, number, seconds_max) for number in range(agents)]
     return [result for some in pool.map(be_agent, work, chunksize=1) for result in some]
 
 
 def be_agent(work: tuple[dict[str, Any], Shards, int, float]) -> list[Result]:
-    """Run the queries of one agent. All processes of a machine share the clock."""
+    """Run the queries of one agent; return their results. All processes of a machine share the clock."""
     held, shards, number, seconds_max = work
     asked = TestSet.model_validate(held)
     if shards.files is None:
@@ -181,7 +181,7 @@ def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> li
 
 
 def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
-    """L3: the first queries after a start, and a repetition of them."""
+    """L3: measure the first queries after a start, and a repetition of them."""
     lines = [f'QUERY wp default "{word}"\n'.encode() for word in corpora.made_up_words(FIRST, 5)]
     with ExitStack() as stack:
         for server in servers:
@@ -196,7 +196,7 @@ def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
 
 
 def made_sets() -> dict[str, TestSet]:
-    """Return the test sets by name, made of words of the articles."""
+    """Return the test sets by name, which are made of words of the articles."""
     words = corpora.made_up_words(30_000, 5)
     middle = words[2000:2100]
     half = [middle[5][:6], f"{middle[6][:-1]}q", "qqqqqq"]

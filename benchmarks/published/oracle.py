@@ -1,4 +1,4 @@
-"""The correct answers, from plain dictionaries; they are ordered if the ranking is `newest`, else sets."""
+"""The correct answers, from plain dictionaries: in order if the ranking is `newest`, else as sets."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,12 +9,12 @@ class Oracle:
     """The objects of each word.
 
     Args:
-        rows: (object, text), oldest first.
+        rows: (object, text) pairs, oldest first.
     """
 
     def __init__(self, rows: Iterable[tuple[object, str]]) -> None:
         self.objects: dict[str, list[object]] = {}
-        """The objects of each word, oldest first."""
+        """Word -> its objects, oldest first."""
         for name, text in rows:
             for word in set(text.lower().split()):
                 self.objects.setdefault(word, []).append(name)
@@ -30,11 +30,11 @@ class Oracle:
         return [name for name in reversed(rarest) if all(name in some for some in held)][:LIMIT]
 
     def fault(self, kind: str, words: Sequence[str], found: Sequence[object]) -> str | None:
-        """Return the error in the answer to a query for LIMIT objects, or None.
+        """Return a description of the error in the answer to a query for LIMIT objects, or None.
 
         Args:
             kind: WORD, BOTH, EITHER, PREFIX, or TYPO.
-            words: of the query; for TYPO the correct word.
+            words: the words of the query; for TYPO the correct word.
             found: the objects that the peer returned.
         """
         if len(set(found)) != len(found):

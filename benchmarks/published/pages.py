@@ -23,7 +23,7 @@ from tests.support.paths import ROOT
 PAGES = ROOT / "docs" / "benchmarks"
 SLOT = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 DATA = {"S": "sonic", "R": "reindexer", "Y": "synapse", "K": "sniper", "L": "letarette"}
-"""The names of the files with all figures, by the letter of their rows."""
+"""Letter of rows -> the name of the file with all their figures."""
 COLUMNS = (
     "row", "place", "case", "peer", "median", "unit", "lowest", "highest",
     "CPU us", "in flight", "after a crash", "note",
@@ -86,7 +86,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
          "3 sonicpy serve", CLUSTER),
     ),
 }  # fmt: skip
-"""For each slot: the text, its row, case and place, our figure, and the peer to compare with."""
+"""Slot of a page -> (text, row, case, place, our figure, peer to compare with) of each line."""
 
 
 def main() -> None:
@@ -124,7 +124,7 @@ def write_data(held: Mapping[str, Any], folder: Path) -> list[Path]:
 
 
 def cells(figure: Mapping[str, Any]) -> list[str]:
-    """Return a figure as a row of a file."""
+    """Return a figure as a row of a CSV file."""
     rates = figure["rounds"]
     spread = [rounded(min(rates)), rounded(max(rates))] if len(rates) > 1 else ["", ""]
     middle = ["", ""] if figure["median"] is None else [rounded(figure["median"]), figure["unit"].strip()]

@@ -21,11 +21,11 @@ CONNECTIONS = re.compile(r"(.*), (\d+) (?:connections|agents)$")
 SIZE = re.compile(r"(PUSH|QUERY).* (?:at|up to) (\d+) texts$")
 COMMON_CASE = re.compile(r"QUERY(?!.* typo).*|pair")
 MARKED_MAX = 16
-"""With more values on the horizontal axis, the points have no marks, and the axis has round numbers."""
+"""The most values on the horizontal axis for which the points have marks; with more, the axis has round numbers."""
 QUANTILES = {"p50 us": 50, "p95 us": 95, "p99 us": 99}
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
-"""Points by the name of the line."""
+"""Name of a line -> its points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def draw(results: Path, folder: Path) -> list[Path]:
 
     Args:
         results: the file of the runner.
-        folder: of the plots.
+        folder: the folder for the plots.
     """
     figures = json.loads(results.read_text())["figures"]
     plots = {

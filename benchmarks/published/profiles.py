@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Sizes of one call of the runner."""
+    """The sizes of one run of all rows."""
 
     name: str
     rounds: int
@@ -16,16 +16,18 @@ class Profile:
     articles: int
     """S2: the number of articles pushed; L1: the number of articles on each of three servers."""
     questions: int
-    """S3: the number of short questions to find again."""
+    """S3: the number of short questions that should be found again."""
     items: int
     """R1 to R6: the number of documents."""
     seconds: float
-    """Durations: a case of queries in S1 and S2; a function in S4 (at most 0.2); one try of R over 50 connections."""
+    """The seconds of a case of queries in S1 and S2, of a function in S4 (at most 0.2), and of one try of R over 50
+    connections.
+    """
     tries: int
     names: int
     """Y: the number of objects."""
     gate: int
-    """Y: the number of objects that 8 connections push at once."""
+    """Y: the number of objects that 8 connections push at the same time."""
     keys: int
     """K1: the number of keys."""
     phase_s: float
@@ -33,15 +35,15 @@ class Profile:
     requests: int
     """K4: the number of requests of a case."""
     agents: tuple[int, ...]
-    """L2: the numbers of agents at a time."""
+    """L2: the numbers of agents that run at the same time."""
     iterations: int
-    """L2: the number of queries of an agent."""
+    """L2: the number of queries of each agent."""
     benches: int
     """S4: the number of files of benches."""
     steps: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1)
-    """S1: shares of the messages after which every operation is measured."""
+    """S1: the shares of the messages after which every operation is measured."""
     has_cluster: bool = True
-    """Y4 and L: also measure a cluster of three nodes, if one can run here."""
+    """Y4 and L: whether to measure a cluster of three nodes, too, if one can run here."""
 
 
 TINY = Profile(

@@ -27,10 +27,10 @@ CHECKED = 200
 CONNECTIONS = 50
 KINDS = {"R3": (WORD, BOTH, EITHER), "R4": (PREFIX,), "R5": (TYPO,)}
 LISTED = {PREFIX, TYPO}
-"""Kinds whose correct answers are shown as a share, because peers offer different expansions."""
+"""Kinds of queries whose share of correct answers is shown, because peers offer different expansions."""
 
 Query = tuple[str, list[str], list[str]]
-"""The kind, the words of the query, and the correct words."""
+"""The kind of a query, its words, and the correct words."""
 
 
 def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> list[Query]:
@@ -85,7 +85,7 @@ def one_after_the_other(
     wanted: Callable[[str], bool],
     place: str,
 ) -> None:
-    """Measure calls of one thread: by number, by words, and updates that the next query includes."""
+    """Measure calls of one thread: by number, by words, and updates that the next query has to show."""
     chance = random.Random(7)
     spent = {peer.name: partial(spent_s, peer.pids) for peer in peers}
     if wanted("R1"):
@@ -163,7 +163,7 @@ def searching(
 
 
 def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
-    """Return a function that replaces documents and finds each by a word of its own."""
+    """Return a function that replaces documents and finds each by a word that no other has."""
 
     def change(operations: Sequence[tuple[int, str]]) -> None:
         for number, text in operations:
@@ -241,7 +241,7 @@ def through_clients(
 
 
 def number_lines(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return the commands that look up documents, by the mode of the channel; "" is Redis."""
+    """Return the commands that look up documents, by the mode of the channel; "" is for Redis."""
     chance = random.Random(9)
     numbers = [chance.randrange(len(items)) for _ in range(10_000)]
     return {
@@ -269,7 +269,7 @@ def tries(
     """Measure each server over 50 connections, `profile.tries` times in turn; the figure shows the median.
 
     Args:
-        lines: by the mode of the channel; "" is Redis.
+        lines: mode of the channel -> lines; "" is for Redis.
     """
 
     def attempt(server: Server, _: int) -> Run:

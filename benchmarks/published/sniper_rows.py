@@ -1,7 +1,7 @@
 """K1 to K4, sniper's benchmarks: keys and values, and the shape of redis-benchmark on the channel.
 
-Other than in the published benchmarks, only existing keys are deleted, every value read is verified, and times are
-measured, not computed from rates.
+In contrast to the published benchmarks, only existing keys are deleted, every value that is read is verified, and times
+are measured, not computed from rates.
 """
 
 import random
@@ -33,7 +33,7 @@ BATCH = 1000
 THREADS, COUNTERS, COUNTS = 8, 100, 1000
 CONNECTIONS = 50
 CASE_S = 20.0
-"""K4: the longest time of one case."""
+"""K4: the longest time of one case in seconds."""
 VALUE = bytes(256)
 
 Row = TypeVar("Row")
@@ -53,7 +53,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 
 
 def set_get_delete(table: Table, profile: Profile, folder: Path, kinds: Sequence[type[KeyValuePeer]]) -> None:
-    """K1: set all keys, 1,000 a commit; get all inside one open transaction, verified; delete all."""
+    """K1: set all keys, 1,000 per commit; get and verify all inside one open transaction; delete all."""
     keys = corpora.described("keys", corpora.keys(profile.keys), table.say)
     values = [number.to_bytes(8) for number in range(len(keys))]
     order = list(range(len(keys)))
@@ -111,7 +111,9 @@ def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def phases(table: Table, profile: Profile, folder: Path, kinds: Sequence[type[KeyValuePeer]]) -> None:
-    """K2: kvbench's phases, one commit a change, values of 256 bytes: set, get, one writer beside a reader, delete."""
+    """K2: the phases of kvbench, with one commit per change and values of 256 bytes: set, get, one writer beside a
+    reader, delete.
+    """
     for kind in kinds:
         peer = kind(folder / kind.__name__)
         count = phase(table, "set", peer, profile.phase_s, lambda number, peer=peer: peer.set(b"k%08d" % number, VALUE))
@@ -180,7 +182,7 @@ def mixed(table: Table, peer: KeyValuePeer, seconds: float, count: int) -> None:
 
 
 def counters_and_space(table: Table, profile: Profile, folder: Path) -> None:
-    """K3: exact counters with 8 threads; the growth of the file; an identical backup."""
+    """K3: exact counters with 8 threads; the growth of the file; a backup that is identical."""
     folder.mkdir(parents=True)
     with keyvalue.open(folder / "counters") as held:
         counts = min(COUNTS, profile.keys // 50)
@@ -237,7 +239,7 @@ def channel(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def cases(server: Server, requests: int) -> list[tuple[str, list[bytes], str, int]]:
-    """Return (case, lines, mode of the channel, lines of a reply); keys are spread over as many objects as requests."""
+    """Return (case, lines, mode of the channel, lines of a reply); there are as many different objects as requests."""
     if isinstance(server, Redis):
         chance = random.Random(4)
         gets = [f"EXISTS key:{chance.randrange(requests)}\n".encode() for _ in range(requests)]

@@ -37,12 +37,12 @@ EVERY = 1000
 REPORTED = 8
 CHECKED = 200
 PIECE = 18_000
-"""The number of characters of the longest line."""
+"""The most characters of a line."""
 KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
-"""Words of a query, and how often."""
+"""Number of words of a query -> share of such queries."""
 ARTICLE_QUERIES = 6
 GROUP = 5
-"""The number of questions in a group, equal in meaning and different in words."""
+"""The number of questions in a group, which are equal in meaning and different in words."""
 FUNCTION_BENCHES = ("bench_channel.py", "bench_lexer.py", "bench_language.py", "bench_postings.py", "bench_graph.py")
 
 
@@ -70,7 +70,7 @@ def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
 
 
 def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
-    """S1: the servers take turns, first at growing sizes, then in rounds over growing numbers of connections."""
+    """S1: measure the servers in turn, first at growing sizes, then in rounds over growing numbers of connections."""
     folder.mkdir(parents=True)
     made = corpora.described("messages", corpora.messages(profile.messages), table.say)
     oracle = Oracle((number, text) for number, text in enumerate(made))
@@ -164,7 +164,9 @@ def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str,
 
 
 def mean_figure(row: str, case: str, name: str, runs: Sequence[Run]) -> Figure:
-    """Return a figure as in the published table: eight means of 1,000 operations, the best and the worst of all."""
+    """Return a figure as in the published table: eight means of 1,000 operations, and the best and the worst of all
+    means.
+    """
     latencies_s = [latency for run in runs for latency in run.latencies_s]
     means = [mean(latencies_s[start : start + EVERY]) * 1e6 for start in range(0, len(latencies_s), EVERY)]
     ordered = sorted(latencies_s)
@@ -179,7 +181,7 @@ def mean_figure(row: str, case: str, name: str, runs: Sequence[Run]) -> Figure:
 
 
 def ask_for(server: Server, lines: Sequence[bytes], connections: int, seconds: float, _: int = 0) -> Run:
-    """Send lines to a server over some connections for some time."""
+    """Send lines to a server over `connections` connections for `seconds`."""
     return load(server, "search", cycle(lines), connections=connections, reply_lines=2, seconds=seconds)
 
 
@@ -212,7 +214,9 @@ def answers(server: Server, texts_asked: Sequence[str]) -> Iterator[list[int]]:
 
 
 def check(server: Server, asked: Sequence[list[str]], oracle: Oracle) -> str:
-    """Return the first difference between the answers of the server and of the oracle, order included."""
+    """Return the first difference between the answers of the server and of the oracle, order included; "": there is
+    none.
+    """
     some = asked[:CHECKED]
     found = answers(server, [" ".join(words) for words in some])
     wrong = sum(answer != oracle.newest(words) for words, answer in zip(some, found, strict=True))

@@ -104,7 +104,9 @@ def commits(add: Callable[[Rows], object], rows: Rows) -> None:
 
 
 def gate(table: Table, profile: Profile, folder: Path) -> None:
-    """Push equal objects over 8 connections at once; unless each object exists once afterwards, no rate of Y counts."""
+    """Push equal objects over 8 connections at once; if not every object exists exactly once afterwards, no rate of Y
+    counts.
+    """
     folder.mkdir(parents=True)
     with Sonicpy("sonicpy serve", folder / "server") as server:
         lines = [f'PUSH gate b object:{number} "same{number % 7}"\n'.encode() for number in range(profile.gate)]
@@ -134,7 +136,7 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def three_servers(table: Table, profile: Profile, folder: Path) -> None:
-    """Y4: the objects of Y2 on one server, then on three; the name of an object decides its server."""
+    """Y4: push the objects of Y2 to one server, then to three; the name of an object decides its server."""
     folder.mkdir(parents=True)
     events = corpora.events(profile.names)
     enough = len(os.sched_getaffinity(0)) >= CORES_NEEDED

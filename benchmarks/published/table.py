@@ -30,12 +30,12 @@ class Figure:
     case: str
     peer: str
     place: str
-    """IN_PROCESS, NETWORK or CLIENT, which never share a table."""
+    """IN_PROCESS, NETWORK or CLIENT; figures of different places are in different tables."""
     unit: str = "/s"
     rounds: list[float] = field(default_factory=list)
     """One value for each round."""
     cpu_us: float | None = None
-    """CPU time per operation of all processes, the load generator included."""
+    """The CPU time per operation of all processes, the load generator included, in microseconds."""
     durability: str = SYSTEM_CACHE
     in_flight: str = "1"
     note: str = ""
@@ -62,7 +62,7 @@ class Table:
     say: Callable[[str], None] = print
     figures: list[Figure] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    """The missing peers, and the reasons."""
+    """The missing peers, each with the reason."""
     versions: Mapping[str, str] = field(default_factory=dict)
     _kept: list[dict[str, Any]] = field(default_factory=list)
 
@@ -118,7 +118,7 @@ class Table:
 
 
 def machine() -> dict[str, Any]:
-    """Return the origin of the figures."""
+    """Return the machine, the date and the versions to which the figures belong."""
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
@@ -141,7 +141,7 @@ def in_rounds(
     Args:
         figures: the figure of each peer, which gets a rate for each round and is added to the table.
         acts: functions that run operations, one after the other.
-        operations: divided among the rounds.
+        operations: the operations, which are divided among the rounds.
         cpu_s: the CPU seconds that a peer has used; by default those of this process.
     """
 
@@ -159,7 +159,7 @@ def in_rounds(
 
 
 def rounded(value: float) -> str:
-    """Return a value with at least three digits."""
+    """Return a value as text with at least three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -173,7 +173,7 @@ def as_line(figure: Figure) -> str:
 
 
 def as_markdown(held: Mapping[str, Any]) -> str:
-    """Return results.json as tables: one for each row and place."""
+    """Return results.json as tables in Markdown, one for each row and place."""
     lines = [about(held), ""]
     for row in sorted({figure["row"] for figure in held["figures"]}, key=lambda row: ("SRYKL".index(row[0]), row)):
         lines += tables(held, row)

@@ -3,7 +3,7 @@
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
 Parts: finding, forms, inner, relevance, typos, typing, misspelt, languages, window, guesses, pieces, extras, titles,
-beginnings, similar (default: all). Needs the extra [eval].
+beginnings, similar (default: all). It needs the extra [eval].
 """
 
 import argparse
@@ -41,7 +41,7 @@ def collections(data: Path) -> list[Collection]:
 
 
 def relevance_of_all(data: Path, _: int) -> str:
-    """Return the relevance of every system on every collection."""
+    """Return a table of the relevance of every system on every collection."""
     given = collections(data)
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
         systems = {**systems, BM25: PlainBm25(), **stemming_engines()}
@@ -53,7 +53,7 @@ def relevance_of_all(data: Path, _: int) -> str:
 
 
 def typos_of_all(data: Path, most: int) -> str:
-    """Return the shares of corrected misspellings of people and of a program; each word is indexed once."""
+    """Return a table of the shares of corrected misspellings, by people and by a program; each word is indexed once."""
     words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
     lists = []
     for name in ("typos", "symspell_noisy_en_1000"):
@@ -70,7 +70,9 @@ def typos_of_all(data: Path, most: int) -> str:
 
 
 def languages_of_all(data: Path, _: int) -> str:
-    """Return the shares of sentences in many languages found by parts of them, and of correctly guessed languages."""
+    """Return a table of the shares of sentences in many languages that parts of them find, and of correctly guessed
+    languages.
+    """
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
@@ -86,7 +88,7 @@ def languages_of_all(data: Path, _: int) -> str:
 
 
 def window_of_one(data: Path, _: int) -> str:
-    """Return the effect of the window on documents among many chat messages."""
+    """Return a table of the effect of the window on documents among many chat messages."""
     (given,) = [of for of in collections(data) if of.name == "squad_sentences_dev"]
     return variants.window_table(given, MESSAGES_BESIDE)
 

@@ -21,7 +21,7 @@ ASKED = 10_000
 VOCABULARY = 20_000
 FIRST = 10
 NO_ALTERNATES = {"search": {"query_alternates_try": 0}}
-"""Words are neither completed nor corrected."""
+"""The settings by which words are neither completed nor corrected."""
 FORMS = {
     "eng": ["engine engines", "café cafe", "walk walking", "resume résumé"],
     "deu": ["Motor Motoren", "Mädchen Madchen", "Katze Katzen", "Haus Häuser"],
@@ -30,7 +30,7 @@ FORMS = {
     "ita": ["motore motori", "città citta", "gatto gatti", "amico amici"],
     "por": ["motor motores", "coração coracao", "menino meninos", "estação estacao"],
 }
-"""Pairs of forms by language: the first is pushed, the second is searched for."""
+"""Language -> pairs of forms: the first form is pushed, the second is searched for."""
 
 
 def finding_table(data: Path) -> str:
@@ -46,7 +46,7 @@ def finding_table(data: Path) -> str:
 
 
 def attributes() -> list[str]:
-    """Search for every combination of values of one to three attributes."""
+    """Search for every combination of values of one to three attributes; return rows of the table."""
     chance = random.Random(1)
     rows = [tuple(chance.choice(values) for values in ATTRIBUTES) for _ in range(ROWS)]
     questions = [
@@ -69,7 +69,7 @@ def attributes() -> list[str]:
 
 
 def titles(data: Path) -> list[str]:
-    """Search for titles whose words are drawn by Zipf's law from common English words."""
+    """Search for titles whose words are drawn by Zipf's law from common English words; return rows of the table."""
     chance = random.Random(2)
     words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))[:VOCABULARY]
     shares = list(accumulate(1 / (place + 1) for place in range(len(words))))
@@ -89,7 +89,9 @@ def titles(data: Path) -> list[str]:
 
 
 def forms() -> list[str]:
-    """Push a form of each word and search for another form, which only its family of forms connects to the first."""
+    """Push a form of each word and search for another form, which only its family connects to the first; return rows of
+    the table.
+    """
     found = asked = 0
     for lang, pairs in FORMS.items():
         with sonicpy.open(":memory:", NO_ALTERNATES) as index:

@@ -1,10 +1,10 @@
-"""Whether objects are found by another form of a word: one that Snowball gives the same stem, in many languages.
+"""Measure whether objects are found by another form of a word, one with the same stem by Snowball, in many languages.
 
     python -m benchmarks.quality forms
 
-Each bucket holds the sentences of one language. Words of them are asked for, and the objects that hold another word of
-the same stem are counted, without LANG and with it. In a bucket of English texts, and in one of bare English words, the
-forms that English does not make are counted.
+Each bucket holds the sentences of one language. Queries ask for words of these sentences; the objects that hold another
+word with the same stem are counted, without LANG and with it. In a bucket of English texts, and in one of only English
+words, the forms that do not exist in English are counted.
 """
 
 import random
@@ -27,19 +27,19 @@ ALGORITHMS = {
     "hye": "armenian", "epo": "esperanto", "ind": "indonesian", "eng": "english", "deu": "german", "spa": "spanish",
     "rus": "russian",
 }  # fmt: skip
-"""The name of Snowball's algorithm by language."""
+"""Language -> name of Snowball's algorithm."""
 ASKED = 300
 """The number of words of a language that are asked for."""
 ONLY_FORMS = {"search": {"alternates_below": 0, "query_alternates_try": 0}}
-"""Words are neither completed nor corrected."""
+"""The settings by which words are neither completed nor corrected."""
 WORDS_MAX = 40_000
 COMMONEST = 2_743
-"""The number of words that are asked for in English buckets: as many of the commonest have four letters or more."""
+"""The number of words that are asked for in English buckets: the commonest ones with four letters or more."""
 LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0900-\u097f\u0610-\u065f\u200c])+"
 
 
 class Found(NamedTuple):
-    """How many objects hold another form, and how many of them were found."""
+    """The number of objects that hold another form, and of those that were found."""
 
     there: int
     without: int
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def forms_table(data: Path) -> str:
-    """Return one row for each language, and lines about English."""
+    """Return a table with one row for each language, and lines about English."""
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     texts: defaultdict[str, list[str]] = defaultdict(list)
@@ -69,12 +69,14 @@ def forms_table(data: Path) -> str:
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words of a text, in small letters."""
+    """Return the words of a text in lower case."""
     return set(re.findall(LETTERS, text.lower()))
 
 
 def forms_found(code: str, texts: list[str], algorithm: str) -> Found:
-    """Ask for words of some texts; return how many texts hold another word of the same stem, and are found."""
+    """Query words of some texts; return how many texts hold another word of the same stem, and how many of these are
+    found.
+    """
     stemmer = Stemmer.Stemmer(algorithm, 0)
     held = [words_of(text) for text in texts]
     stems: defaultdict[str, set[str]] = defaultdict(set)
@@ -95,7 +97,7 @@ def forms_found(code: str, texts: list[str], algorithm: str) -> Found:
 
 
 def english_texts(data: Path, words: list[str]) -> Iterator[str]:
-    """Yield chat messages, and some words behind the beginning of a sentence, so that every word is there."""
+    """Yield chat messages, and some words after the beginning of a sentence, so that every word occurs."""
     for line in (data / "messages" / "messages.tsv").read_text(encoding="utf-8").splitlines()[:20_000]:
         yield line.split("\t")[2]
     for start in range(0, len(words), 10):
@@ -103,7 +105,9 @@ def english_texts(data: Path, words: list[str]) -> Iterator[str]:
 
 
 def strange_forms(texts: Iterable[str], words: list[str]) -> tuple[int, int]:
-    """Return how many common words have a form that English does not make, and how many one that counts as the word."""
+    """Return the number of common words that find a form which English does not have, and of those for which such a
+    form counts as the word.
+    """
     stemmer = Stemmer.Stemmer("english", 0)
     strange = whole = 0
     with sonicpy.open(":memory:", ONLY_FORMS) as index:
@@ -117,13 +121,15 @@ def strange_forms(texts: Iterable[str], words: list[str]) -> tuple[int, int]:
 
 
 def forms_in(index: Index, word: str) -> list[str]:
-    """Return the forms of a word by EXPLAIN."""
+    """Return the forms of a word as EXPLAIN shows them."""
     (term,) = index.explain("forms", "eng", word, limit=1).terms
     return [other.word for other in term.alternates if other.how == "form" and other.word.isascii()]
 
 
 def _counts_as(index: Index, word: str, form: str) -> bool:
-    """Return whether an object that holds a form, and not the word, is said to hold every word: it scores 3 or more."""
+    """Return whether an object that holds a form, and not the word, counts as holding every word: its score is 3 or
+    more.
+    """
     holders = set(index.query("forms", "eng", form, limit=2**16, stem=False))
     holders -= set(index.query("forms", "eng", word, limit=2**16, stem=False))
     return any(hit in holders and (hit.score or 0) >= 3 for hit in index.query("forms", "eng", word, limit=2**16))

@@ -1,4 +1,4 @@
-"""Whether the parts of joined words find the objects with the word: `path` finds `os.path.join`."""
+"""Measure whether the parts of compounds find the objects with the compound: `path` finds `os.path.join`."""
 
 import random
 import re
@@ -18,7 +18,9 @@ C, B = "inner", "messages"
 
 
 def inner_table(count: int = MESSAGES, asked: int = ASKED) -> str:
-    """Return how many messages are found by a part of one of their joined words, pending and in a word graph."""
+    """Return a table of how many messages are found by a part of one of their compounds, pending and in a word
+    graph.
+    """
     texts = messages(count)
     pairs = _parts_in(texts)
     chosen = random.Random(SEED).sample(pairs, min(asked, len(pairs)))
@@ -35,7 +37,7 @@ def inner_table(count: int = MESSAGES, asked: int = ASKED) -> str:
 
 
 def _parts_in(texts: list[str]) -> list[tuple[int, str]]:
-    """Return (number of a message, part) for each part of a joined word but the first one."""
+    """Return (number of a message, part) for each part of a compound except the first."""
     return [
         (number, part)
         for number, text in enumerate(texts)

@@ -3,8 +3,8 @@
     python -m benchmarks.quality.meaning MODEL [SET ...] [--data ../shared/data] [--vectors FOLDER] [--tables FOLDER]
 
 MODEL is a name or a folder; SETs are collections in the folder `ir` of the data. FOLDER keeps the vectors, so that
-another run needs no model. Needs the extra [eval], numpy and sentence-transformers; usearch, and sqlite-vec with
-apsw, are left out where they are not installed.
+another run needs no model. It needs the extra [eval], numpy and sentence-transformers; usearch, and sqlite-vec with
+apsw, are left out if they are not installed.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from tests.support.paths import SHARED
 
 SETS = ("cacm", "npl", "squad_sentences_dev", "xquad_en")
 PLACES = 100
-"""The number of answers of each way: those that Recall@100 counts."""
+"""The number of answers in each way: those that Recall@100 counts."""
 RANKS = 60
 """The constant of reciprocal rank fusion in Cormack, Clarke and Buettcher, SIGIR 2009."""
 WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
@@ -49,13 +49,15 @@ class Vectors:
     documents: Any
     questions: Any
     document_us: float
-    """Mean time of the model for a document, in microseconds."""
+    """The mean time of the model for a document, in microseconds."""
     question_us: float
-    """The same for a question alone."""
+    """The mean time of the model for a single question, in microseconds."""
 
 
 def vectors_of(given: Collection, model: str, folder: Path | None) -> Vectors:
-    """Return the vectors of a collection: from a file if there is one, else made by the model and kept."""
+    """Return the vectors of a collection, from a file if there is one; otherwise the model makes them, and they are
+    stored.
+    """
     numpy = importlib.import_module("numpy")
     file = folder / f"{given.name}.npz" if folder else None
     if file is None or not file.exists():
@@ -104,18 +106,18 @@ class Words:
         return self._index.query(*SCOPE, text, limit=PLACES)
 
     def together(self, text: str, vector: Any, **asked: Any) -> sonicpy.Hits:
-        """Return the first objects by words, put in order by the signs of their vectors."""
+        """Return the first objects by words, reordered by the signs of their vectors."""
         return self._index.query(*SCOPE, text, limit=PLACES, vector=vector, **asked)
 
 
 class Exact:
-    """All vectors in floats, compared one by one."""
+    """All vectors as floats, compared one by one."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._documents = vectors.documents
 
     def nearest(self, _: str, vector: Any) -> list[str]:
-        """Return the documents of the greatest cosines."""
+        """Return the documents with the greatest cosines."""
         return [name for name, _ in self.scored(vector)]
 
     def scored(self, vector: Any) -> list[tuple[str, float]]:
@@ -159,11 +161,11 @@ OWN_INDEXES = {
     "usearch": (("usearch",), usearch_scored),
     "sqlite-vec": (("sqlite_vec", "apsw"), sqlite_vec_scored),
 }
-"""The indexes of vectors beside that of sonicpy: the modules, and the function that fills one."""
+"""Name of an index of vectors beside that of sonicpy -> (the modules it needs, the function that fills it)."""
 
 
 def fused_by_rank(text: str, vector: Any, *, ways: Sequence[Ask]) -> list[str]:
-    """Return the answers of several ways by reciprocal rank fusion."""
+    """Return the answers of several ways, merged by reciprocal rank fusion."""
     sums: dict[str, float] = {}
     for way in ways:
         for place, name in enumerate(way(text, vector), 1):
@@ -172,7 +174,7 @@ def fused_by_rank(text: str, vector: Any, *, ways: Sequence[Ask]) -> list[str]:
 
 
 def ways_of(given: Collection, vectors: Vectors) -> tuple[dict[str, tuple[int, Ask]], Words]:
-    """Return the ways to answer by their names, each with its bytes of vectors an object; and our index."""
+    """Return the ways to answer by their names, each with its bytes of vectors per object; and our index."""
     ours, exact = Words(given, vectors), Exact(vectors)
     fts5 = Fts5(options=", tokenize = 'porter unicode61'")
     fts5.add(list(enumerate(given.documents.values())))
@@ -202,7 +204,7 @@ def ways_of(given: Collection, vectors: Vectors) -> tuple[dict[str, tuple[int, A
 
 
 def answers_of(given: Collection, vectors: Vectors, ask: Ask) -> tuple[dict[str, list[str]], float]:
-    """Return the answers by question, and the mean time of one in microseconds."""
+    """Return the answers by question, and the mean time of an answer in microseconds."""
     names = list(given.documents)
     answers = {}
     taken_s = 0.0
@@ -215,7 +217,7 @@ def answers_of(given: Collection, vectors: Vectors, ask: Ask) -> tuple[dict[str,
 
 
 def judged(given: Collection, answers: Mapping[str, list[str]], queries: Sequence[str]) -> Measures:
-    """Return the figures of some questions."""
+    """Return the measures of the answers to some questions."""
     return measure({query: given.relevant[query] for query in queries}, {query: answers[query] for query in queries})
 
 

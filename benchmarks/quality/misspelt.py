@@ -1,4 +1,6 @@
-"""Whether questions with a typing error are answered by the meant word: messages, and judged questions."""
+"""Measure whether questions with a typing error are answered by the meant word: for messages, and for judged
+questions.
+"""
 
 import random
 import re
@@ -15,7 +17,7 @@ from tests.support.texts import messages
 MESSAGES = 100_000
 ASKED = 500
 HELD_BY = (30, 3_000)
-"""Bounds of the number of messages that hold a word that is asked for."""
+"""The fewest and the most messages that hold a word which queries ask for."""
 LETTERS_MIN = 5
 FIRST = 10
 QUERIES_MAX = 1_500
@@ -33,7 +35,7 @@ def misspelt_tables(given: Iterable[Collection]) -> str:
 
 
 def words_table(count: int = MESSAGES) -> str:
-    """Return how many of the first messages hold a word that is asked for with one error."""
+    """Return a table of how many of the first messages hold a word that is asked for with one error."""
     texts = [text.lower() for text in messages(count)]
     held = Counter(word for text in texts for word in set(WORD.findall(text)))
     meant = [word for word, df in sorted(held.items()) if HELD_BY[0] <= df <= HELD_BY[1] and len(word) >= LETTERS_MIN]
@@ -55,7 +57,7 @@ def words_table(count: int = MESSAGES) -> str:
 
 
 def questions_table(given: Iterable[Collection]) -> str:
-    """Return nDCG@10 of judged questions as they are, and with an error in one word."""
+    """Return a table of nDCG@10 of judged questions as they are, and with an error in one word."""
     rows = []
     for of in given:
         names = list(of.documents)
@@ -68,7 +70,7 @@ def questions_table(given: Iterable[Collection]) -> str:
 
 
 def _some(of: Collection) -> Sequence[tuple[str, str]]:
-    """Return the questions, or a sample of many."""
+    """Return the questions, or a sample if there are many."""
     asked = list(of.queries.items())
     return random.Random(SEED).sample(asked, QUERIES_MAX) if len(asked) > QUERIES_MAX else asked
 

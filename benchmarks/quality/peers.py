@@ -12,7 +12,7 @@ WORD = re.compile(r"\w+")
 
 
 class Judged:
-    """An engine for the evaluation: queries for any of the words, ranked by its BM25. Names of objects are numbers.
+    """An engine for the evaluation: queries for any of the words, ranked by its own BM25. Names of objects are numbers.
 
     Args:
         make: returns the engine of a collection; each name is used once.
@@ -23,7 +23,7 @@ class Judged:
         self._fresh: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
 
     def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
-        """Take a text of an object."""
+        """Keep the text of an object for `consolidate`."""
         self._fresh[f"{collection}/{bucket}"].append((int(object), text))
 
     def consolidate(self) -> None:
@@ -39,11 +39,11 @@ class Judged:
         return list(map(str, self._engines[f"{collection}/{bucket}"].any_of(WORD.findall(text), limit, offset)))
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
-        """Return nothing: these engines correct no words."""
+        """Return an empty list: these engines correct no words."""
         return []
 
     def flush_collection(self, collection: str) -> int:
-        """Keep the collection."""
+        """Do nothing, so that the collection is kept."""
         return 0
 
 

@@ -10,7 +10,7 @@ from sonicpy.evaluation.searched import Searched
 
 OURS, SONIC = "sonicpy", "Sonic"
 TIMEOUT_S = 600.0
-"""The time limit of an answer: a consolidation may take minutes."""
+"""The longest wait for an answer in seconds, because a consolidation may take minutes."""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def relevance_table(by_system: Mapping[str, Sequence[Relevance]]) -> str:
-    """Return one row for each collection and system."""
+    """Return a table of relevance, with one row for each collection and system."""
     head = ["collection", "system", "nDCG@10", "MRR@10", "Recall@100", "empty", "us a query"]
     rows = []
     for figures in zip(*by_system.values(), strict=True):
@@ -28,7 +28,7 @@ def relevance_table(by_system: Mapping[str, Sequence[Relevance]]) -> str:
 
 
 def typos_table(by_system: Mapping[str, Sequence[Corrected]]) -> str:
-    """Return one row for each list of misspelt words and system."""
+    """Return a table of corrections, with one row for each list of misspelt words and system."""
     head = ["list", "system", "suggested", "suggested first", "found by QUERY", "us a SUGGEST", "us a QUERY"]
     rows = []
     for figures in zip(*by_system.values(), strict=True):
@@ -40,7 +40,7 @@ def typos_table(by_system: Mapping[str, Sequence[Corrected]]) -> str:
 
 
 def languages_table(by_system: Mapping[str, LanguageScores]) -> str:
-    """Return one row for each system."""
+    """Return a table of languages, with one row for each system."""
     head = ["system", "parts that find their sentence", "of those inside words", "empty", "us a query"]
     return table(
         head,

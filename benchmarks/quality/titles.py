@@ -1,11 +1,11 @@
-"""The weight of titles in queries: how well queries are answered with each, and the best one by two-fold choice.
+"""The weight of titles in queries: how well queries are answered with each weight, and the best one by two-fold choice.
 
     python -m benchmarks.quality titles
 
-Documents of judged collections are pushed with their titles as a field: the first line, or in collections that keep no
-titles apart the first eight words, most of which are the title there. Made-up packages have a name as title and a
-summary that often has words of the names of others; they are asked for by their name, or by a word of it and one of the
-summary. Each collection counts the same.
+Documents of judged collections are pushed with their titles as a field: the first line or, in collections without
+separate titles, the first eight words, most of which are the title there. Made-up packages have a name as title and a
+summary that often has words of the names of others; queries ask for them by their name, or by a word of it and one of
+the summary. Each collection has the same weight.
 """
 
 import random
@@ -30,11 +30,13 @@ SEED = 5
 
 Document = dict[str, str]
 Figures = dict[float, dict[str, float]]
-"""The figure of each query by weight: nDCG@10."""
+"""Weight -> query -> its figure, nDCG@10."""
 
 
 def titles_table(data: Path) -> str:
-    """Return the figures of each weight, and the weights that each half of the queries chooses for the other one."""
+    """Return a table of the figures of each weight, and of the weights that each half of the queries chooses for the
+    other one.
+    """
     words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))
     found = {name: figures(*titled(read_collection(data / "ir" / name))) for name in JUDGED}
     of_packages = figures(*packages(words))
@@ -62,13 +64,13 @@ def titles_table(data: Path) -> str:
 
 
 def together(found: dict[str, Figures], weight: float, half: int | None = None) -> float:
-    """Return the mean of all collections with a weight, over all queries or one half of them."""
+    """Return the mean over all collections with a weight, for all queries or one half of them."""
     every, first = (1, 0) if half is None else (2, half)
     return mean(mean(list(of[weight].values())[first::every]) for of in found.values())
 
 
 def titled(given: Collection) -> tuple[dict[str, Document], Collection]:
-    """Return the documents of a collection with their titles apart, and the collection."""
+    """Return the documents of a collection, with their titles separated, and the collection."""
     return {name: split(text) for name, text in given.documents.items()}, given
 
 

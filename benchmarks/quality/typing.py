@@ -1,4 +1,4 @@
-"""Whether unfinished input finds the meant word: unfinished words, with typing errors, and without accents."""
+"""Measure whether unfinished input finds the meant word: unfinished words, with typing errors, and without accents."""
 
 import random
 import re
@@ -17,7 +17,7 @@ from tests.support.texts import messages
 MESSAGES = 330_000
 TYPED_WORDS = 300
 FIRST_LETTERS = 4
-"""The number of letters that are typed before the first answer is looked at."""
+"""The number of typed letters before the first answer is examined."""
 VOCABULARY = 20_000
 ASKED = 400
 FIRST = 10
@@ -25,7 +25,7 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """The shares of a word that are typed."""
 ACCENTED = "fr es pt cs hu sv tr vi de pl ro sk hr el ru".split()
 ACCENTED_LETTERS = 5
-"""The fewest letters of a word with accents: without them, shorter words are like ten others."""
+"""The fewest letters of a word with accents, because shorter words without accents resemble ten others."""
 SEED = 9
 C, B = "typed", "words"
 
@@ -36,7 +36,9 @@ def typing_tables(data: Path) -> str:
 
 
 def keystrokes_table(count: int = MESSAGES) -> str:
-    """Return how often the message is in the whole answer while one of its words is typed letter by letter."""
+    """Return a table of how often the message is in the whole answer while one of its words is typed letter by
+    letter.
+    """
     chance = random.Random(SEED)
     texts = messages(count)
     found = asked = 0
@@ -55,7 +57,7 @@ def keystrokes_table(count: int = MESSAGES) -> str:
 
 
 def _some_word(texts: list[str], chance: random.Random) -> tuple[int, str]:
-    """Return a random word of 7 to 14 letters, and the number of its message."""
+    """Return the number of a message, and a random word of 7 to 14 letters in it."""
     while True:
         number = chance.randrange(len(texts))
         words = [word for word in re.findall(r"[^\W\d_]+", texts[number]) if 7 <= len(word) <= 14]
@@ -64,7 +66,7 @@ def _some_word(texts: list[str], chance: random.Random) -> tuple[int, str]:
 
 
 def errors_table(data: Path) -> str:
-    """Return how often a word is among the first ten while it is typed with one error, or with none."""
+    """Return a table of how often a word is among the first ten while it is typed with one error, or with none."""
     words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))[:VOCABULARY]
     chance = random.Random(SEED)
     asked = chance.sample([word for word in words if 8 <= len(word) <= 13 and word.isalpha()], ASKED)
@@ -98,7 +100,7 @@ def accents_table(data: Path) -> str:
 
 @contextmanager
 def _index_of(words: list[str]) -> Iterator[Index]:
-    """Yield an index with an object for each word; the first words are frequent ones."""
+    """Yield an index with an object for each word; frequent words come first."""
     with sonicpy.open(":memory:") as index:
         index.push_many(((word, word) for word in words), collection=C, bucket=B)
         index.consolidate()
@@ -114,13 +116,13 @@ def _suggested(index: Index, typed: str) -> Iterable[str]:
 
 
 def _found(index: Index, ask: Callable[[Index, str], Iterable[str]], pairs: Iterable[tuple[str, str]]) -> str:
-    """Return for how many of some (word, typed form) the word is in the answer."""
+    """Return, as text, the share of some (word, typed form) pairs whose word is in the answer."""
     held = [word in ask(index, typed) for word, typed in pairs]
     return _share(sum(held), len(held))
 
 
 def mistyped(chance: random.Random, typed: str) -> str:
-    """Return letters with one error behind the first of them: one more, one less, another one, or two swapped."""
+    """Return letters with one error after the first letter: one more, one less, another one, or two swapped."""
     at = chance.randrange(1, len(typed))
     letter = chance.choice("abcdefghijklmnopqrstuvwxyz")
     before, behind = typed[:at], typed[at:]

@@ -32,7 +32,7 @@ def fresh(window: int = 0) -> Iterator[tuple[Index, Path]]:
 
 
 def window_table(collection: Collection, beside: int) -> str:
-    """Return the costs and gains of the window in a collection to which `beside` chat messages are added.
+    """Return a table of the costs and gains of the window in a collection to which `beside` chat messages are added.
 
     The messages are pushed after the documents, so they displace documents from the postings lists of common words.
     """
@@ -58,7 +58,7 @@ def window_table(collection: Collection, beside: int) -> str:
 
 
 def language_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 for right and wrong languages of queries; the language of documents is guessed."""
+    """Return a table of nDCG@10 for right and wrong languages of queries; the language of documents is guessed."""
     rows = []
     for collection in collections:
         cells = []
@@ -71,7 +71,7 @@ def language_table(collections: Sequence[Collection]) -> str:
 
 
 def pieces_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 for documents that are pushed in pieces."""
+    """Return a table of nDCG@10 for documents that are pushed in pieces."""
     rows = []
     for collection in collections:
         cells = []
@@ -83,7 +83,7 @@ def pieces_table(collections: Sequence[Collection]) -> str:
 
 
 def extras_table(collections: Sequence[Collection]) -> str:
-    """Return nDCG@10 with and without dictionaries for Chinese and Japanese."""
+    """Return a table of nDCG@10 with and without dictionaries for Chinese and Japanese."""
     missing = dict.fromkeys(("rjieba", "fugashi", "unidic_lite"))
     rows = []
     for collection in collections:

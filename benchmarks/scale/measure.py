@@ -1,8 +1,9 @@
 """The measurements for `benchmarks.scale.model`, on this machine; they take about three minutes.
 
-Measured are a store of chat messages in buckets of 100,000, a server that answers queries on it, and two clusters of
-three brokers and three nodes: one whose nodes all hold everything, and one in which two of three queries go to another
-node. CPU times come from the kernel; only sums over processes are used, so other work on the machine has little effect.
+The measured systems are a store of chat messages in buckets of 100,000, a server that answers queries on it, and two
+clusters of three brokers and three nodes: one whose nodes all hold everything, and one in which two of three queries go
+to another node. CPU times come from the kernel; only sums over processes are used, so other work on the machine has
+little effect.
 """
 
 import json
@@ -41,7 +42,7 @@ class Asking(Connection):
     """A connection for queries that counts received bytes."""
 
     def answer(self) -> int:
-        """Read the two lines of an answer; return their size."""
+        """Read the two lines of an answer; return their size in bytes."""
         return len(self._file.readline()) + len(self._file.readline())
 
 
@@ -115,7 +116,7 @@ def of_changes(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 class Spent:
-    """The costs of a cluster from the creation of the instance to `stop`: CPU seconds by role, and bytes."""
+    """The costs of a cluster from the creation of this object to `stop`: CPU seconds by role, and bytes."""
 
     def __init__(self, cluster: DevCluster) -> None:
         self._cluster = cluster
@@ -132,7 +133,7 @@ class Spent:
 
 
 def pushed(cluster: DevCluster, texts: Sequence[str], depth: int, idle: Spent) -> Measured:
-    """Push through one node, `depth` lines in flight; return the cost by role, less that of an idle cluster."""
+    """Push through one node, `depth` lines in flight; return the cost by role, minus that of an idle cluster."""
     pick = random.Random(depth)
     spent = Spent(cluster)
     connection = Connection(cluster.node_ports["n1"], "ingest")
@@ -190,7 +191,7 @@ def of_passing_on(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 def ask(connection: Asking, lines: Sequence[str]) -> int:
-    """Send queries one at a time; return the size of the answers."""
+    """Send queries one at a time; return the size of the answers in bytes."""
     answered = 0
     for line in lines:
         connection.send(line)
@@ -209,7 +210,7 @@ def pids_of(cluster: DevCluster) -> tuple[list[int], list[int]]:
 
 
 def traffic(cluster: DevCluster) -> int:
-    """Return the bytes that all brokers have received and sent; bytes from broker to broker count once."""
+    """Return the bytes that all brokers have received and sent; bytes between brokers count once."""
     total = 0
     for port in cluster.monitor_ports.values():
         for page, key, times in (("connz", "connections", 1.0), ("routez", "routes", 0.5)):
@@ -220,11 +221,11 @@ def traffic(cluster: DevCluster) -> int:
 
 
 def disk_bytes(folder: Path) -> int:
-    """Return the disk space of the files below a folder."""
+    """Return the disk space of the files below a folder in bytes."""
     return sum(path.stat().st_blocks * BLOCK_BYTES for path in folder.rglob("*") if path.is_file())
 
 
 def private_mb(pids: Sequence[int]) -> float:
-    """Return the mean anonymous memory of some processes."""
+    """Return the mean anonymous memory of some processes in MB."""
     found = [re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()) for pid in pids]
     return sum(int(one[1]) for one in found if one) / len(pids) * 1024 / 1e6

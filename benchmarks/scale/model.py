@@ -33,7 +33,7 @@ ASSUMED: dict[str, tuple[float, str]] = {
     "disk of a machine, TiB": (8, "local NVMe, filled to 70 %"),
     "network of a machine, Gbit/s": (25, "filled to 50 %"),
 }
-"""Value and reason of each assumption."""
+"""Assumption -> (value, reason)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Plan:
     """The hardware for a number of objects.
 
     Attributes:
-        nodes_by_cpu: processes that answer queries and apply changes, at one core each.
-        by_*: machines for this resource alone.
+        nodes_by_cpu: the number of processes that answer queries and apply changes, at one core each.
+        by_*: the number of machines that this resource alone needs.
     """
 
     objects: int

@@ -2,9 +2,9 @@
 
     python -m benchmarks.soak [--minutes 60] [--folder DIR] [--seed N]
 
-In the first third, the storm, the server is killed repeatedly; later it is not, so that its memory can be judged. In
-both parts, workers are killed, the clock jumps, and backups, restores and consolidations run. Rounds with a full disk
-have a server of their own on a small disk in memory. The exit status is 1 if an answer was wrong, a change was lost or
+In the first third, the storm, the server is killed repeatedly; after that it is not, so that its memory can be judged.
+In both parts, workers are killed, the clock jumps, and backups, restores and consolidations run. Rounds with a full
+disk use another server on a small disk in memory. The exit status is 1 if an answer was wrong, a change was lost or
 undone, or memory, descriptors, disk space or latencies grew. samples.jsonl, plots and faults.txt are written to the
 folder.
 """
@@ -27,11 +27,11 @@ from benchmarks.soak.world import World
 
 STORM = 1 / 3
 SETTLE = 0.1
-"""The share of the time after the last kill in which caches fill and worker processes start."""
+"""The share of the time after the last kill that does not count, because caches fill and worker processes start."""
 ROUND_S = (2.0, 6.0)
 NAMES = ("quiet", "consolidate", "backup", "restore", "workers", "clock")
 DISK_EVERY = 12
-"""One round of this many has a full disk."""
+"""One in this many rounds has a full disk."""
 DISK_BYTES = 48 << 20
 FAULTS_SHOWN = 20
 

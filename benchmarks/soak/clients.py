@@ -1,4 +1,4 @@
-"""The clients of a soak: writers, each of a bucket of its own, and readers of all buckets.
+"""The clients of a soak: writers, each with a bucket of its own, and readers of all buckets.
 
 Half of the clients send raw lines (writers several at once); the others use `sonicpy.connect`.
 """
@@ -17,13 +17,13 @@ from tests.server.peer import Peer
 from tests.server.streams import word_of
 
 POPULATION = 200
-"""The largest number of objects in a bucket, which limits the size of the store."""
+"""The most objects in a bucket, which limits the size of the store."""
 WORDS_MAX = 8
-"""The number of words above which an object loses some."""
+"""The number of words from which on an object loses some."""
 DEPTH = 8
 """The most lines that are sent at once."""
 PAUSE_S = 0.002
-"""The pause of each client between two requests."""
+"""The pause of each client between two requests in seconds."""
 TIMEOUT_S = 60.0
 BUCKET = "b"
 LIMIT = 1000
@@ -56,7 +56,7 @@ class Writer:
     """Changes a bucket over one connection until it is stopped.
 
     Args:
-        by_client: use the blocking client rather than lines.
+        by_client: use the blocking client instead of lines.
         may_be_refused: the disk may be full; then one change is sent at a time.
     """
 
@@ -140,7 +140,7 @@ class Reader:
     """Reads keys of all buckets, one at a time, until it is stopped.
 
     Args:
-        by_client: use the blocking client rather than lines.
+        by_client: use the blocking client instead of lines.
         may_be_refused: the disk may be full, so changes may be undone before an answer that includes them is sent.
     """
 
@@ -212,7 +212,7 @@ def line_of(change: Change, collection: str) -> str:
 
 
 def call(client: sonicpy.Client, change: Change, collection: str) -> int:
-    """Execute a change through the client; return its number, 0 for PUSH."""
+    """Make a change through the client; return the number that it returns, 0 for PUSH."""
     match change.verb:
         case "PUSH":
             client.push(collection, BUCKET, change.oid, " ".join(change.words), "none")
@@ -243,7 +243,7 @@ def value_by_client(client: sonicpy.Client, key: Key, collection: str) -> Value:
 
 
 def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Value:
-    """Read the value of a key by lines."""
+    """Read the value of a key with lines of the protocol."""
     scope = f"{collection} {BUCKET}"
     match key:
         case "QUERY", word:
@@ -262,7 +262,7 @@ def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Val
 
 
 def items_of(search: Peer, line: str) -> list[str]:
-    """Return the items of the event that answers a line. Raises Refused."""
+    """Return the items of the EVENT that answers a line. Raises Refused."""
     pending = search.ask(line)
     if not pending.startswith("PENDING "):
         raise Refused(pending)

@@ -1,4 +1,4 @@
-"""A clock that jumps: servers started inside `with Clock(...)` have another time of day than the machine."""
+"""A clock that jumps: servers started inside `with Clock(...)` can have another time of day than the machine."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ class Clock:
     """The time of day of servers.
 
     Args:
-        folder: of the library, and of the file with the offset of the clock.
+        folder: the folder for the library, and for the file with the offset of the clock.
 
     Attributes:
         missing: the reason why this machine does not support it; "" if it does.

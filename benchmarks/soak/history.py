@@ -16,13 +16,13 @@ from typing import NamedTuple
 from tests.server.streams import word_of
 
 Objects = dict[str, frozenset[str]]
-"""The words of each object."""
+"""Object -> its words."""
 Key = tuple[str, str]
-"""The key of a read: QUERY and a word, COUNT or EXISTS and an object, or OBJECTS, WORDS or LIST alone."""
+"""The key of a read: QUERY and a word; COUNT or EXISTS and an object; or OBJECTS, WORDS or LIST alone."""
 Value = frozenset[str] | tuple[str, ...] | int
 
 SHARED_WORDS = tuple(f"sh{word_of(number)[:2]}" for number in range(15))
-"""Words of many objects of a bucket. All other words belong to one object and are pushed once."""
+"""Words that many objects of a bucket hold. Every other word belongs to one object and is pushed once."""
 OBJECTS, WORDS, LIST = ("OBJECTS", ""), ("WORDS", ""), ("LIST", "")
 
 
@@ -41,7 +41,7 @@ class Change:
 
 
 class Read(NamedTuple):
-    """One answer, and the times of its request and its arrival in nanoseconds."""
+    """An answer, and the times of its request and its arrival in nanoseconds."""
 
     asked: int
     came: int
@@ -92,7 +92,7 @@ class History:
         return len(self._steps)
 
     def send(self, change: Change, now: int) -> int:
-        """Record that a change is sent; return the number that its answer must contain."""
+        """Record that a change is sent; return the number that its answer has to contain."""
         after = self._after(change)
         before = {oid: self.objects.get(oid) for oid in after}
         touched = self._keys_of(before, after)
@@ -141,7 +141,7 @@ class History:
         """Compare reads with the history.
 
         Returns:
-            the number of the last state that reads have seen, and a sentence for each read that no order explains.
+            The number of the last state that reads have seen, and a sentence for each read that no order explains.
         """
         faults = []
         under_way: list[tuple[int, int]] = []  # when earlier reads ended, and the first state that explains each
@@ -158,10 +158,11 @@ class History:
         return last, faults
 
     def settle(self, found: Objects, at_least: int) -> bool:
-        """Remove the last changes until the state equals that found after a restart; return whether one does.
+        """Remove the last changes until the state equals the one found after a restart; return whether such a state
+        exists.
 
         Args:
-            at_least: the last state that must exist.
+            at_least: the number of the last state that must not be undone.
         """
         at_least = max(at_least, self.answered)
         while self.objects != found and self.sent > at_least:

@@ -33,7 +33,7 @@ class Rounds:
     """The tools and the counters of all rounds.
 
     Attributes:
-        kept: the folder of the last compared backup, and the content of each collection in it.
+        kept: the folder of the last backup that was compared, and the content of each collection in it.
         backups: the number of backups started.
         fresh: the backup of this round, not compared yet.
         done: the number of each kind of event.
@@ -108,13 +108,13 @@ Operator = Callable[[Rounds, Peer, threading.Event], None]
 
 
 def quiet(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Leave the server to its clients."""
+    """Do nothing: leave the server to its clients."""
     while not stopped.wait(STEP_S):
         rounds.ping(control)
 
 
 def consolidate(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Consolidate again and again."""
+    """Consolidate repeatedly."""
     while not stopped.wait(STEP_S):
         rounds.trigger(control, "consolidate")
 
@@ -137,7 +137,7 @@ def restore(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
 
 
 def kill_workers(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Kill worker processes while they build graphs; each job must be done nevertheless."""
+    """Kill worker processes while they build graphs; each job has to be finished nevertheless."""
     done = threading.Event()
     pid = rounds.world.server.pid
 

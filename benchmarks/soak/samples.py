@@ -17,7 +17,7 @@ from benchmarks.soak.world import World
 EVERY_S = 1.0
 WORK = 100_000
 POINTS_MAX = 120
-"""The largest number of points of a line in a plot; with more samples, each point is the median of several."""
+"""The most points of a line in a plot; with more samples, each point is the median of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Sample:
     """The figures of one second, memory and descriptors without those of workers; None: the server did not run.
 
     Attributes:
-        calm: the server is not killed any more.
+        calm: whether the server is not killed any more.
         machine_ms: the time of a fixed amount of work outside the server, which shows other load on the machine.
     """
 
@@ -47,7 +47,7 @@ class Sampler:
     """A thread inside a `with` block that takes samples and appends them to a file.
 
     Attributes:
-        calm: from now on the server is not killed any more.
+        calm: whether the server is not killed any more.
     """
 
     def __init__(self, world: World, store: Path, file: Path) -> None:
@@ -106,7 +106,7 @@ def machine_ms() -> float:
 
 
 def process_figures(pid: int | None) -> tuple[float | None, int | None, int | None]:
-    """Return MB of memory, open descriptors and child processes of a process; None: it has ended."""
+    """Return MB of memory, open descriptors and child processes of a process; each is None if it has ended."""
     if pid is None:
         return None, None, None
     try:
@@ -122,10 +122,11 @@ def quantile(values: list[float], percent: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The limit for the growth of a figure from the first to the last quarter of the calm part; medians are compared.
+    """A limit of the growth of a figure from the first to the last quarter of the calm part; their medians are
+    compared.
 
     Attributes:
-        is_time: the figure may also grow in proportion to `machine_ms`.
+        is_time: whether the figure may also grow in proportion to `machine_ms`.
     """
 
     field: str
@@ -149,7 +150,7 @@ def judge(samples: Sequence[Sample], settle_s: float) -> list[tuple[str, float, 
     """Return each figure at the beginning and at the end of the calm part, and its limit at the end.
 
     Args:
-        settle_s: the time at the start of the calm part that does not count, because caches fill.
+        settle_s: the time in seconds at the start of the calm part that does not count, because caches fill.
     """
     calm = [sample for sample in samples if sample.calm]
     calm = [sample for sample in calm if sample.second >= calm[0].second + settle_s]
@@ -166,7 +167,7 @@ def judge(samples: Sequence[Sample], settle_s: float) -> list[tuple[str, float, 
 
 
 def median(samples: Sequence[Sample], field: str) -> float | None:
-    """Return the median of a figure, None without a value."""
+    """Return the median of a figure; None if it has no value."""
     known = [value for sample in samples if (value := getattr(sample, field)) is not None]
     return statistics.median(known) if known else None
 
@@ -193,7 +194,7 @@ def draw(samples: Sequence[Sample], folder: Path) -> list[Path]:
 
 
 def points(samples: Sequence[Sample], field: str) -> list[tuple[float, float]]:
-    """Return a line of at most POINTS_MAX points."""
+    """Return a figure as a line of at most POINTS_MAX points."""
     known = [(sample.second, value) for sample in samples if (value := getattr(sample, field)) is not None]
     step = -(-len(known) // POINTS_MAX) or 1
     return [

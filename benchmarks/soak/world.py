@@ -18,18 +18,18 @@ from tests.server.peer import Peer
 WRITERS = 4
 READERS = 4
 GONE_MAX = 500
-"""The largest number of lost words of a bucket that are searched for."""
+"""The most lost words of a bucket that are searched for."""
 AT_ONCE = 200
 SETTINGS: dict[str, object] = {
     "search.query_alternates_try": 0,
     "search.query_limit_maximum": LIMIT,
 }
-"""Settings under which a word finds exactly the objects that hold it."""
+"""The settings by which a word finds exactly the objects that hold it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was answered OK.
+    """A backup for which the server has answered OK.
 
     Attributes:
         ranges: for each bucket, the numbers of the first and the last state that the backup may hold.
@@ -43,7 +43,7 @@ class World:
     """A server in a folder, and the histories of its buckets.
 
     Args:
-        may_be_refused: the disk may become full.
+        may_be_refused: whether the disk may become full.
     """
 
     def __init__(self, folder: Path, *, may_be_refused: bool = False) -> None:
@@ -61,7 +61,7 @@ class World:
         self.pid = self.server.pid
 
     def kill(self) -> None:
-        """Kill the server like a crash; its clients then fail."""
+        """Kill the server, as a crash would; its clients then fail."""
         self.pid = None
         self.server.kill()
         self._look_at_log()
@@ -141,13 +141,13 @@ class World:
                 place.history.send(Change("RESTORE", objects=states[place.collection]), now)
 
     def end_restore(self, states: dict[str, Objects], now: int) -> None:
-        """Note that a restore was answered OK."""
+        """Record that a restore was answered with OK."""
         for place in self.places:
             if place.collection in states:
                 place.history.answer(now)
 
     def settle(self) -> None:
-        """Compare every bucket and every read with the histories, and start new ones; no client may work meanwhile."""
+        """Compare every bucket and every read with the histories, and begin new ones; no client may work meanwhile."""
         for place in self.places:
             self.changes += place.history.answered
             self.reads += len(place.reads)

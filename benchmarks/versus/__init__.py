@@ -1,1 +1,1 @@
-"""Comparison of servers: on loopback, with equal settings and equal texts."""
+"""Comparison of servers on the loopback interface, with equal settings and equal texts."""

@@ -3,7 +3,7 @@
     python -m benchmarks.versus [--profile quick|full] [--only PART ...] [--json FILE] [--checkout NAME=FOLDER]
 
 Sonic is $SONIC_BIN or `sonic` on the PATH (cargo install sonic-server --locked --root FOLDER), Redis is `redis-server`
-on the PATH, tantivy is the Python package. The program names and skips those that are not installed.
+on the PATH, tantivy is the Python package. The program reports and skips servers that are not installed.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """Return the arguments of the command line."""
+    """Return the parsed arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.versus", description=__doc__.splitlines()[0])
     parser.add_argument("--profile", choices=list(PROFILES), default="quick", help="sizes and durations")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="measure these parts only")
@@ -121,7 +121,7 @@ def measure(
 
 
 def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
-    """Return our server and the servers to compare it with."""
+    """Return our server, and the servers to compare it with."""
     servers: list[Server] = [Sonicpy(OURS, folder / OURS)]
     servers += [Sonicpy(name, folder / name, checkout=checkout) for name, checkout in checkouts.items()]
     if THEIRS in checkouts:
@@ -178,7 +178,7 @@ def measure_floor(folder: Path, results: Results, profile: Profile) -> None:
 
 
 def say(what: str) -> None:
-    """Report progress on stderr."""
+    """Print a line about the progress to stderr."""
     print(what, file=sys.stderr, flush=True)
 
 

@@ -19,9 +19,9 @@ class Bar:
     name: str
     limit: float
     is_least: bool
-    """True: the value must be at least the limit. False: at most."""
+    """Whether the limit is a lower one; otherwise the value may be at most the limit."""
     value: Callable[[Results], float | None]
-    """Computes the value; None if it was not measured."""
+    """Computes the value; None: it was not measured."""
 
     def verdict(self, results: Results) -> str:
         """Return MET, MISSED or NOT_RUN."""
@@ -42,7 +42,7 @@ class Bar:
 
 
 def speed(operation: str, mode: str, limit: float) -> Bar:
-    """Return the bar of operations per second: the figure of sonicpy divided by that of Sonic."""
+    """Return the bar of operations per second: those of sonicpy divided by those of Sonic."""
     return Bar(
         f"{operation}, {mode}: ops/s against Sonic",
         limit,
@@ -52,7 +52,7 @@ def speed(operation: str, mode: str, limit: float) -> Bar:
 
 
 def cpu(operation: str, limit: float) -> Bar:
-    """Return the bar of CPU time per operation: the figure of sonicpy divided by that of Sonic, in the worst mode."""
+    """Return the bar of CPU time per operation: that of sonicpy divided by that of Sonic, in the worst mode."""
 
     def value(results: Results) -> float | None:
         shares = [results.ratio(operation, mode.name, "cpu_us", OURS, THEIRS) for mode in MODES]
@@ -62,7 +62,7 @@ def cpu(operation: str, limit: float) -> Bar:
 
 
 def cpu_in(operation: str, mode: str, limit: float) -> Bar:
-    """Return the bar of CPU time per operation in one mode: the figure of sonicpy divided by that of Sonic."""
+    """Return the bar of CPU time per operation in one mode: that of sonicpy divided by that of Sonic."""
     return Bar(
         f"{operation}, {mode}: CPU against Sonic",
         limit,
@@ -72,7 +72,7 @@ def cpu_in(operation: str, mode: str, limit: float) -> Bar:
 
 
 def figure(name: str, limit: float) -> Bar:
-    """Return the bar of a figure of our server, at most `limit`."""
+    """Return the bar of a figure of our server, which may be at most `limit`."""
     return Bar(name, limit, False, lambda results: results.figures.get((name, OURS)))
 
 

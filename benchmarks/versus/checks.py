@@ -21,8 +21,9 @@ from benchmarks.versus.workload import (
 )
 
 RIGHT_SHARE = 0.9
-"""The smallest share of correct answers. Servers guess languages and stop words, so their answers may differ a
-little."""
+"""The lowest share of correct answers that is accepted. Servers guess languages and stop words, so their answers may
+differ a little.
+"""
 EDITS_MAX = 3
 SIGNS = {
     PING: b"PONG\r\n",
@@ -32,7 +33,7 @@ SIGNS = {
     SUGGEST: b"\nEVENT SUGGEST ",
     **dict.fromkeys(QUERIES, b"\nEVENT QUERY "),
 }
-"""Bytes that occur exactly once in each correct reply, and in no other reply."""
+"""Operation -> bytes that occur exactly once in each correct reply, and in no other reply."""
 
 
 class WrongAnswers(Exception):
@@ -47,7 +48,7 @@ def check_replies(server: Server, operation: str, lane: Lane) -> None:
 
 
 def right_share(server: Server, operation: str, commands: Sequence[Command], texts: Sequence[str]) -> float:
-    """Send the commands and return the share of correct answers.
+    """Send the commands; return the share of correct answers.
 
     Args:
         texts: the texts of the objects, by number.

@@ -1,4 +1,4 @@
-"""Sizes and durations: `quick` takes at most three minutes, the bars apply to `full`, tests run `tiny`."""
+"""Sizes and durations: `quick` takes at most three minutes, the bars apply to `full`, and tests run `tiny`."""
 
 from dataclasses import dataclass
 
@@ -9,32 +9,32 @@ class Profile:
 
     name: str
     messages: int
-    """Texts in the index that queries run on."""
+    """The number of texts in the index that queries run on."""
     rounds: int
     pushes: int
-    """PUSHes per mode, round and server."""
+    """The number of PUSHes per mode, round and server."""
     read_s: float
-    """Seconds per reading operation, mode, round and server."""
+    """The seconds per reading operation, mode, round and server."""
     rest_s: float
-    """Pause after a run of PUSHes; the CPU time of the server in the pause counts for the PUSHes."""
+    """The pause in seconds after a run of PUSHes; the CPU time of the server in the pause counts for the PUSHes."""
     settle_s: float
-    """Pause before memory and disk are measured, so that periodic work (once per second) is done."""
+    """The pause in seconds before memory and disk are measured, so that periodic work (once per second) is done."""
     idle_s: float
-    """Pause after a restart, before the disk is measured once more."""
+    """The pause in seconds after a restart, before the disk is measured once more."""
     beside_s: float
-    """Seconds of queries while another connection pushes."""
+    """The seconds of queries while another connection pushes."""
     checked: int
-    """Answers of each kind to check."""
+    """The number of answers of each kind to check."""
     grown: tuple[int, int]
     """The two sizes of the index at which the cost of PUSH is compared, in texts."""
     window: int
-    """PUSHes over which that cost is measured."""
+    """The number of PUSHes over which that cost is measured."""
     churned: int
-    """Objects that each churn pops and pushes again."""
+    """The number of objects that each churn pops and pushes again."""
     churns: int
-    """Number of churns."""
+    """The number of churns."""
     library: int
-    """Texts for the libraries."""
+    """The number of texts for the libraries."""
 
 
 TINY = Profile("tiny", 400, 1, 40, 0.01, 0.0, 0.1, 0.1, 0.1, 20, (200, 400), 100, 100, 2, 200)

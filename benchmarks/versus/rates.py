@@ -11,7 +11,7 @@ from benchmarks.versus.profiles import Profile
 from benchmarks.versus.workload import MODES, PING, PUSH, READS, SET, Commands, Mode, push_line, reply_lines, set_lines
 
 Key = tuple[str, str, str]
-"""An operation, a mode, a server."""
+"""(operation, mode, server)."""
 
 
 def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile) -> dict[Key, Rate]:
@@ -81,7 +81,7 @@ def push_run(server: Server, mode: Mode, lines: Sequence[bytes] | Iterator[bytes
 
 
 def read_run(server: Server, operation: str, mode: Mode, lines: Iterator[bytes], seconds: float) -> Run:
-    """Send lines over the connections of a mode, in turn, for `seconds`. Raises WrongAnswers."""
+    """Send lines over the connections of a mode, in turn, for `seconds`; check the answers. Raises WrongAnswers."""
     return load(
         server,
         "search",

@@ -8,7 +8,7 @@ from benchmarks.versus.results import Results
 from benchmarks.versus.workload import MODES, OPERATIONS, SET
 
 CLIENT_BOUND = 0.9
-"""The share of time above which a busy client may limit the rate rather than the server."""
+"""The share of time above which a busy client, instead of the server, may limit the rate."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

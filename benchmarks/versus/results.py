@@ -10,12 +10,12 @@ class Results:
     """All results of one call of the harness."""
 
     rates: dict[tuple[str, str, str], Rate] = field(default_factory=dict)
-    """The rates by operation, mode and server."""
+    """(operation, mode, server) -> rate."""
     figures: dict[tuple[str, str], float] = field(default_factory=dict)
-    """The other figures, by name and server."""
+    """(name, server) -> figure, for all other figures."""
 
     def ratio(self, operation: str, mode: str, what: str, ours: str, theirs: str) -> float | None:
-        """Return a field of one server's rate divided by the other's, or None if either was not measured."""
+        """Return a field of one server's rate divided by that of the other's; None if either was not measured."""
         first, second = (self.rates.get((operation, mode, server)) for server in (ours, theirs))
         if first is None or second is None or not getattr(second, what):
             return None

@@ -1,4 +1,4 @@
-"""Figures beside the rates: memory, disk, delays during pushes and consolidation, growth, starts, durability.
+"""Figures besides the rates: memory, disk, delays during pushes and consolidation, growth, starts, durability.
 
 Each scene records figures by name and server; bars.py has the limits of some of them.
 """
@@ -52,7 +52,7 @@ EARLY_US, LATE_US = "CPU us a PUSH in a small index", "CPU us a PUSH in a large 
 EARLY_S, LATE_S = "PUSH ops/s in a small index", "PUSH ops/s in a large index"
 HALF_CHURNED_MB, CHURNED_MB = "tables halfway through the churns, MB", "tables after the churns, MB"
 FRESH = 500
-"""The number of texts pushed right before a consolidation, so that words are pending."""
+"""The number of texts pushed just before a consolidation, so that words are pending."""
 MB = 1e6
 
 
@@ -92,7 +92,7 @@ def load(server: Server, results: Results, profile: Profile, texts: Sequence[str
 def consolidate(server: Server, results: Results, profile: Profile) -> None:
     """Consolidate now; record its time and the slowest PING of another connection meanwhile.
 
-    The PINGs go on for a while, because the server removes old files after its answer.
+    PINGs are sent for a while longer, because the server removes old files after its answer.
     """
     with server.connect("control") as control, server.connect("search") as pinging:
         trigger = Lane(control, [b"TRIGGER consolidate\n"])
@@ -116,7 +116,7 @@ def rest(servers: Sequence[Server], results: Results, profile: Profile) -> None:
 def queries_beside_pushes(
     server: Server, results: Results, profile: Profile, commands: Commands, texts: Sequence[str]
 ) -> None:
-    """Record the time of queries of one connection while another pushes the texts again, to new objects."""
+    """Record the time of queries on one connection while another one pushes the texts again, as new objects."""
     lines = (push_line(len(texts) + number, text) for number, text in enumerate(cycle(texts)))
     mixed = interleaved([[command.line for command in commands.by_operation[kind]] for kind in QUERIES])
     with server.connect("search") as asking, server.connect("ingest") as pushing:
@@ -141,7 +141,7 @@ def restart(server: Server, results: Results, commands: Commands) -> None:
 
 
 def durability(folder: Path, results: Results, profile: Profile, texts: Sequence[str], name: str) -> None:
-    """Record the rate of PUSH of our server if each commit waits for the disk, and by default."""
+    """Record the rate of PUSH of our server with each commit waiting for the disk, and by default."""
     with (
         Sonicpy(name, folder / "interval") as interval,
         Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,
@@ -170,12 +170,12 @@ def growth(server: Server, results: Results, profile: Profile, texts: Sequence[s
 def push_numbers(
     server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0, mode: Mode = SIXTEEN
 ) -> Run:
-    """Push the texts from `start` to `end`."""
+    """Push the texts from number `start` to `end`."""
     return push_run(server, mode, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
 
 
 def churn(server: Sonicpy, results: Results, profile: Profile, texts: Sequence[str]) -> None:
-    """Pop and push the same objects again and again; record the size of the tables halfway and at the end."""
+    """Pop and push the same objects repeatedly; record the size of the tables halfway and at the end."""
     count = profile.churned
     push_numbers(server, texts, 0, count)
     for done in range(1, profile.churns + 1):
@@ -189,5 +189,5 @@ def churn(server: Sonicpy, results: Results, profile: Profile, texts: Sequence[s
 
 
 def interleaved(kinds: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """Return the lines of all kinds, one of each in turn."""
+    """Return the lines of all kinds, taking one of each kind in turn."""
     return [line for some in zip(*kinds, strict=False) for line in some]

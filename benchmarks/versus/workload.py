@@ -15,8 +15,9 @@ BUCKET = "default"
 COMMANDS = 2_000
 """The number of different commands of each kind; a longer run repeats them."""
 LIMITS = cycle(range(10, 20))
-"""The limits of queries, one after the other in the whole run: a limit returns long after the server dropped cached
-answers."""
+"""The limits of queries, one after the other over the whole run: a limit is used again only long after the server has
+dropped its cached answers.
+"""
 PLAIN_WORD = re.compile(r"(?<!\S)[A-Za-z]{3,20}(?=[.,!?]?(?!\S))")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -34,7 +35,7 @@ OPERATIONS = (PING, PUSH, *READS)
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """The number of connections, and of commands in flight on each."""
+    """The number of connections, and of commands in flight on each of them."""
 
     name: str
     connections: int
@@ -49,7 +50,7 @@ MODES = (ONE, EIGHT, SIXTEEN)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line to send, and the text in it, by which the answer is checked."""
+    """A line to send, and its text, by which the answer is checked."""
 
     line: bytes
     text: str
@@ -66,7 +67,7 @@ def pop_line(number: int, text: str) -> bytes:
 
 
 def oid_number(name: str) -> int:
-    """Return the number of the text of an object."""
+    """Return the number of a text, given the name of its object."""
     return int(name.removeprefix("message:"))
 
 

@@ -104,7 +104,7 @@ class KeyStore:
 
 
 class SharedEnvironment:
-    """An LMDB environment that all users in this process share, because LMDB's locks allow only one opening."""
+    """An LMDB environment that all users in this process share, because LMDB lets a process open it only once."""
 
     _open: "WeakValueDictionary[tuple[int, Path], SharedEnvironment]" = WeakValueDictionary()
     _lock = Lock()

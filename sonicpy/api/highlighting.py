@@ -85,7 +85,7 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
 
 def _wanted(explanation: Explanation) -> dict[str, set[str]]:
     """Return the words that a query looks for, its own and their substitutes, each with the typed words that may be a
-    part of it; an empty one means the whole word.
+    part of it; an empty set means the whole word.
 
     A word that continues behind the typed letters in a script without blanks is not among them; only the typed letters
     are marked in it.
@@ -226,7 +226,7 @@ class _Reading:
         return self._terms_between(first, last) <= frozenset().union(*map(self._terms, parts))
 
     def _phones(self, words: set[str]) -> Iterator[tuple[str, Span]]:
-        """Yield telephone numbers with their places, whose digits may be separated in the text."""
+        """Yield each telephone number and its place in the text, where its digits may be separated."""
         for word in words:
             if _PHONE.fullmatch(word) and word in self._terms(self._text):
                 pattern = "[ .-]?".join(map(re.escape, word))

@@ -212,7 +212,7 @@ def _of(row: Mapping[str, Any], column: str) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """Return the value of a watermark as JSON holds it: a number or a text, which grow as the value does."""
+    """Return the value of a watermark as JSON holds it: a number or a text, in the same order as the values."""
     if value is None or isinstance(value, int | float | str):
         return value
     return float(value) if isinstance(value, Decimal) else str(value)

@@ -7,7 +7,7 @@ Without I/O, shared by both:
     pushes.py        many rows as groups of lines, several groups in flight
     exchange.py      the lines of one command, and the answers to them
     conversation.py  one connection as a state machine: lines out, bytes in, answers in order
-    address.py       a URL into an address
+    address.py       from a URL to an address
     client_settings.py  time limits, retries, size of the pool
     retry.py         whether to try again, and when
     transport.py     keep-alive and errors of sockets

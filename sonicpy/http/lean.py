@@ -1,4 +1,4 @@
-"""GET /v1/query without the framework, which takes longer than the query: plain requests only.
+"""Answers plain GET /v1/query requests without the framework, which takes longer than the query.
 
 The route of the framework serves all other requests. Both give the same answers; `tests/http/test_lean.py` compares
 them.

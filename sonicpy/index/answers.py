@@ -54,7 +54,7 @@ Kept = tuple[int, Moment, list[str]]
 
 
 class Answers(TextReader):
-    """The methods of an index that answer."""
+    """The methods of an index that search and count."""
 
     _engine: "Engine"
     _kept: AnswerCache
@@ -79,8 +79,8 @@ class Answers(TextReader):
                 names of values and the bounds of their ranges: {"size:*": None, "price": [0, 1000]}.
             bucket: its name, or a list of names, which are searched as one bucket with all objects: `forum:*` in a list
                 means all names that begin with `forum:`, and `'"a,b"'` a name with a comma, a star, a bracket or a
-                quote. At most search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the
-                list.
+                quote. At most search.buckets_maximum. Then each hit names its bucket, and equal scores are in the order
+                of the list.
             options: see [the options of a query](#options).
 
         Raises:

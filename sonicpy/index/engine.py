@@ -67,7 +67,7 @@ class Engine(TextEngine):
         commits_late: if this engine commits by itself: a change is done when the log has it, and the commit follows
             within a second, when many changes share it. All threads see the change at once.
         temporary: delete the folder on close.
-        lexer: as of `TextEngine`.
+        lexer: see `TextEngine`.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -259,7 +259,7 @@ class Engine(TextEngine):
             self._finish_change()
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
-        """Carry out a PUSH of terms with their order, as `push` does."""
+        """Carry out a PUSH of terms, and of their order, as `push` does."""
         with self.turn.hold():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
@@ -389,7 +389,7 @@ class Engine(TextEngine):
     def close(self) -> None:
         """Commit, sync and release the folder; do nothing if it is closed, or in a forked process.
 
-        Waits for calls of other threads to end; their next call raises IndexClosed.
+        It waits for calls of other threads to end; their next call raises IndexClosed.
         """
         with self.changing():
             if not self.is_closed:

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
-"""While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after
-every chunk.
+"""While many rows are pushed, a graph is built only after this many times the usual backlog, so not after every chunk.
 """
 
 
@@ -412,7 +411,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
     def close(self) -> None:
         """Commit, sync and release the folder; a second call, and one in a forked process, does nothing.
 
-        Waits for calls of other threads to end; their next call raises IndexClosed.
+        It waits for calls of other threads to end; their next call raises IndexClosed.
         """
         self._engine.close()
 

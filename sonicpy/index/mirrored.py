@@ -102,7 +102,7 @@ class Mirror:
 
     Args:
         index: holds the bucket.
-        collection, bucket: of all rows.
+        collection, bucket: the names for all rows.
         owner: the name of the source.
         prefix: the names of the mirror's objects begin with it.
         tags: the rows give all tags of their objects.
@@ -154,7 +154,7 @@ class Mirror:
         """Bring the objects in step with the rows.
 
         Args:
-            rows: of this bucket.
+            rows: rows of this bucket.
             whole: the rows are the whole table: erase the objects without a row that existed when the pass began,
                 unless the name of a row is missing.
             progress: called with the number of rows that are done, now and then.

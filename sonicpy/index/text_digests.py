@@ -80,7 +80,7 @@ def text_digest(object: str, text: str, lang: str | None, rules: int = NEWEST) -
     Args:
         object: the name of its object.
         lang: as the lexer takes it, see `language_of`.
-        rules: of the bucket, see `TextDigests.text_rules`.
+        rules: the rules of the bucket, see `TextDigests.text_rules`.
 
     Raises:
         InvalidArgument: the text is no str, or not Unicode.

@@ -40,7 +40,7 @@ class TextReader:
         """Return the terms of a search, and the Matching by which they find their families; None: no term has a family.
 
         Args:
-            lexer: of the rules of the bucket.
+            lexer: the lexer of the rules of the bucket.
             fields: the names of texts that the bucket has.
         """
         text, lang = search.text, search.lang
@@ -78,7 +78,7 @@ class TextReader:
         """Return the words of a text for SUGGEST.
 
         Args:
-            lexer: of the rules of the bucket.
+            lexer: the lexer of the rules of the bucket.
 
         Raises:
             InvalidArgument: the text has no word; it has several, and search.suggest_order is alphabetical.
@@ -125,7 +125,7 @@ def last_word(piece: str, terms: Terms, lexer: Lexer) -> tuple[str, Terms]:
     """Return the letters before the last word of a piece of text, and the terms of the rest.
 
     Args:
-        terms: of the piece, which has several words.
+        terms: the terms of the piece, which has several words.
     """
     length = terms.typed[terms.last]
     for written in dict.fromkeys((piece, _without_signs(piece))):
@@ -144,7 +144,7 @@ def _without_signs(piece: str) -> str:
 
 
 def is_one_word(terms: Terms) -> bool:
-    """Return whether a text has one word, and that once."""
+    """Return whether a text consists of one word that occurs once."""
     return _place_of_word(terms) >= 0
 
 

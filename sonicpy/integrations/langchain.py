@@ -59,7 +59,7 @@ class SonicRetriever(BaseRetriever):  # type: ignore[misc]
         return [self._document(hit, texts[hit.object]) for hit in hits if texts.get(hit.object) is not None]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **given: Any) -> list[Any]:
-        """Return the documents of a question, which a thread asks. Arguments and errors as in
+        """Return the documents that answer a question, asked in a thread. Arguments and errors as in
         `_get_relevant_documents`.
         """
 

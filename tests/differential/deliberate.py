@@ -304,7 +304,7 @@ def without_step(scenario: Scenario, at: int) -> Scenario:
 
 
 def with_step(scenario: Scenario, at: int, step: Step) -> Scenario:
-    """Return the scenario with another step."""
+    """Return the scenario with the step at `at` replaced."""
     return scenario.with_steps((*scenario.steps[:at], step, *scenario.steps[at + 1 :]))
 
 

@@ -78,7 +78,7 @@ def words_by_language() -> dict[str, set[str]]:
 
 
 def single_words(words: set[str]) -> list[str]:
-    """Return the words that are one word for both servers if no language cuts them."""
+    """Return the words that both servers take as one word if the text is in no language."""
     return sorted(word for word in words if lexer_of(PROFILE).lex_push(word, "none").words == [word.encode()])
 
 

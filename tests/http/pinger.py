@@ -14,7 +14,7 @@ PAUSE_S = 0.005
 
 
 def main(host: str, port: int) -> None:
-    """Send PINGs until stdin ends, and print both times."""
+    """Send PINGs until stdin ends; print both percentiles and the number of PINGs."""
     pings: list[float] = []
     late: list[float] = []
     with socket.create_connection((host, port), 30) as connection:

@@ -169,7 +169,7 @@ def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str)
     ],
 )
 def test_an_automaton_of_bytes_loses_corrections(tmp_path: Path, stored: str, typed: str, is_found: bool) -> None:
-    """Of several letters that begin with the same byte, only the last one continues."""
+    """Only the last of several letters that begin with the same byte continues."""
     with opened(tmp_path) as index:
         push(index, "o", stored)
         index.consolidate()

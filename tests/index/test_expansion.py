@@ -298,7 +298,7 @@ class TestEnough:
 
     @pytest.mark.parametrize("objects", [9, 10])
     def test_of_a_family_the_form_that_most_objects_hold_counts(self, tmp_path: Path, objects: int) -> None:
-        """Of a family, the form that most objects hold counts; here each object holds two forms, and counts once."""
+        """The form of a family that most objects hold counts; here each object holds two forms, and counts once."""
         with opened(tmp_path) as index:
             for number in range(objects):
                 push(index, f"o{number}", "engine engines")

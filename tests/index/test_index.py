@@ -233,7 +233,7 @@ def test_unknown_places_are_empty(tmp_path: Path) -> None:
 
 
 def test_words_that_are_long(tmp_path: Path) -> None:
-    """Words above 50 letters find and are found; words of any length are never mixed up."""
+    """Words above 50 letters are found and find others; words of any length are never mixed up."""
     long = ["a" * 51, "a" * 466 + "b" * 40, "a" * 466 + "c" * 40, "ä" * 5_000]
     with open_index(tmp_path) as index:
         push(index, "short", "a" * 50)

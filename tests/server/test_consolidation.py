@@ -31,7 +31,7 @@ SEVERAL = 30_000
 """The number of words whose graph takes a worker about 50 ms."""
 VERY_MANY = 50_000
 LARGE = MEDIUM_WORDS + AT_ONCE
-"""The lowest number of words, pushed in this way, whose graph a worker builds."""
+"""The lowest number of words, pushed AT_ONCE at a time, whose graph a worker builds."""
 ROUNDS = 3
 PING_S = 0.020
 

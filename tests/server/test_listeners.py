@@ -183,8 +183,8 @@ def test_a_connection_accepted_as_the_server_closes_is_served(
     run: Callable[[Coroutine[None, None, None]], None],
 ) -> None:
     async def close_after(passes: int) -> tuple[bool, bool]:
-        """Return whether a connection was accepted, and whether it got its protocol, when the server closes after
-        `passes` passes.
+        """Return whether a connection was accepted, and whether it got its protocol, if the server closes after
+        `passes` passes of the event loop.
         """
         made = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The numbers of examples of property tests, and of steps in tests that interrupt at each of many."""
+"""The numbers of examples of property tests, and of steps in tests that interrupt at each of many steps."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -6,20 +6,20 @@ from typing import TypeVar
 from hypothesis import settings
 
 FULL_SET = 100
-"""The number of examples of a test that names no number. The gate looks at a quarter of them (`tests/conftest.py`)."""
+"""The number of examples of a test that gives no number. The gate uses a quarter of them (`tests/conftest.py`)."""
 
 Step = TypeVar("Step")
 
 
 def examples(count: int) -> int:
-    """Return `count`, or the same share of it as tests that name no number look at."""
+    """Return `count`, reduced in the gate as for tests that give no number."""
     return max(1, count * settings().max_examples // FULL_SET)
 
 
 def thinned(steps: Sequence[Step], first: int = 0) -> Sequence[Step]:
-    """Return all steps, or in the gate a quarter of them: each fourth one, the first of them `first` modulo four.
+    """Return all steps, or in the gate a quarter of them: every fourth one, beginning at place `first` modulo four.
 
-    A test with several parameters gives each of them another `first`, so that together they take more steps.
+    A test with several parameters gives each of them another `first`, so that together they cover more steps.
     """
     apart = FULL_SET // settings().max_examples
     return steps[first % apart :: apart]

@@ -1,7 +1,8 @@
-"""Servers that one process forks after it has imported sonicpy, which takes most of the time that a start takes.
+"""Servers that one process forks after it has imported sonicpy, because imports are most of the time of a start.
 
-Hundreds of tests start a server. A forked one differs from `python -m sonicpy serve` only in when it imports, and in
-the command line that the system shows. Linux only; elsewhere, and with SONICPY_FRESH_SERVERS=1, each is started anew.
+Hundreds of tests start a server. A forked server differs from `python -m sonicpy serve` only in the time of its
+imports, and in the command line that the system shows. This works only on Linux; elsewhere, and with
+SONICPY_FRESH_SERVERS=1, each server is started anew.
 """
 
 import contextlib
@@ -23,8 +24,9 @@ from tests.support.patience import WAIT_S
 PROGRAM = Path(__file__).with_name("template.py")
 ALLOWED = sys.platform == "linux" and os.environ.get("SONICPY_FRESH_SERVERS") != "1"
 OWN = ("SONIC_", "PYTEST_")
-"""Prefixes of variables that only a server, or no program, reads after its start. All others must equal those of the
-template."""
+"""The prefixes of variables that only a server, or no program, reads after its start. All other variables must equal
+those of the template.
+"""
 
 
 class Running(Protocol):
@@ -41,7 +43,7 @@ class Running(Protocol):
 
 
 class Template:
-    """The process that forks servers. It ends when the process that made this object does."""
+    """The process that forks servers. It ends when the process that has made this object ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +59,7 @@ class Template:
         ours.close()  # the file keeps it open
 
     def ask(self, message: Mapping[str, object]) -> int | None:
-        """Return the answer to one message."""
+        """Send a message to the process; return the number that it answers."""
         with self._lock:
             self._messages.write(json.dumps(message).encode() + b"\n")
             self._messages.flush()
@@ -72,7 +74,7 @@ class Template:
 
 
 class ForkedServer:
-    """A server that the template forked, with the parts of subprocess.Popen that tests use."""
+    """A server that the template has forked, with the methods of subprocess.Popen that tests use."""
 
     def __init__(self, parent: Template, pid: int) -> None:
         self._parent = parent
@@ -80,16 +82,16 @@ class ForkedServer:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return the exit status; None: it runs."""
+        """Return the exit status; None: the server runs."""
         if self.returncode is None:
             self.returncode = self._parent.ask({"wait": self.pid})
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait at most `timeout` seconds for its end, and return the exit status.
+        """Wait at most `timeout` seconds for the end of the server; return the exit status.
 
         Raises:
-            subprocess.TimeoutExpired: it still runs.
+            subprocess.TimeoutExpired: the server still runs.
         """
         if self.poll() is None:
             descriptor = os.pidfd_open(self.pid)
@@ -103,12 +105,12 @@ class ForkedServer:
         return status
 
     def send_signal(self, sig: int) -> None:
-        """Send a signal, unless it is known to have ended."""
+        """Send a signal, unless the server is known to have ended."""
         if self.poll() is None:
             os.kill(self.pid, sig)
 
     def kill(self) -> None:
-        """Kill it, as a crash would."""
+        """Kill the server, as a crash would."""
         self.send_signal(signal.SIGKILL)
 
 
@@ -117,7 +119,7 @@ _made: list[Template] = []
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
-    """Return whether a forked process would behave like one started with this environment."""
+    """Return whether a forked process would behave like a process started with this environment."""
     return ALLOWED and inherited(environment) == _template().inherited
 
 

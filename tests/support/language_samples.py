@@ -1,4 +1,4 @@
-"""Texts whose language is known, and the share of them that the language guesser must recognize."""
+"""Texts with a known language, and the share of them for which the guesser must be right."""
 
 import random
 from pathlib import Path
@@ -19,7 +19,7 @@ def sentences(path: Path) -> list[LanguageText]:
 
 
 def chat_lines(path: Path, source: str) -> list[LanguageText]:
-    """Return random lines of the chat of `source` with at least 20 bytes each, as texts in English."""
+    """Return random lines of the chat from `source`, of at least 20 bytes each, as texts in English."""
     rows = (line.split("\t", 2) for line in path.read_text(encoding="utf-8").splitlines())
     lines = [text for _, name, text in rows if name == source and len(text.encode()) >= 20]
     return [("eng", text) for text in random.Random(SEED).sample(lines, CHAT_LINES)]

@@ -1,4 +1,4 @@
-"""The processes that a run of the tests has left behind, however they came about. Linux only.
+"""The processes that a run of the tests has left behind, in whatever way they were started; only on Linux.
 
 Each process that a test starts, directly or not, inherits a variable that names the run.
 """
@@ -19,7 +19,7 @@ def mark_run() -> None:
 
 
 def left_behind() -> list[str]:
-    """Return the id and the command line of each process that this run has started and that is still there."""
+    """Return the id and the command line of each process that this run has started and that still exists."""
     mark = f"{VARIABLE}={os.environ[VARIABLE]}".encode()
     found = []
     own = proc.children(os.getpid())

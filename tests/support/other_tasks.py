@@ -1,4 +1,4 @@
-"""The end of an event loop: connections that were accepted last get their task only later."""
+"""The end of an event loop: the connections accepted last get their tasks only later."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,8 +9,8 @@ CUT_EVERY_S = 0.05
 async def close_listener(server: asyncio.Server) -> None:
     """Accept no more connections.
 
-    `close` alone leaves connections open that this pass of the loop accepted: asyncio of Python 3.11 refuses to serve
-    them.
+    `close` alone would leave connections open that this pass of the loop has accepted, because asyncio of Python 3.11
+    refuses to serve them.
     """
     loop = asyncio.get_running_loop()
     for bound in server.sockets:
@@ -20,7 +20,7 @@ async def close_listener(server: asyncio.Server) -> None:
 
 
 async def end_other_tasks(cut: Callable[[], object]) -> None:
-    """Wait until no other task is left and no transport open.
+    """Wait until no other task and no open transport is left.
 
     Args:
         cut: ends the connections that are open now; called again for those that began meanwhile.

@@ -1,4 +1,4 @@
-"""Paths of files of the checkout."""
+"""Paths of files in the checkout, and beside it."""
 
 from pathlib import Path
 

@@ -12,16 +12,16 @@ from typing import TypeVar
 
 STEPS = 2_000_000
 QUIET_S = 0.06
-"""The time of STEPS on a quiet core that is a few years old."""
+"""The time in seconds of STEPS on a quiet core that is a few years old."""
 PAUSE_S = 0.01
 
 Found = TypeVar("Found")
 
 
 def measured_slowness() -> float:
-    """Return how many times longer than a quiet core this machine takes for some work now; 1 at least.
+    """Return the factor by which this machine is slower than a quiet core at present; at least 1.
 
-    It is the time of the clock: other processes that use the cores count.
+    Wall-clock time is measured, so that other processes which use the cores count.
     """
     began = time.perf_counter()
     for _ in range(STEPS):
@@ -30,9 +30,9 @@ def measured_slowness() -> float:
 
 
 SLOWNESS = measured_slowness()
-"""The load of this machine when the tests began."""
+"""The slowness of this machine when the tests began."""
 WAIT_S = 180.0 * SLOWNESS
-"""The time limit of events that come within a few seconds on a quiet machine."""
+"""The time limit in seconds of events that come within a few seconds on a quiet machine."""
 
 
 def until(
@@ -42,10 +42,10 @@ def until(
     pause_s: float = PAUSE_S,
     most_s: float = WAIT_S,
 ) -> Found:
-    """Wait until `look` returns something true, and return that.
+    """Wait until `look` returns a true value, and return that value.
 
     Args:
-        look: called again and again.
+        look: a function that is called repeatedly.
         what: the awaited event, for the failure.
         pause_s: the seconds between two calls.
         most_s: after this many seconds the test fails; later on a machine that is slow by then.
@@ -60,7 +60,7 @@ def until(
 async def until_in_loop(
     look: Callable[[], Found], what: str = "what the test waits for", *, most_s: float = WAIT_S
 ) -> Found:
-    """Like `until`, while the event loop goes on."""
+    """Wait as `until` does, while the event loop runs."""
     began_s = time.monotonic()
     while not (found := look()):
         assert is_within(most_s, began_s), f"not within {most_s:.0f} s: {what}"
@@ -69,7 +69,8 @@ async def until_in_loop(
 
 
 def is_within(limit_s: float, began_s: float) -> bool:
-    """Return whether at most `limit_s` have passed since `began_s`, or many times more on a machine that is slow
-    now."""
+    """Return whether at most `limit_s` seconds have passed since `began_s`, or many times more on a machine that is
+    slow now.
+    """
     took_s = time.monotonic() - began_s
     return took_s < limit_s or took_s < limit_s * measured_slowness()

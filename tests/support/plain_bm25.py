@@ -1,4 +1,4 @@
-"""Plain BM25 of the textbook, in memory, to compare with: words are runs of letters and digits in lower case, without
+"""Plain BM25 as in textbooks, in memory, for comparisons: words are runs of letters and digits in lower case, without
 stemming and stop words; k1 = 1.2, b = 0.75; every object is ranked. It has only the methods that an evaluation calls.
 
 Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), formula 3.15.
@@ -26,7 +26,7 @@ class PlainBm25:
         self._texts[collection, bucket][object].update(WORD.findall(text.lower()))
 
     def consolidate(self) -> None:
-        """Compute the share of each word in the score of each object."""
+        """Compute the part of each word in the score of each object."""
         self._postings = {scope: weighted(objects) for scope, objects in self._texts.items()}
 
     def query(
@@ -41,7 +41,7 @@ class PlainBm25:
         return [name for name, _ in best[offset:]]
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
-        """Return nothing: plain BM25 makes no suggestions."""
+        """Return an empty list: plain BM25 makes no suggestions."""
         return []
 
     def flush_collection(self, collection: str) -> int:

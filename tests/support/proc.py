@@ -1,4 +1,4 @@
-"""Processes as /proc shows them; results are empty for those that end between a listing and a reading."""
+"""Processes as /proc shows them; results are empty for processes that end between a listing and a reading."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ def read(process: int, name: str) -> bytes:
 
 
 def listed(process: int, name: str) -> list[str]:
-    """Return the names in a folder of a process; none if it is gone."""
+    """Return the names in a folder of a process; an empty list if the process is gone."""
     try:
         return os.listdir(f"/proc/{process}/{name}")
     except OSError:
@@ -22,7 +22,7 @@ def listed(process: int, name: str) -> list[str]:
 
 
 def processes() -> list[int]:
-    """Return the ids of all processes; none on systems without /proc."""
+    """Return the ids of all processes; an empty list on systems without /proc."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()] if os.path.isdir("/proc") else []
 
 
@@ -33,7 +33,7 @@ def children(process: int) -> list[int]:
 
 
 def descriptors(process: int) -> dict[int, str]:
-    """Return the open descriptors of a process and the names of their targets."""
+    """Return the open descriptors of a process, each with the name of its target."""
     found = {}
     for name in listed(process, "fd"):
         with contextlib.suppress(OSError):  # closed meanwhile
@@ -47,5 +47,5 @@ def sockets(process: int) -> int:
 
 
 def is_running(process: int) -> bool:
-    """Return whether a process exists and is no zombie, which has no command line."""
+    """Return whether a process exists and is not a zombie, which has no command line."""
     return bool(read(process, "cmdline"))

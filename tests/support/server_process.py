@@ -38,7 +38,7 @@ class ServerProcess(ABC):
 
     Args:
         name: the server's name in tables and errors.
-        folder: the folder of its data; it stays, so that the server can be started again.
+        folder: the folder of its data, which is kept, so that the server can be started again.
     """
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -49,19 +49,19 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def command(self) -> list[str]:
-        """Return the command line that listens on `port`, and write the files it reads."""
+        """Return the command line that listens on `port`, and write the files that it needs."""
 
     def variables(self) -> dict[str, str]:
         """Return the environment of the process."""
         return environment({})
 
     def beside(self, suffix: str) -> Path:
-        """Return the path of a file that does not count as data."""
+        """Return the path of a file beside the folder, which does not count as data."""
         return self.folder.with_name(f"{self.folder.name}.{suffix}")
 
     @property
     def pid(self) -> int:
-        """The id of the first process."""
+        """The id of the server's first process."""
         assert self._process is not None, "it was not started"
         return self._process.pid
 
@@ -69,7 +69,7 @@ class ServerProcess(ABC):
         """Start the server and wait until it accepts connections.
 
         Raises:
-            RuntimeError: it does not; the message holds its output.
+            RuntimeError: the server does not accept connections; the message holds its output.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port(HOST)
@@ -89,7 +89,7 @@ class ServerProcess(ABC):
         raise RuntimeError(f"{self.name} did not start:\n{log.read_text(errors='replace')}")
 
     def stop(self) -> None:
-        """Ask the server to stop, and kill it after STOP_S."""
+        """Ask the server to stop, and kill it after STOP_S seconds."""
         if self._process is not None:
             end(self._process, STOP_S)
             self._process = None
@@ -105,7 +105,7 @@ class ServerProcess(ABC):
 
 
 def end(process: subprocess.Popen[bytes], most_s: float) -> None:
-    """Ask a process to end; kill it if it takes longer than `most_s`."""
+    """Ask a process to end; kill it if this takes longer than `most_s` seconds."""
     process.terminate()
     try:
         process.wait(most_s)
@@ -119,7 +119,7 @@ class SonicProcess(ServerProcess):
 
     Args:
         binary: the path of its executable.
-        password: the one that clients must send with START.
+        password: the password that clients must send with START.
     """
 
     def __init__(self, name: str, folder: Path, binary: str, password: str = PASSWORD) -> None:
@@ -134,5 +134,5 @@ class SonicProcess(ServerProcess):
 
 
 def find_sonic() -> str | None:
-    """Return the path of Sonic's executable ($SONIC_BIN, or `sonic` on the PATH), or None."""
+    """Return the path of Sonic's executable ($SONIC_BIN, or `sonic` on the PATH); None: it is not installed."""
     return shutil.which(os.environ.get("SONIC_BIN", "sonic"))

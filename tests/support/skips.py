@@ -1,4 +1,4 @@
-"""The skipped tests in one line for each kind of reason, so that the summary ends with the failures."""
+"""The skipped tests, in one line for each kind of reason, so that the summary ends with the failures."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ KINDS = {
     r"^needs (bash|cargo|gcc|node|systemd|auditwheel|a C compiler|a NATS server|Linux and a C compiler)": "a program",
     r"/proc|Linux|prlimit|IPv6|system|right|root|user|pipes|parent": "something of the system or its rights",
 }
-"""Patterns of reasons in the order of their use, and the missing parts."""
+"""Pattern of a reason -> the missing part; the first match counts."""
 OTHERS = "other reasons"
 
 

@@ -1,4 +1,4 @@
-"""One set of objects behind every way to an answer: an index, a bucket in parts, a server, an application."""
+"""The same objects in every way to ask: an index, a bucket in parts, a server, an application."""
 
 import contextlib
 from pathlib import Path
@@ -33,11 +33,11 @@ ORDERED = Config.model_validate({"store": {"order": True}})
 
 
 class Surfaces(NamedTuple):
-    """One index, a bucket in parts, and a server with the same objects; and the ways to them.
+    """One index, a bucket in parts, and a server, all with the same objects; and the ways to ask them.
 
     Attributes:
-        whole: has them in two more buckets, "x0" and "x1", too.
-        http: a client of an application over the index; None: FastAPI is not here.
+        whole: the index, which also has the objects in two more buckets, "x0" and "x1".
+        http: a client of an application over the index; None: FastAPI is not installed.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ class Surfaces(NamedTuple):
 
 
 class PartsDesk:
-    """A substitute for the desk of `Spread`: the parts of this process answer packed questions."""
+    """A substitute for the desk of `Spread`: the parts in this process answer packed questions."""
 
     is_strong = False
 
@@ -85,7 +85,7 @@ def opened_surfaces(folder: Path, opened: contextlib.ExitStack) -> Surfaces:
 
 
 def http_client(index: Part) -> Any:
-    """Return a client of an application over an index; None: FastAPI is missing."""
+    """Return a client of an application over an index; None: FastAPI is not installed."""
     try:
         from starlette.testclient import TestClient  # noqa: PLC0415  an extra brings it
 

@@ -1,8 +1,8 @@
-"""The process that forks servers for tests, run as a program; `tests/support/forked.py` starts it and asks it.
+"""The process that forks servers for tests, as a program, which `tests/support/forked.py` starts and sends messages to.
 
 It imports sonicpy once, and never runs it: a server does all of its work after the fork. Each message is a line of JSON
-over the socket whose descriptor is the argument. The servers get SIGTERM when it ends, so that those of a run that was
-broken off end too.
+over the socket whose descriptor is the argument. When the process ends, the servers get SIGTERM, so that those of an
+aborted run end, too.
 """
 
 import gc
@@ -21,7 +21,7 @@ from sonicpy.cli.main import main  # noqa: F401
 
 
 def serve(descriptor: int) -> None:
-    """Answer messages until the tests end or, in a server, return from its `main`."""
+    """Answer messages until the tests end; in a forked server, return from its `main`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_too = ends_with_parent()
     with socket.socket(fileno=descriptor) as asker, asker.makefile("rwb") as messages:
@@ -43,7 +43,7 @@ def serve(descriptor: int) -> None:
 
 
 def ended(child: int) -> int | None:
-    """Return the exit status of a child, negative for a signal; None: it runs."""
+    """Return the exit status of a child, negative for a signal; None: the child runs."""
     found, status = os.waitpid(child, os.WNOHANG)
     return os.waitstatus_to_exitcode(status) if found else None
 

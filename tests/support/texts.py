@@ -1,4 +1,4 @@
-"""Texts, queries and command lines to measure with, the same at each call."""
+"""Texts, queries and command lines for measurements, the same in each call."""
 
 import random
 from itertools import accumulate

@@ -19,14 +19,14 @@ COMPAT_WITHOUT_EXPANSIONS = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic SONIC_SEAR
 
 COMMON = ("--skip-quirks",) if importlib.util.find_spec("rjieba") else ("--skip-quirks", "--skip-tag", "jieba")
 GROUPS = 4
-"""The number of parts of the recorded scenarios, which can be played side by side."""
+"""The number of parts of the recorded scenarios, which can be played at the same time."""
 EXACT_THEMES = ("04", "06", "09", "15", "18", "20")
-"""Files about queries and words, in which no answer depends on expansions."""
+"""The beginnings of names of files about queries and words, in which no answer depends on expansions."""
 SET_THEMES = ("01", "02", "03", "04", "08", "22", "23", "25")
 
 
 WAITING = ("01-handshake.txt", "profile-autoconsolidate.txt", "profile-idle2.txt")
-"""Files that wait for clocks, most of ten seconds each. They are played while the tests of the others run."""
+"""The files that wait for clocks, most of them ten seconds. They are played while the tests of the others run."""
 
 Replay = subprocess.Popen[str]
 
@@ -44,7 +44,7 @@ def replay(command: str, files: list[str], *options: str) -> Replay:
 
 @pytest.fixture(scope="module", autouse=True)
 def waiting() -> Iterator[list[Replay]]:
-    """Play each file that waits beside all tests of this module."""
+    """Play each file that waits, in parallel with all tests of this module."""
     played = [replay(COMPAT, [str(FOLDER / "golden" / name)]) for name in WAITING]
     yield played
     for one in played:

@@ -1,5 +1,5 @@
-"""The times that batches of a log wait for their acknowledgement: mostly a millisecond, sometimes until a new
-leader.
+"""The times that batches of a log wait for their acknowledgement: mostly a millisecond, sometimes until a new leader is
+elected.
 """
 
 import time

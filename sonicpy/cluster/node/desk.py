@@ -52,7 +52,7 @@ PAUSE_S = 0.05
 
 
 class Desk:
-    """Answers questions by a replica of this node or by another node. To be made while the loop runs.
+    """Answers questions by a replica of this node or by another node. Create it while the loop runs.
 
     Args:
         held: partition -> the replica of this node; it may change at any time.

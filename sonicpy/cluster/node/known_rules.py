@@ -1,4 +1,4 @@
-"""The rules of buckets at a node: it cuts the text of a PUSH into words, replicas never do.
+"""The rules of buckets at a node, by which it cuts the text of a PUSH into words; replicas never do.
 
 A bucket has the rules of its first text. A node without a replica of the bucket asks a node that has one. It asks again
 after a while for rules that are not the newest, because a bucket that was flushed may have been created anew with the

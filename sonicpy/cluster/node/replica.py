@@ -32,11 +32,11 @@ COMMIT_AFTER_S = 3.0
 after the death of the process the log still has them. Larger commits cost less per change.
 """
 COMMIT_AFTER_READ_S = 0.2
-"""COMMIT_AFTER_S while there are reads, because these cost more with uncommitted changes."""
+"""Replaces COMMIT_AFTER_S while there are reads, because these cost more with uncommitted changes."""
 COMMIT_CHANGES = 1024
 """The number of changes after which a commit is due; few, because connections wait for the commit."""
 CATCHING_UP_CHANGES = 4096
-"""COMMIT_CHANGES while the replica has not caught up, and so has no readers."""
+"""Replaces COMMIT_CHANGES while the replica has not caught up, and so has no readers."""
 TOGETHER_BYTES = 8 << 10
 """The most bytes of sections that are applied together while the replica catches up, so that connections get their
 turns. Applied one by one, small entries cost more per change.

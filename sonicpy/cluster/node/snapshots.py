@@ -102,8 +102,8 @@ async def _chunk(vault: Vault, name: str) -> bytes:
 async def is_needed(known: LogProgress, partition: int, epoch: Epoch, registry: Registry) -> bool:
     """Return whether a replica has to begin with a snapshot.
 
-    If there is a snapshot, an empty replica has to: even a log with its first entry may be incomplete, because it may
-    have been made again after the brokers had lost their data.
+    If there is a snapshot, an empty replica has to begin with it: even a log with its first entry may be incomplete,
+    because it may have been made again after the brokers had lost their data.
 
     Raises:
         NotReady: no broker answers.

@@ -59,7 +59,7 @@ class Percentile:
 
 
 class HedgedQuestion:
-    """A question to some nodes, which get it in order.
+    """A question to some nodes, which are asked in their order.
 
     Attributes:
         first_s: the time at which the first node got the question, in seconds.

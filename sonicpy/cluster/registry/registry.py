@@ -105,7 +105,7 @@ class Manifest:
     """A snapshot of a partition.
 
     Attributes:
-        position, epoch, chain: from the `LogProgress` of the replica.
+        position, epoch, chain: those of the `LogProgress` of the replica.
         chunks: the number of chunks.
         size: the size in bytes.
     """

@@ -11,7 +11,7 @@ def digest_of_export(held: object, settings: bytes) -> Fields:
     """Return the field of the digest of an object of an export; (): it has none that holds under these settings.
 
     Args:
-        settings: of the analysis of texts, packed.
+        settings: the settings of the analysis of texts, packed.
 
     Raises:
         InvalidArgument: it is no digest.

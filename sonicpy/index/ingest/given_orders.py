@@ -21,7 +21,7 @@ def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Term
     """Return the field with the order of the terms of named texts: each text is a piece, and no phrase crosses pieces.
 
     Args:
-        terms: of all texts together.
+        terms: the terms of all texts together.
         lex: cuts a text as PUSH does. A word that the terms lack leaves a gap.
     """
     parts = [text for text in texts if text]

@@ -17,8 +17,8 @@ def fields_of(tags: Any, values: Any, *, compat: bool = False) -> Fields:
     """Return the fields that give an object its tags, all of them, and some values.
 
     Args:
-        tags: None: they stay.
-        values: by name; None: all stay.
+        tags: all tags; None: they stay.
+        values: the values by name; None: all stay.
         compat: the index answers as Sonic does, which has neither.
 
     Raises:

@@ -63,9 +63,9 @@ class GraphWords(NamedTuple):
     """The words for a new graph.
 
     Attributes:
-        version: of the graph.
+        version: the version of the graph.
         seq: the bucket's `pending_seq` that the words include.
-        words: in byte order.
+        words: the words in byte order.
         joints: hidden terms that name joints of words.
     """
 
@@ -97,7 +97,7 @@ class Built(NamedTuple):
     """A graph file that was written.
 
     Attributes:
-        version: of the graph; 0: the bucket needs none.
+        version: the version of the graph; 0: the bucket needs none.
         seq: the bucket's `pending_seq` that the graph includes.
         is_cut: the limits cut off the last words in byte order.
     """

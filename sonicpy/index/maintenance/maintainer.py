@@ -140,7 +140,7 @@ class Maintainer:
         """Build the graphs of buckets that gained thousands of words, unless a batch is open or the owner consolidates.
 
         Args:
-            scopes: the buckets to look at; None: all.
+            scopes: the buckets to check; None: all.
             times: as in `needs_consolidation`.
         """
         engine = self.engine

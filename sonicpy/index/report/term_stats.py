@@ -34,7 +34,7 @@ class ObjectStats(NamedTuple):
     """An object of a bucket.
 
     Attributes:
-        length: in words, repeated ones and stop words included; the ranking "bm25" uses it.
+        length: the number of words, repeated ones and stop words included; the ranking "bm25" uses it.
         words: the number of different words, without hidden ones.
         hidden_words: the number of different hidden words.
         new_words: the number of different words, hidden ones included, that no older object holds.

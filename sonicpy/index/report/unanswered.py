@@ -39,7 +39,7 @@ class Questions:
         """Count a query that found nothing.
 
         Args:
-            words: of the query, in order.
+            words: the words of the query, in order.
             unknown: those that no object holds.
         """
         query = " ".join(words)[:LETTERS_MAX]

@@ -1,4 +1,5 @@
-"""BOOST: scores times a factor that rises with a value of the object. Exact, without a look at every object.
+"""BOOST: scores times a factor that rises with a value of the object. The result is exact, though few objects are
+examined.
 
 The best objects by score are asked for until no other one can be among the best by score times factor: the largest
 factor bounds the rise of a lower score (threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms

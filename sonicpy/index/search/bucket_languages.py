@@ -25,7 +25,7 @@ class Judged(NamedTuple):
 
     Attributes:
         moment: the state of the bucket when it was judged.
-        listed: the words that were looked at.
+        listed: the words by which it was judged.
         languages: the most likely one first.
     """
 

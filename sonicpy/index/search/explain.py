@@ -286,7 +286,7 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
     """Return the role of a term, and the reason for it if the term finds no objects by itself.
 
     Args:
-        clause: of the term; None: the plan has no clause for it.
+        clause: the clause of the term; None: the plan has no clause for it.
     """
     if clause is None:
         if number in plan.left_out:
@@ -383,7 +383,7 @@ def _hit(
     """Return an object of the answer with the parts of its score.
 
     Args:
-        ceiling: of the plan, the highest score; None: the ranking does not distinguish kinds of matches.
+        ceiling: the highest score of the plan; None: the ranking does not distinguish kinds of matches.
     """
     named, more, more_score = made_of
 

@@ -30,7 +30,7 @@ class Typed(NamedTuple):
         before: the words before the last one, as typed, each with the Matching that leads to its family; None: it has
             no family.
         word: the last word.
-        length: of the last word as typed, in bytes.
+        length: the length of the last word as typed, in bytes.
         joined: the letters in front of the last word behind the last blank, as typed, such as "wi-" of "wi-f".
     """
 

@@ -21,8 +21,8 @@ class HowFound:
     """Names the words by which objects answer.
 
     Args:
-        plan: of the query.
-        terms: of the query.
+        plan: the plan of the query.
+        terms: the terms of the query.
     """
 
     def __init__(self, plan: Plan, terms: Terms) -> None:
@@ -35,7 +35,7 @@ class HowFound:
         """Return the words of an object in the order of the query.
 
         Args:
-            numbers: of the words of the plan that the object holds.
+            numbers: the numbers of the words of the plan that the object holds.
         """
         words = (self._words[number] for number in sorted(numbers))
         found = dict.fromkeys(self._held(one) for one in words if not is_whole(plain_word(one.word)))

@@ -25,7 +25,7 @@ class SynonymLookup:
     """The rules of a collection, by the first word of each left side.
 
     Args:
-        rules: in the order in which they were given.
+        rules: the rules in the order in which they were given.
     """
 
     def __init__(self, rules: list[SynonymRule]) -> None:
@@ -57,7 +57,7 @@ def _numbers(phrase: Phrase, places: dict[str, tuple[int, int]], terms: Terms) -
     """Return the numbers of the terms that match the words of a phrase one after the other; (): there are none.
 
     Args:
-        places: of each term its place in the query, and its number.
+        places: term -> its place in the query, and its number.
     """
     found = [places[word] for word in phrase if word in places]
     if len(found) != len(phrase):

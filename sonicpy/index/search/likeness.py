@@ -37,8 +37,8 @@ class Likeness(NamedTuple):
     """The likeness of an object to the vector of a query.
 
     Attributes:
-        cosine: from -1 to 1; None: the object has no vector.
-        added: to its score.
+        cosine: the cosine, from -1 to 1; None: the object has no vector.
+        added: the number that it adds to the score.
     """
 
     cosine: float | None
@@ -83,7 +83,7 @@ def refused_vector(why: str) -> InvalidArgument:
 
 
 def check_vectors(refusals: Iterable[str | None]) -> None:
-    """Raise InvalidArgument for the first refusal of a vector by a part, unless a part takes the vector (None)."""
+    """Raise InvalidArgument for the first reason in `refusals`; None: a part takes the vector."""
     for why in refusals:
         if why is not None:
             raise refused_vector(why)
@@ -93,7 +93,7 @@ def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
     """Return objects in the order of words and meaning.
 
     Args:
-        scores: of all objects, best first, by words.
+        scores: the scores of all objects by words, best first.
         sums: the likeness of the first ones.
     """
     assert search.vector is not None

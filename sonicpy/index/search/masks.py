@@ -18,7 +18,7 @@ class Masks:
     """Makes the masks of a filter in a bucket.
 
     Args:
-        reader: of the bucket.
+        reader: reads the bucket.
         condition: the filter.
     """
 
@@ -32,8 +32,9 @@ class Masks:
         self._read_tags()
 
     def of(self, condition: Condition) -> Mask:
-        """Return the objects that meet a condition of the filter. Beside them, numbers that no object has may be in a
-        mask of which `holds_strangers` is true."""
+        """Return the objects that meet a condition of the filter. The mask may also hold IIDs that no object has if
+        `holds_strangers` is true for the condition.
+        """
         return self._made(condition)[1]
 
     def _read_tags(self) -> None:
@@ -95,7 +96,7 @@ def lazy_windows(columns: ColumnRows, column: int, count: int) -> LazyWindows:
 
 
 def one_range_each(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return conditions in which the ranges of each name of values are one: the part that all of them share."""
+    """Return conditions with one range for each name of values: the part that all its ranges share."""
     ranges: dict[str, Range] = {}
     for each in conditions:
         if isinstance(each, Range):
@@ -135,7 +136,7 @@ def alive(reader: BucketReader) -> Mask:
 
 
 def holds_strangers(condition: Condition) -> bool:
-    """Return whether a number that no object has may meet a condition."""
+    """Return whether the mask of a condition may hold IIDs that no object has."""
     match condition:
         case Not():
             return not holds_strangers(condition.condition)

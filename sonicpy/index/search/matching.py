@@ -89,7 +89,7 @@ class WordStemmers(NamedTuple):
 
     Attributes:
         sure: stemmers whose forms the word finds in any case.
-        doubtful: stemmers of other languages, whose forms count only in texts of these languages.
+        doubtful: stemmers of other languages, whose forms are doubtful; see `Family`.
         may_agree: whether a form on which the first doubtful stemmer and another one agree is not doubtful.
     """
 

@@ -61,7 +61,7 @@ MadeOf = tuple[list[tuple[Word, int, float]], int, float]
 
 
 class AnyPart(Protocol):
-    """The findings in one of all parts."""
+    """The findings in one of several parts."""
 
     @property
     def total(self) -> int | None:

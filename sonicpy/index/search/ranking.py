@@ -45,7 +45,7 @@ class Planner(Protocol):
         """Return the plan.
 
         Args:
-            statistics: of the bucket, or of several together.
+            statistics: the statistics of the bucket, or of several together.
             matching: leads words to their families; None: no word has a family.
             fills: see `Fills`.
         """

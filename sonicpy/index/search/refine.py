@@ -1,7 +1,7 @@
 """Searches with a filter, an order of their own, or facets.
 
-A filter is a mask, through which the same plan is carried out. An order by a value, and facets, look at all objects
-that answer, as bits.
+A filter is a mask, through which the same plan is carried out. An order by a value, and facets, need all objects that
+answer, as bits.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
     """The objects that answer, in a bucket.
 
     Attributes:
-        plan: of the text; None: it is empty, and all objects answer.
+        plan: the plan of the text; None: it is empty, and all objects answer.
         window: only this many objects of each word are read, the newest ones; 0: all.
     """
 
@@ -75,7 +75,7 @@ class Passing(NamedTuple):
     """The objects that pass a filter, for EXPLAIN.
 
     Attributes:
-        masks: of each bucket; None: there is no filter.
+        masks: the mask of each bucket; None: there is no filter.
         unmet: the tags and names of values of the filter that no object has.
     """
 
@@ -154,7 +154,7 @@ class Best(NamedTuple):
     """The best objects by score that pass a filter.
 
     Attributes:
-        masks: of each bucket; None: there is no filter.
+        masks: the mask of each bucket; None: there is no filter.
         most: the upper bound of factors of a score.
     """
 
@@ -317,7 +317,7 @@ def place_by_age(reader: BucketReader, key: int | None, age: float, name: str) -
     """Return the place from which a page of this part continues behind an object of another part.
 
     Args:
-        key, age, name: of the object. Objects of equal age are in the order of their names.
+        key, age, name: those of the object. Objects of equal age are in the order of their names.
     """
     count = reader.state.next_iid
     below = round(age * count)

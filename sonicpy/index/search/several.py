@@ -279,7 +279,7 @@ class SeveralParts:
 
     Args:
         names: the names of the buckets.
-        parts: by the place of a bucket, its findings, if it has any.
+        parts: place of a bucket -> its findings; some buckets have none.
         wanted: the number of the best objects to return.
         total: count all objects that answer, too.
         others: how many objects answer in other buckets.

@@ -1,8 +1,8 @@
 """SIMILAR: objects that share rare words with an object.
 
-The query consists of those terms in the object's record that weigh most: the weight is the inverse of the object
-frequency times the square root of the term frequency. No term has a family. An object is similar if it holds one of the
-first BRINGING_MAX terms; the others add to its score.
+The query consists of those terms in the object's record that weigh most: the weight is the idf times the square root
+of the term frequency. No term has a family. An object is similar if it holds one of the first BRINGING_MAX terms; the
+others add to its score.
 """
 
 from sonicpy._native.bm25 import idf

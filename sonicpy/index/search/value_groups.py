@@ -42,8 +42,8 @@ class Groups(Protocol):
         ...
 
     def others(self, seen: Collection[GroupKey]) -> Mask:
-        """Return the objects that are in a group other than the given ones, or in none; numbers without an object may
-        be among them.
+        """Return the objects that are in a group other than the given ones, or in none; IIDs that no object has may be
+        among them.
         """
         ...
 

@@ -178,7 +178,7 @@ def _in_field(item: WebItem, fields: Container[str]) -> WebItem:
 
 
 def _is_meant(found: re.Match[str]) -> bool:
-    """Return whether an item with * has enough letters to be a beginning or a part of words."""
+    """Return whether an item with * is meant as one: a beginning ends in a letter or digit, a part has one."""
     begun, part = found["begun"], found["part"]
     return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
 

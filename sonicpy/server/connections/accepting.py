@@ -67,11 +67,11 @@ class TlsServer:
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
-        """The socket."""
+        """The listening socket, alone in a tuple."""
         return (self._bound,)
 
     def close(self) -> None:
-        """The listening socket."""
+        """Stop accepting connections, and close the listening socket."""
         if self._retry is not None:
             self._retry.cancel()
         self._loop.remove_reader(self._bound)

@@ -6,8 +6,8 @@ their bytes arrive.
 
 `TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While another node or
 process answers a command, the connection reads at most once, because to stop and to resume reading costs as much as a
-read. So one connection makes the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies
-twice.
+read. So one connection makes the server hold at most two reads, one unfinished line, and twice WRITE_HIGH_BYTES of
+replies.
 """
 
 import asyncio
@@ -39,7 +39,9 @@ BUSY_S = 0.1
 START_TIMEOUT_S = 10.0
 TOO_MANY_CONNECTIONS = "too_many_connections"
 WRITE_HIGH_BYTES = 1 << 16
-"""The bytes of unread replies from which on a peer is not served until it reads; a turn with longer replies ends."""
+"""The number of bytes of unread replies from which on a peer is not served until it reads; a turn with longer replies
+ends.
+"""
 WRITE_TIMEOUT_S = 300.0
 """The time in seconds after which a peer that reads nothing is dropped, where channel.tcp_timeout sets no other
 time.

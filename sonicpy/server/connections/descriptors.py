@@ -49,7 +49,7 @@ RESERVE = 128
 """The number of descriptors that no connection gets: half of them for the health port and for connections to be
 refused, the others for log and disk, processes, and connections accepted at the same moment."""
 SPARE = 16
-"""RESERVE in a search process: for word graphs, and for files that are opened briefly."""
+"""The reserve in a search process: for word graphs, and for files that are opened briefly."""
 EPISODE_S = 60.0
 """The time in seconds without a refusal after which the next refusal is logged again."""
 

@@ -26,7 +26,7 @@ AT_ONCE = 3_000
 """The most objects that a query checks within a turn: some milliseconds."""
 
 STEP_S = 0.001
-"""The time in seconds after which a step ends, with the window of 4,096 objects that it is checking."""
+"""The time in seconds after which a step ends, once it has checked its present window of 4,096 objects."""
 
 Told = TypeVar("Told")
 

@@ -67,15 +67,15 @@ class Serving(ABC):
     """Open connections, and the calls that carry out their commands. Create it while the loop runs.
 
     Args:
-        calls: by type of command, the call that answers within a turn; other commands are left to `execute`.
+        calls: type of command -> the call that answers within a turn; other commands are left to `execute`.
         target: the first argument of each call.
         committer: takes the changes of a turn.
         statistics: counts the commands; None: new ones.
 
     Attributes:
         keys: the secrets that are valid besides the password.
-        sheds: the number of connections in mode search to hand over to other processes; the next ones that take a turn
-            are.
+        sheds: the number of connections in mode search to hand over to other processes: the next ones that take a turn
+            are handed over.
     """
 
     keys: Keys

@@ -4,7 +4,7 @@ steps.
     READY    --lines_left--> QUEUED     --turn-->     READY      its turn is in the queue of all connections
     READY    --defer-->      DEFERRED   --answered--> READY      an answer waits for the disk, or for a long command
     READY    --relay-->      RELAYED    --answered--> READY      another node or process is asked for the answer
-    RELAYED  --defer-->      DEFERRED                            no process there has answered
+    RELAYED  --defer-->      DEFERRED                            none of the others has answered
     READY    --refuse-->     REFUSING   --refused-->  READY      the refusal of a wrong password waits
     any      --lost-->       CLOSED                              the connection is closed, or another process has it
 

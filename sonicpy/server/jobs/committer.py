@@ -23,8 +23,9 @@ COMMIT_CHANGES = 4096
 commits cost less per change and replace fewer pages, which LMDB can use again only after the next sync.
 """
 COMMIT_CHANGES_SHARED = 256
-"""COMMIT_CHANGES while connections that change nothing take turns: they wait for the commit. For connections that
-change something, fewer commits cost less."""
+"""Replaces COMMIT_CHANGES while connections that change nothing take turns, because these wait for the commit. For
+connections that change something, fewer commits cost less.
+"""
 FLUSH_ROWS_CHANGES = 64
 """While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes, so that
 these connections wait for fewer rows at a time. Writing rows in every turn would cost more than shorter waits are
@@ -38,8 +39,8 @@ SHARED_COMMIT_S = 0.002
 SHARED_COMMIT_PAUSE = 2.0
 """Shortest time between such commits, as a multiple of the duration of the last one."""
 LONE_TURNS = 4
-"""The number of passes of the loop with one changing turn each, after which sealing at the end of a pass saves
-nothing.
+"""The number of successive passes of the loop with a single changing turn after which sealing at the end of a pass is
+given up, because it saves nothing.
 """
 IMMEDIATE_TURNS = 64
 """The number of turns that then seal their changes at once, before sealing at the end of a pass is tried again."""
@@ -51,7 +52,7 @@ REMOVALS_PER_COMMIT = 16
 
 
 class Committer(Sealer):
-    """Seals, commits and syncs the changes of connections. To be made while the loop runs.
+    """Seals, commits and syncs the changes of connections. Create it while the loop runs.
 
     Args:
         engine: the engine of an index opened with autocommit=False on the loop's thread.

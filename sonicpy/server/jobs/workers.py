@@ -40,7 +40,9 @@ SILENCE_S = 12.0
 faster.
 """
 START_SILENCE_S = 120.0
-"""SILENCE_S before the first message: a start takes half a second of a core, for which a busy machine may need long."""
+"""Replaces SILENCE_S before the first message: a start takes half a second of a core, and a busy machine may need long
+for it.
+"""
 TIME_LIMIT_S = 3600.0
 NOTED_S = 1.0
 DIED = "died"

@@ -104,7 +104,7 @@ class AskReport(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The work of a search process since the report before."""
+    """The work of a search process since its previous report."""
 
     counts: Counts
     busy: float

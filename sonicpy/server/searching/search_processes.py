@@ -41,13 +41,13 @@ VACATED_AT_ONCE = 50
 REPLACE_S = 1.0
 """The shortest time in seconds from one start of a process to the next, which replaces a process that died."""
 RETRY_S = 30.0
-"""REPLACE_S if the last process died before it was ready, or could not be started."""
+"""Replaces REPLACE_S if the last process died before it was ready, or could not be started."""
 REPORT_S = 0.5
 """The time in seconds for which INFO and the metrics wait for the figures of a search process."""
 SILENCE_S = 12.0
 """The time in seconds without an answer after which a process is killed."""
 START_S = 60.0
-"""SILENCE_S for a process that is not ready yet."""
+"""Replaces SILENCE_S for a process that is not ready yet."""
 UNEQUAL_SHARE = 0.3
 """Connections move from a loop to another one whose share of busy time is lower by at least this."""
 NEW_CONNECTION_LOAD = 0.1

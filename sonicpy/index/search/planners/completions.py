@@ -30,7 +30,7 @@ WHOLE_LETTERS_MAX = 6
 because many words almost begin with a short one.
 """
 LIKELIEST = (4, 16)
-"""The numbers of the likeliest words, by typing errors, that are in the first and in the second list."""
+"""The most words of the first and of the second list of misspelt words: the likeliest ones."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
 """The shares of the typed word's weight that the words of each list have with one error; with two errors, they have
 half.

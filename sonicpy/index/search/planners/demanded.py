@@ -92,7 +92,7 @@ class Demanded:
     """Changes the clauses of a query as its demands say.
 
     Args:
-        statistics: of the bucket, or of several together.
+        statistics: the statistics of the bucket, or of several together.
         terms: the terms of the query.
         demands: the demands on the terms.
         search: the settings of the query.

@@ -43,7 +43,7 @@ def plan_newest(
 
     Args:
         matching: leads words to their families; None: no word has a family.
-        fills: not used; this ranking only completes a word that no object holds.
+        fills: not used, because this ranking always completes the last word.
     """
     demands = demands_of(terms)
     statistics = edited(demands, statistics)
