@@ -3,9 +3,10 @@
     python -m benchmarks.following [--rows 1000000] [--changed 1000]
     python -m benchmarks.following --kills 500 [--rows 20000] [--changes 1000000]
 
-The first form prints the CPU of a first pass beside that of `push_many`, of a pass with some changed rows, of one without,
-and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; both are killed
-at random moments. At the end a last pass runs; the words of all objects are compared with the table, then `--check` is.
+The first form prints the CPU of a first pass beside that of `push_many`, of a pass with some changed rows, of one
+without, and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; both
+are killed at random moments. At the end a last pass runs; the words of all objects are compared with the table, then
+`--check` compares digests.
 """
 
 import argparse
@@ -104,7 +105,7 @@ def arguments(folder: Path, *flags: str) -> list[str]:
 
 
 def killed(folder: Path, count: int, changes: int, kills: int) -> int:
-    """Kill both processes until so many have died and all changes are made; return 1 if rows and objects differ then."""
+    """Kill both processes until all changes are made; return 1 if rows and objects differ then."""
     with sqlite3.connect(folder / "table.db") as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT)")

@@ -18,7 +18,10 @@ def joined(texts: Iterable[object]) -> object:
     """Return the texts of several columns joined, without missing ones; or, to be refused, a value that is not a
     text.
     """
-    there = [text for text in texts if not is_missing(text)]
+    given = list(texts)
+    if len(given) == 1 and type(given[0]) is str:
+        return given[0]  # as most are
+    there = [text for text in given if not is_missing(text)]
     wrong = next((text for text in there if not isinstance(text, str)), None)
     if wrong is not None or not there:
         return wrong

@@ -73,7 +73,10 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
 
 def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:
     texts = shape.text_columns
-    return _parts(row, shape, () if any(name in row for name in texts) else texts)
+    for name in texts:
+        if name in row:
+            return _parts(row, shape, ())
+    return _parts(row, shape, texts)
 
 
 def _by_fields(row: Any, shape: Shape) -> RowParts | NoParts:
@@ -131,10 +134,12 @@ def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> RowPa
 
 
 def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowParts | NoParts:
-    column = next((name for name in shape.object_columns if name in row), None)
-    if column is None:
+    for column in shape.object_columns:
+        if column in row:
+            break
+    else:
         return NoParts(_lacks(shape.object_columns, row))
-    lacking = [name for name in (*needed, *shape.scope_columns) if name not in row]
+    lacking = (needed or shape.scope_columns) and [name for name in (*needed, *shape.scope_columns) if name not in row]
     if lacking:
         return NoParts(_lacks(lacking, row), _name_of(row[column]))
     first = (

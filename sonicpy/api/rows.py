@@ -160,7 +160,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 more = extras_of_row(*parts[5:])
                 if compat and more:
                     raise InvalidArgument("tags, values or vectors are given in compat mode; Sonic lacks them")
-            if isinstance(text, Mapping) and text:
+            if type(text) is not str and isinstance(text, Mapping) and text:
                 texts = _named_texts(text, compat=compat)
                 text = " ".join(filter(None, texts.values()))
         except InvalidArgument as error:
@@ -172,7 +172,10 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 yield Refused(number, name, _wrong_text(text))
                 continue
             text = plain_str(text)
-        yield Row(collection, bucket, name, text, lang, **more, texts=texts)
+        if more or texts:
+            yield Row(collection, bucket, name, text, lang, **more, texts=texts)
+        else:
+            yield Row(collection, bucket, name, text, lang)
 
 
 class RowExtras(TypedDict, total=False):

@@ -182,6 +182,7 @@ class Reading:
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows. Raises ConfigError if a column is missing."""
+        is_plain = not (self._tags or self._values or self._without_name)
         for row in self._rows:
             if self._watermark is not None:
                 value = plain_value(_of(row, self._watermark))
@@ -189,6 +190,8 @@ class Reading:
                     self.greatest = value
             if self._deleted is not None and is_marked(_of(row, self._deleted)):
                 self.deleted += [str(row[name]) for name in self._ids if name in row][:1]
+            elif is_plain and None not in map(row.get, self._texts):
+                yield row  # as most are
             else:
                 yield {
                     **row,

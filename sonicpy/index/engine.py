@@ -240,6 +240,11 @@ class Engine(TextEngine):
         with self.turn.hold():
             return self.store.has_digest(collection, bucket, oid, digest)
 
+    def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
+        """Return whether each of some objects holds the text of a digest. Raises StoreError if it cannot be read."""
+        with self.turn.hold():
+            return self.store.have_digests(collection, bucket, asked)
+
     def push_with(self, push: PushWith) -> None:
         """Carry out a PUSH of terms and other fields, as `push` does.
 

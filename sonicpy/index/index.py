@@ -241,7 +241,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self._engine.commit_before_reading,
             report,
             new=new,
-            has_digest=self._engine.has_digest if upsert else None,
+            have_digests=self._engine.have_digests if upsert else None,
             progress=progress,
             refuses=self._refusal,
             embed=self._embed,

@@ -1,6 +1,7 @@
 """TextEngine: the part of an engine that needs no folder: settings, lexers, names."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,10 @@ class TextEngine(ABC):
     @abstractmethod
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return whether an object surely holds the text of a digest, so that an UPSERT of it changes nothing."""
+
+    def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
+        """Return whether each of some objects, by its name, surely holds the text of a digest."""
+        return [self.has_digest(collection, bucket, oid, digest) for oid, digest in asked]
 
     @abstractmethod
     def push_with(self, push: PushWith) -> None:

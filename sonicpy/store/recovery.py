@@ -10,7 +10,7 @@ are in `OpenTransactions`.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -123,6 +123,14 @@ class RecoveringStore(StoreReader):
             return here
         with self.reading() as view:
             found: bool = view.has_digest(collection, bucket, oid, digest)
+        return found
+
+    def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
+        """Return whether each of some objects, by its name, holds the text of a digest, as `has_digest`."""
+        if self.has_removals or self.is_torn or self.view is not None:
+            return [self.has_digest(collection, bucket, oid, digest) for oid, digest in asked]
+        with self.reading() as view:
+            found: list[bool] = view.have_digests(collection, bucket, asked)
         return found
 
     def pending_buckets(self) -> set[int]:

@@ -67,7 +67,8 @@ def digest_rest(named: Mapping[str, str]) -> bytes:
 def normal_row(row: "Row") -> "Row":
     """Return a row with its texts in the form that digests are made of."""
     if row.texts is None:
-        return row._replace(text=normal_text(row.text))
+        text = normal_text(row.text)
+        return row if text == row.text else row._replace(text=text)
     given = given_texts(row.texts)
     return row._replace(text=given.text, texts=dict(given.parts))
 

@@ -5,7 +5,7 @@ and may itself use the index.
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -31,6 +31,8 @@ other writing threads wait longer.
 """
 SPREAD_BUCKETS, SPREAD_CHUNKS = 256, 3
 """A chunk may have SPREAD_CHUNKS * CHUNK_ROWS rows if they belong to more than SPREAD_BUCKETS buckets."""
+ASKED_ROWS = 256
+"""The most rows whose digests are looked up at once: other threads wait for a millisecond."""
 CHUNK_CHARACTERS = 1 << 20
 """The number of characters of texts after which a chunk ends, because a chunk is held in memory."""
 
@@ -63,8 +65,8 @@ LexerOf = Callable[[str, str], Lexer]
 """Returns the lexer of the rules of a bucket; the newest lexer if its rules are not known yet."""
 
 
-HasDigest = Callable[[str, str, str, bytes], bool]
-"""Returns whether an object, given by collection, bucket and OID, holds the text of a digest."""
+HaveDigests = Callable[[str, str, Sequence[tuple[str, bytes]]], list[bool]]
+"""Returns whether each of some objects of a bucket, by its name, holds the text of a digest."""
 
 
 RefusalOf = Callable[[], Callable[[AnyPush], str | None]]
@@ -85,7 +87,7 @@ def push_rows(
     report: PushReport,
     *,
     new: bool,
-    has_digest: HasDigest | None,
+    have_digests: HaveDigests | None,
     progress: OnProgress | None,
     refuses: RefusalOf | None = None,
     embed: Embed | None = None,
@@ -98,7 +100,7 @@ def push_rows(
         settle: called after an exception, stores a chunk that was applied.
         report: gets the outcome of each chunk, including one that was stored when an exception came.
         new: refuse rows whose object exists already.
-        has_digest: texts replace the words of their objects, unless it returns True; None: texts add up.
+        have_digests: texts replace the words of their objects, unless it returns True; None: texts add up.
         progress: called after each chunk with the number of rows that are done.
         refuses: called once a chunk, returns the function that returns why a bucket does not take a PUSH; None: buckets
             take all.
@@ -113,7 +115,7 @@ def push_rows(
         try:
             if embed is not None:
                 _embed(chunk.rows, embed)
-            _push(chunk, lexer_of, take, has_digest, refuses, new=new)
+            _push(chunk, lexer_of, take, have_digests, refuses, new=new)
             _note(chunk, report)
         except BaseException as error:
             insist(note_it)
@@ -127,7 +129,7 @@ def _push(
     chunk: Chunk,
     lexer_of: LexerOf,
     take: ChunkTaker,
-    has_digest: HasDigest | None,
+    have_digests: HaveDigests | None,
     refuses: "RefusalOf | None",
     *,
     new: bool,
@@ -136,10 +138,10 @@ def _push(
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
         while True:
-            if has_digest is None:
+            if have_digests is None:
                 _analyze(chunk, lexer_of)
             else:
-                _analyze_changed(chunk, lexer_of, has_digest)
+                _analyze_changed(chunk, lexer_of, have_digests)
             if refuses is not None:
                 _refuse(chunk, refuses)
             _group(chunk)
@@ -194,35 +196,59 @@ def _analyze(chunk: Chunk, lexer_of: LexerOf) -> None:
         chunk.places.append(place)
 
 
-def _analyze_changed(chunk: Chunk, lexer_of: LexerOf, has_digest: HasDigest) -> None:
+def _analyze_changed(chunk: Chunk, lexer_of: LexerOf, have_digests: HaveDigests) -> None:
     """Set the replacements of a chunk as `_analyze` sets pushes, without rows whose objects hold just their text."""
+    rows = [row if isinstance(row, Refused) else normal_row(row) for row in chunk.rows]
+    digests = [None if isinstance(row, Refused) else _digest(row, lexer_of(row.collection, row.bucket)) for row in rows]
+    unchanged = _unchanged(rows, digests, have_digests)
     replaced: set[tuple[str, str, str]] = set()
-    for place, row in enumerate(chunk.rows, chunk.first):
+    for place, (row, digest) in enumerate(zip(rows, digests, strict=True)):
         if isinstance(row, Refused):
             chunk.refused.append(row)
             continue
-        names, lexer = row[:3], lexer_of(row.collection, row.bucket)
-        row = normal_row(row)
-        push = _analyzed_if_changed(row, lexer, None if names in replaced else has_digest)
-        if push is None:
+        if place in unchanged and row[:3] not in replaced:
             chunk.unchanged += 1
-        elif isinstance(push, str):
-            chunk.refused.append(Refused(place, row.object, push))
+            continue
+        push = _replacement(row, digest, lexer_of(row.collection, row.bucket))
+        if isinstance(push, str):
+            chunk.refused.append(Refused(chunk.first + place, row.object, push))
         else:
-            replaced.add(names)
+            replaced.add(row[:3])
             chunk.pushes.append(push)
-            chunk.places.append(place)
+            chunk.places.append(chunk.first + place)
 
 
-def _analyzed_if_changed(row: Row, lexer: Lexer, has_digest: HasDigest | None) -> UpsertTerms | str | None:
-    """Return the replacement of a row, or its refusal; None: its object holds just its text."""
+def _digest(row: Row, lexer: Lexer) -> bytes | str:
+    """Return the digest of a row, or its refusal."""
     try:
-        digest = digest_of(row.object, row.text, row.lang, lexer.rules, digest_rest(row.texts) if row.texts else b"")
+        return digest_of(row.object, row.text, row.lang, lexer.rules, digest_rest(row.texts) if row.texts else b"")
     except UnicodeEncodeError as error:
         return _not_unicode(error)
-    has_others = row.tags is not None or row.values is not None or row.vector is not None
-    if has_digest is not None and not has_others and has_digest(row.collection, row.bucket, row.object, digest):
-        return None
+
+
+def _unchanged(
+    rows: Sequence[Row | Refused], digests: Sequence[bytes | str | None], have_digests: HaveDigests
+) -> set[int]:
+    """Return the places of the rows whose objects hold just their text."""
+    asked: dict[tuple[str, str], list[tuple[int, tuple[str, bytes]]]] = {}
+    for place, (row, digest) in enumerate(zip(rows, digests, strict=True)):
+        if not isinstance(digest, bytes) or isinstance(row, Refused):
+            continue
+        if row.tags is None and row.values is None and row.vector is None:
+            asked.setdefault(row[:2], []).append((place, (row.object, digest)))
+    found: set[int] = set()
+    for scope, ours in asked.items():
+        for first in range(0, len(ours), ASKED_ROWS):
+            some = ours[first : first + ASKED_ROWS]
+            held = have_digests(*scope, [one for _, one in some])
+            found.update(place for (place, _), is_held in zip(some, held, strict=True) if is_held)
+    return found
+
+
+def _replacement(row: Row, digest: bytes | str | None, lexer: Lexer) -> UpsertTerms | str:
+    """Return the replacement of a row, or its refusal."""
+    if not isinstance(digest, bytes):
+        return digest or ""
     push = _analyzed(row, lexer)
     if isinstance(push, str):
         return push

@@ -1,6 +1,6 @@
 """The view of one transaction: buckets by name, and the rows of their words and objects."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain
 
@@ -179,12 +179,24 @@ class View:
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return whether an object exists, and its text has this digest. Digests cover names, so no record has to be
         read."""
+        return self.have_digests(collection, bucket, [(oid, digest)])[0]
+
+    def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
+        """Return whether each of some objects, by its name, exists and has a digest, as `has_digest`."""
         state = self.bucket(collection, bucket)
         if state is None:
-            return False
-        name = oid.encode()
-        iids = self.named(state, name, name_hash(name))
-        return digest in [self.digest(state.bucket, iid) for iid in iids]
+            return [False] * len(asked)
+        get, id, found = self.transaction.get, state.bucket, []
+        read, row = -1, None
+        for oid, digest in asked:
+            name, is_there = oid.encode(), False
+            for iid in self.named(state, name, name_hash(name)):
+                number, place = divmod(iid, DIGESTS_PER_ROW)
+                if number != read:  # rows of a table come in the order in which they came first
+                    read, row = number, get(DIGESTS, digest_key(id, number))
+                is_there |= row is not None and digest_at(row, place) == digest
+            found.append(is_there)
+        return found
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return the fact `kind` of the bucket with the number `bucket`; None: the bucket has no such fact."""
