@@ -86,10 +86,9 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        if facets is None and "filter" in options and type(text) is str and not text:
-            newest = newest_at_once(self._engine, collection, bucket, options)
-            if newest is not None:
-                return newest
+        is_newest = facets is None and type(text) is str and not text and "filter" in options
+        if is_newest and (newest := newest_at_once(self._engine, collection, bucket, options)):
+            return newest
         search = self._with_vector(asked("QUERY", collection, bucket, text, options))
         counted = joined(search, facets)
         found = self.find_hits(search)
@@ -321,6 +320,8 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an object without its bucket; `of` does not fit the names.
         """
+        if of is None and object is not None and type(bucket) is str:
+            return self.count_object_words(collection, bucket, object)
         what = counted(bucket, object, of)
         if bucket is None:
             return self.count_buckets(collection) if what == "buckets" else self._count_all_objects(collection)
