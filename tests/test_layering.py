@@ -40,7 +40,7 @@ ALLOWED = {
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},
     "files": set(),
-    "filters": {"errors", "ids", "tags", "values"},
+    "filters": {"_native", "errors", "ids", "tags", "values"},
     "graph": EVERYBODY | {"_native", "disk", "files", "late_logger"},
     "http": EVERYBODY | {"access", "api", "client", "index"},
     "ids": {"_native", "errors"},

@@ -18,6 +18,7 @@ from typing import Any as AnyValue
 from typing import NamedTuple, NoReturn
 from unicodedata import normalize
 
+from sonicpy._native.brief_filter import BriefFilters
 from sonicpy.filters.conditions import (
     INT_MAX,
     INT_MIN,
@@ -51,11 +52,6 @@ NUMBER = re.compile(r"-?\d{1,99}")
 DISTANCE = re.compile(r"(?=\.?\d)(\d{0,8})(?:\.(\d{1,3}))?(m|km)?")
 ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
 UNITS = {"m": 1, "km": 1_000}
-BRIEF = re.compile(
-    r"""\s*(?:"([ !#-\[\]-~]+)"\s*|([A-Za-z_][\w.:/-]*)\s*(?:(<=|>=|!=|[<>=])\s*(-?[0-9]{1,18})\s*)?)""", re.ASCII
-).fullmatch
-BRIEF_MAX = 8
-"""The most conditions of a filter that `brief` reads."""
 
 
 class Token(NamedTuple):
@@ -97,55 +93,11 @@ def parse(text: str) -> Condition:
     return brief(text) or _Parser(_tokens(normalize("NFC", text))).whole()
 
 
-def brief(text: str) -> Condition | None:
-    """Return the condition of a filter that joins a few tags and comparisons by AND, in less time than the whole
-    grammar takes; None: the filter may have another form."""
-    clauses = text.split(" AND ", BRIEF_MAX)
-    if len(clauses) > BRIEF_MAX or not text.isascii():
-        return None
-    conditions: list[Condition] = []
-    for clause in clauses:
-        found = BRIEF(clause)
-        if found is None:
-            return None
-        quoted, name, sign, number = found.groups()
-        if quoted is not None:
-            conditions.append(HasTag((_ascii_tag(quoted),)))
-        elif name in GRAMMAR_WORDS or name == TAG_NAME:
-            return None
-        elif sign is None:
-            conditions.append(HasTag((_ascii_tag(name),)))
-        elif _names_values(name):
-            conditions.extend(_BRIEFLY[sign](name, int(number)))
-        else:
-            return None
-    return conditions[0] if len(conditions) == 1 else All(tuple(conditions))
-
-
-_names_values = lru_cache(maxsize=256)(is_name)  # a bucket has few
-
-
-def _range(name: str, low: int, high: int) -> tuple[Range]:
-    # A NamedTuple's own constructor, which takes names, costs as much again as the rest of a condition.
-    return (tuple.__new__(Range, (name, low, high)),)
-
-
-_BRIEFLY: dict[str, Callable[[str, int], tuple[Condition, ...]]] = {
-    "<": lambda name, number: _range(name, INT_MIN, number - 1),
-    "<=": lambda name, number: _range(name, INT_MIN, number),
-    "=": lambda name, number: _range(name, number, number),
-    "!=": lambda name, number: _other(name, number).conditions,
-    ">=": lambda name, number: _range(name, number, INT_MAX),
-    ">": lambda name, number: _range(name, number + 1, INT_MAX),
-}
-"""Sign of a comparison -> a function that returns its conditions, which all have to hold, for a number of at most 18
-digits."""
-
-
-def _ascii_tag(name: str) -> str:
-    """Return a tag of ASCII letters, digits and signs, which is already in its canonical form. Raises InvalidArgument
-    if it is too long."""
-    return name if len(name) <= TAG_BYTES_MAX else tag_of(name)
+brief: Callable[[str], Condition | None] = BriefFilters(
+    HasTag, Range, Not, All, GRAMMAR_WORDS | {TAG_NAME}, is_name, TAG_BYTES_MAX
+).read
+"""Return the condition of a filter of a few tags and comparisons that all have to hold, in less time than the whole
+grammar takes; None: it may be another one."""
 
 
 def filter_text(value: AnyValue) -> str:

@@ -18,7 +18,7 @@ from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.query import query, query_hits
+from sonicpy.index.search.query import newest_at_once, query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.web_syntax import wanted_text
@@ -86,6 +86,9 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
+        is_newest = facets is None and type(text) is str and not text and "filter" in options
+        if is_newest and (newest := newest_at_once(self._engine, collection, bucket, options)):
+            return newest
         search = self._with_vector(asked("QUERY", collection, bucket, text, options))
         counted = joined(search, facets)
         found = self.find_hits(search)
@@ -320,6 +323,8 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an object without its bucket; `of` does not fit the names.
         """
+        if of is None and object is not None and type(bucket) is str:
+            return self.count_object_words(collection, bucket, object)
         what = counted(bucket, object, of)
         if bucket is None:
             return self.count_buckets(collection) if what == "buckets" else self._count_all_objects(collection)

@@ -267,6 +267,8 @@ cdef int64_t window_below(QueryState query, TermWindow *here, int64_t below) noe
     none."""
     cdef Py_ssize_t number, end
     cdef int64_t newest = -1
+    if below <= 0:  # nobody may have looked at the postings of the last window
+        return -1
     if here.windows != NULL and below <= here.window_count:
         return below - 1
     if here.merged.list != NULL:

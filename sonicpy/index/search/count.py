@@ -1,6 +1,6 @@
 """COUNT, COUNTC, COUNTB, COUNTO: exact counts at any time."""
 
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import find_object
 from sonicpy.store.views.view import View
 
 
@@ -28,5 +28,5 @@ def count_objects(view: View, collection: str, bucket: str) -> int:
 def count_object_words(view: View, collection: str, bucket: str, oid: str) -> int:
     """Return the number of words in an object, without parts of runs without blanks."""
     state = view.bucket(collection, bucket)
-    record = None if state is None else BucketReader(view, state).object(oid)
-    return 0 if record is None else record.shown
+    found = None if state is None else find_object(view, state, oid)
+    return 0 if found is None else found[1].shown

@@ -29,6 +29,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.cached_reader import CachedReader
 
 if TYPE_CHECKING:
+    from sonicpy._native.newest_pages import NewestPages
     from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
@@ -159,6 +160,8 @@ class Lexicon(BucketWords, Statistics):
         self._lexicons = lexicons
         self._languages: tuple[str, ...] | None = None
         self._resolved: dict[Matching, Matching] = {}
+        self.newest_pages: NewestPages | None = None
+        """Finds pages of the newest objects that meet a filter; None: none was asked for."""
 
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words

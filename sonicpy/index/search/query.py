@@ -1,20 +1,28 @@
 """QUERY: the objects that answer a text, best first."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
+from sonicpy.arguments import NUMBER_MAX
 from sonicpy.bucket_names import in_bucket
+from sonicpy.filters.grammar import parse
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.ranking import AnyLexicon, carry_out, count_whole
 from sonicpy.index.search.several import SeveralParts
+from sonicpy.options import LIMIT
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.index.engine import Engine
+
+_PAGED = {"filter", "limit"}
 
 
 def query(
@@ -82,3 +90,23 @@ def asks_newest(search: Search) -> bool:
         and search.phrase is None
         and not search.total
     )
+
+
+def newest_at_once(engine: "Engine", collection: str, bucket: Any, options: Mapping[str, Any]) -> Hits | None:
+    """Return the newest objects that meet a filter; None: another option is given, an argument is refused, no object
+    passes, or it is the first such question about the state of the bucket: the way of all queries answers.
+
+    Raises:
+        InvalidArgument: the filter is none.
+    """
+    filter, limit = options.get("filter"), options.get("limit", LIMIT.default)
+    if type(filter) is not str or type(limit) is not int or not 0 <= limit <= NUMBER_MAX:
+        return None
+    if not options.keys() <= _PAGED or type(bucket) is not str or not are_names(collection, bucket):
+        return None
+    condition = parse(filter)
+    with engine.read_words(collection, bucket) as lexicon:
+        # Where the ranking has no filters, no page was ever asked for.
+        pages = None if lexicon is None else lexicon.newest_pages
+        names = None if pages is None else pages.names(condition, 0, limit)
+    return Hits(names) if names else None

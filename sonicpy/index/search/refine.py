@@ -28,7 +28,7 @@ from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody, mask_of, unmet
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.newest_passing import newest_passing
+from sonicpy.index.search.newest_passing import newest_page
 from sonicpy.index.search.parts import bind
 from sonicpy.index.search.passing_share import share_meeting
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, plan_of
@@ -146,8 +146,7 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search,
 def newest_hits(lexicon: Lexicon, config: "Config", search: Search) -> Hits:
     """Return the answer to a search that `asks_newest`."""
     check_ranking(config)
-    iids = newest_passing(lexicon.reader, parse(search.filter or ""), search.offset + search.limit)
-    return Hits(lexicon.reader.oids(iids[search.offset :] if search.offset else iids))
+    return Hits(newest_page(lexicon, parse(search.filter or ""), search.offset, search.limit))
 
 
 class Best(NamedTuple):

@@ -16,7 +16,8 @@ def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]
         DamagedBytes: the row of a common word is missing.
     """
     rows = transaction.get_many(WORDS, keys)
-    return _whole(transaction, rows) if rows else rows
+    common = common_keys(rows) if rows else None
+    return with_common(rows, transaction.get_many(COMMON, common)) if common else rows
 
 
 def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[StoredRow]:

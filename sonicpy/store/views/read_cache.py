@@ -379,13 +379,18 @@ class SnapshotSource(BucketReader):
         super().__init__(view, state)
         self._snapshot_cache = snapshot_cache
         self._bucket_cache = cache
+        self._letters: bool | None = None  # whether words are shown by their letters; None: the rules were not read
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term; None: no object holds the term."""
-        bucket = self.state.bucket
-        self.note_words(len(terms))
+        bucket, cache, letters = self.state.bucket, self._snapshot_cache, self._letters
+        cache.row_bytes += CACHED_WORD_BYTES * len(terms)
+        if cache.row_bytes > ROWS_MAX_BYTES:
+            cache.note_rows(0, self._bucket_cache)
+        if letters is None:
+            letters = self._letters = counts_letters(self.rules)
         rows = stored_words(self._transaction, word_keys(bucket, terms))
-        return infos_of(bucket, terms, rows, letters=counts_letters(self.rules))
+        return infos_of(bucket, terms, rows, letters=letters)
 
     def read_words(self, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, row) of each word that exists, in the order of `keys`. The words may be of several
@@ -407,8 +412,10 @@ class SnapshotSource(BucketReader):
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows with the records of some objects, by key."""
-        rows = self._view.record_rows(self.state.bucket, iids)
-        self._snapshot_cache.note_rows(CACHED_NAMES_BYTES * len(rows), self._bucket_cache)
+        rows, cache = self._view.record_rows(self.state.bucket, iids), self._snapshot_cache
+        cache.row_bytes += CACHED_NAMES_BYTES * len(rows)
+        if cache.row_bytes > ROWS_MAX_BYTES:
+            cache.note_rows(0, self._bucket_cache)
         return rows
 
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:

@@ -35,6 +35,7 @@ from sonicpy.store.rows.keys import (
     collection_prefix,
     fact_key,
     fact_kind,
+    object_key,
     scope_key,
     scope_of,
 )
@@ -260,9 +261,8 @@ class View:
 
     def record(self, bucket: int, iid: int) -> bytes | None:
         """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
-        for row in self.record_rows(bucket, [iid]).values():
-            return record_at(row, iid % OBJECTS_PER_RECORD_ROW)
-        return None
+        row = self.transaction.get(OBJECTS, object_key(bucket, iid // OBJECTS_PER_RECORD_ROW))
+        return None if row is None else record_at(row, iid % OBJECTS_PER_RECORD_ROW)
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""

@@ -1,0 +1,111 @@
+"""Pages of the newest objects that meet a filter: from the condition to the names in one call.
+
+The row of a tag decides where it holds the newest objects with the tag; the newest windows of values do for a range.
+"""
+
+from sonicpy._native.mask cimport Bits, Mask
+from sonicpy._native.term_rows cimport TermInfo
+
+from sonicpy._native.column_mask import InRange, LazyWindows
+from sonicpy._native.term_mask import newest_in_tail
+
+
+cdef class NewestPages:
+    """Finds the pages of a bucket in one read of it.
+
+    Args:
+        reader: of the bucket.
+        tags: the reader of its tags; None: no object has one.
+        columns: the reader of its values; None: there are none.
+        windows: the number of windows of the bucket.
+        has_tag, in_range, all_of: the classes of conditions on tags, of ranges, and of those that join others.
+        mask_of: returns a mask of a list of conditions, which holds those objects of the bucket that meet all of them.
+    """
+    cdef object _reader, _tags, _columns, _mask_of
+    cdef Py_ssize_t _windows
+    cdef object _has_tag, _in_range, _all_of
+
+    def __init__(self, reader not None, tags, columns, Py_ssize_t windows, has_tag not None, in_range not None,
+                 all_of not None, mask_of not None):
+        self._reader, self._tags, self._columns, self._windows = reader, tags, columns, windows
+        self._has_tag, self._in_range, self._all_of, self._mask_of = has_tag, in_range, all_of, mask_of
+
+    def names(self, condition not None, Py_ssize_t offset, Py_ssize_t limit) -> list | None:
+        """Return the names of a page, the newest object first; None: masks of the whole bucket have to decide.
+
+        Args:
+            condition: the filter.
+            offset, limit: the page: at most `limit` objects behind the first `offset`.
+        """
+        cdef list found = self.found(condition, offset + limit)
+        if found is None:
+            return None
+        if offset:
+            found = found[offset:]
+        return self._reader.oids(found) if found else found
+
+    def iids(self, condition not None, Py_ssize_t wanted) -> list | None:
+        """Return the IIDs of the newest `wanted` objects, newest first; None: masks have to decide."""
+        return self.found(condition, wanted)
+
+    cdef list found(self, condition, Py_ssize_t wanted):
+        cdef object kind = type(condition)
+        if kind is self._has_tag:
+            return self.driven((condition,), wanted)
+        if kind is self._all_of:
+            return self.driven((<tuple> condition)[0], wanted)
+        if kind is self._in_range:
+            return self.shared_range((condition,), -1).newest(wanted)
+        return None
+
+    cdef list driven(self, tuple conditions, Py_ssize_t wanted):
+        """Return the objects of `found` that meet all of some conditions, by the row of the rarest tag they ask for."""
+        cdef list tags = [], places = [], rows
+        cdef Py_ssize_t at, best = 0
+        cdef Mask among = None
+        for at in range(len(conditions)):
+            if type(conditions[at]) is self._has_tag and len(<tuple> (<tuple> conditions[at])[0]) == 1:
+                tags.append((<str> (<tuple> (<tuple> conditions[at])[0])[0]).encode())
+                places.append(at)
+        if not tags:
+            among = self.shared_range(conditions, -1)
+            return None if among is None else among.newest(wanted)
+        if self._tags is None:
+            return []
+        rows = self._tags.words(tags)
+        for at in range(len(rows)):
+            if rows[at] is None:  # a tag that no object has
+                return []
+            if (<TermInfo?> rows[at])._word.df < (<TermInfo> rows[best])._word.df:
+                best = at
+        if len(conditions) > 1:
+            among = self.shared_range(conditions, places[best])
+            if among is None:
+                at = places[best]
+                among = self._mask_of([*conditions[:at], *conditions[at + 1:]])
+        return newest_in_tail(rows[best], among, wanted)
+
+    cdef Mask shared_range(self, tuple conditions, Py_ssize_t besides):
+        """Return the objects that meet all conditions besides one; None: they are not ranges of one name."""
+        cdef Py_ssize_t at
+        cdef object one, name = None, low = None, high = None
+        for at in range(len(conditions)):
+            if at == besides:
+                continue
+            one = conditions[at]
+            if type(one) is not self._in_range:
+                return None
+            if name is None:
+                name, low, high = (<tuple> one)[0], (<tuple> one)[1], (<tuple> one)[2]
+            elif (<tuple> one)[0] == name:
+                low, high = max(low, (<tuple> one)[1]), min(high, (<tuple> one)[2])
+            else:
+                return None
+        return self.range_mask(name, low, high)
+
+    cdef Mask range_mask(self, name, low, high):
+        cdef object column = None if self._columns is None else self._columns.names.get(name)
+        if column is None:
+            return Bits(self._windows)
+        known = self._columns.known_windows(column, self._windows)
+        return InRange(self._windows, LazyWindows(self._columns, column, known), low, high)
