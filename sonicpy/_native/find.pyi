@@ -24,6 +24,8 @@ def find_all(
     mask: Mask | None,
     total: bool,
     floor: tuple[int, float] | None,
+    *,
+    only_full: bool = False,
 ) -> tuple[QueryState, list[tuple[int, int, float]], int | None]: ...
 def bind(
     plan: Plan, reader: BucketReader, window: int = 0, *, apart: bool = False, mask: Mask | None = None

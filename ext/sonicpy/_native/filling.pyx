@@ -58,7 +58,9 @@ cdef class Filling:
         if self._find is not None:
             part = self._find(plan)
         else:
-            part = self._make(*find_all(plan, self._reader, self._wanted, self._window, self._mask, False, None))
+            part = self._make(
+                *find_all(plan, self._reader, self._wanted, self._window, self._mask, False, None, only_full=True)
+            )
         if not part.is_full(self._wanted):
             return False
         self.part = part

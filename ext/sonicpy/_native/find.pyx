@@ -79,10 +79,16 @@ cdef class BestObjects:
 
 
 def find_all(
-    Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor
+    Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor,
+    *, bint only_full=False,
 ) -> tuple:
-    """Bind a plan to a bucket; return the query, and the result of `find_top`."""
+    """Bind a plan to a bucket; return the query, and the result of `find_top`.
+
+    Args:
+        only_full: objects that do not hold every word may be left out.
+    """
     cdef QueryState query = bound(plan, reader, window, False, mask)
+    query.wants_full = only_full and plan.full_first
     found, counted = top_of(query, wanted, total, floor)
     return query, found, counted
 

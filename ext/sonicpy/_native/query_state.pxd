@@ -34,6 +34,9 @@ cdef enum:
     SHARES = 1 << SHARED_TERMS
     SHARED_WEIGHTS = 16  # whose shares are remembered
     BOUNDED_TERMS = 64  # of a query, whose bounds are remembered for each length
+    ROOM_TERMS = 3  # for whose bounds a room has room:
+    ROOM_BOUNDS = 6913  # ROOM_TERMS * LEVELS * LENGTHS, and one more
+    ROOM_WORDS = 1024  # of eight bytes of a room, for what a query needs by its terms and slots
 
 
 cdef struct Slot:  # words that stand for a term with one weight: its family, or one expansion
@@ -109,6 +112,29 @@ cdef struct Ranked:  # a term, to be put in order
     Py_ssize_t number
 
 
+cdef struct Room:  # the memory of a query, which the next query gets
+    double average, k1, b  # of the norms
+    double norms[LENGTHS]
+    double rests[LENGTHS]
+    double spare[LENGTHS]
+    double scores[WINDOW_OBJECTS]
+    double shares[SHARES]
+    double shared[SHARED_WEIGHTS]
+    double factors[SHARED_WEIGHTS]
+    uint64_t chosen[WINDOW_WORDS]
+    uint64_t able[WINDOW_WORDS]
+    uint64_t among[WINDOW_WORDS]
+    uint32_t levels_begun[BOUNDED_TERMS]
+    int without[BOUNDED_TERMS]
+    double parts_at_most[ROOM_BOUNDS]
+    uint64_t blocks[ROOM_WORDS]
+
+
+cdef struct Spill:  # the head of a block that a room had no room for
+    Spill *next
+    uint64_t unused  # blocks begin at 16 bytes
+
+
 cdef class QueryState:
     # what is asked for
     cdef readonly Plan plan  # that `bind` gave to a bucket
@@ -118,9 +144,13 @@ cdef class QueryState:
     cdef readonly uint64_t newest  # only this many objects of each word are read, the newest ones; 0: all
     cdef LengthMasks masks
     cdef PackedLengths packed
+    cdef Room *room
+    cdef size_t used_bytes  # of its blocks
+    cdef Spill *spilled
     cdef double *norms  # by packed length
     cdef double k1, exponent
     cdef bint full_first
+    cdef bint wants_full  # only objects that hold every word are looked for, and fewer than wanted may be found
     cdef bint is_begun
     cdef list postings  # StoredPostings of each source
     cdef Source *sources
@@ -150,8 +180,8 @@ cdef class QueryState:
     cdef double *rest_weight  # of the terms behind each driver
     cdef Kind *rest_kind
     cdef double *parts_at_most  # by term, level and length: the largest part of an object that is not shorter
-    cdef uint32_t levels_begun[BOUNDED_TERMS]  # of each term, for which these are bounds or NaN, as bits
-    cdef double shares[SHARES]  # by the terms that are missing, a bit each in the order in which they drive
+    cdef uint32_t *levels_begun  # of each term, for which these are bounds or NaN, as bits
+    cdef double *shares  # by the terms that are missing, a bit each in the order in which they drive
     cdef Py_ssize_t *places  # of each term among the drivers
     cdef Py_ssize_t driver, slot  # the place of the term whose holders are looked at, and the number of its slot
     cdef Kind kind  # the best that they can have
@@ -165,13 +195,13 @@ cdef class QueryState:
     cdef uint32_t levels_found  # which of these were found for the limits as they are, as bits
     cdef int64_t worst_iid  # of the worst of the best objects when these were found; -1: find them again
     cdef double worst_score
-    cdef int without[BOUNDED_TERMS]  # the same of an object that lacks a term, by its place behind the driver
+    cdef int *without  # the same of an object that lacks a term, by its place behind the driver
     cdef Py_ssize_t without_count  # how many of these were found
 
     # the walk
     cdef TermWindow *own  # who holds a word of the driver's slot
     cdef int64_t window  # where the walk is
-    cdef uint64_t chosen[WINDOW_WORDS]  # objects of the window that are still to be looked at
+    cdef uint64_t *chosen  # objects of the window that are still to be looked at
     cdef uint64_t summary  # which words of these are not 0
     cdef Py_ssize_t ahead
     cdef int patience  # with limits of windows; see `limit_in`
@@ -186,18 +216,18 @@ cdef class QueryState:
     cdef uint64_t lookups  # of the walk, about
     cdef uint64_t lookups_max  # after which it is given up
     cdef bint is_merged  # the postings of rare words were put together as far as they were read
-    cdef uint64_t able[WINDOW_WORDS]  # who may be among the best, for the other words that it holds
+    cdef uint64_t *able  # who may be among the best, for the other words that it holds
     cdef int64_t able_window
     cdef int window_limit  # no longer object of the window is among the best
 
     # windows, all terms at once
     cdef double *scores  # of the objects of a window that are among `among`, while the terms are added up
-    cdef double shared[SHARED_WEIGHTS]  # weights of terms that objects hold
-    cdef double factors[SHARED_WEIGHTS]  # for objects that hold terms of such a weight
+    cdef double *shared  # weights of terms that objects hold
+    cdef double *factors  # for objects that hold terms of such a weight
     cdef TermRow *held_rows  # of each term
     cdef Kind best_kind  # of the terms
     cdef double lacking  # the highest factor of an object that holds no word of some term
-    cdef uint64_t among[WINDOW_WORDS]  # those of them that may be among the best
+    cdef uint64_t *among  # those of them that may be among the best
     cdef uint64_t among_words  # which words of these are not 0
     cdef Py_ssize_t *by_bound  # the terms that bring objects, those that add least first
     cdef int64_t *next  # by term: none of its objects that were not passed yet is in a newer window
@@ -211,6 +241,7 @@ cdef class QueryState:
     cdef Limits *alone  # by `by_bound`: of those that hold no other one
 
 
+cdef void *block_of(QueryState query, Py_ssize_t count, size_t item_bytes) except NULL
 cdef int put_term(QueryState query, double weight, int role) except -1
 cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kind) except -1
 cdef int put_source(QueryState query, StoredPostings stored) except -1

@@ -5,7 +5,7 @@ walk.pyx defines parts, scores and shares. This module reads no rows.
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sonicpy._native.bm25 cimport norms_of
 from sonicpy._native.length_masks cimport LengthMasks
@@ -15,6 +15,9 @@ from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, Clause, Plan, Slot as P
 from sonicpy._native.slot_scores cimport slot_bound
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings
 from sonicpy._native.top_k cimport CORRECTED, Kind, end_top
+
+cdef enum:
+    ROOMS = 4  # of queries that are gone, which later ones get: 100 KB each
 
 
 cdef class QueryState:
@@ -34,8 +37,7 @@ cdef class QueryState:
     ):
         self.masks = lengths if isinstance(lengths, LengthMasks) else LengthMasks(lengths)
         self.packed = self.masks.packed
-        self.norms = <double *> resized(NULL, LENGTHS * sizeof(double))
-        memcpy(self.norms, norms_of(average, k1, b), LENGTHS * sizeof(double))
+        take_room(self, average, k1, b)
         self.k1, self.exponent, self.full_first = k1, exponent, full_first
         self.postings = []
         self.windows = []
@@ -49,39 +51,93 @@ cdef class QueryState:
                 free(self.here[number].typed_gathering)
         if self.held_rows != NULL:
             for number in range(self.term_count):
-                free(self.held_rows[number].own)
                 free(self.held_rows[number].once)
                 free(self.held_rows[number].slots)
-        free(self.norms)
-        free(self.rests)
-        free(self.sources)
-        free(self.slots)
-        free(self.terms)
         free(self.opened)
         free(self.asked)
-        free(self.here)
-        free(self.drivers)
-        free(self.places)
-        free(self.parts_at_most)
-        free(self.rest_weight)
-        free(self.rest_kind)
-        free(self.parts)
-        free(self.held)
-        free(self.scores)
-        free(self.held_rows)
-        free(self.by_bound)
-        free(self.next)
-        free(self.spare)
-        free(self.alone)
+        if self.parts_at_most != NULL and self.parts_at_most != self.room.parts_at_most:
+            free(self.parts_at_most)
+        give_room_back(self)
         end_top(&self.top)
 
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+cdef Room *idle[ROOMS]  # of queries that are gone
+cdef int idle_count = 0
+
+
+cdef int take_room(QueryState query, double average, double k1, double b) except -1:
+    """Give a room to a query, with the norms of lengths."""
+    global idle_count
+    cdef Room *room
+    if idle_count:
+        idle_count -= 1
+        room = idle[idle_count]
+    else:
+        room = <Room *> resized(NULL, sizeof(Room))
+        room.k1 = -1.0  # it has no norms
+    query.room = room
+    if room.average != average or room.k1 != k1 or room.b != b:
+        room.average, room.k1, room.b = average, k1, b
+        memcpy(room.norms, norms_of(average, k1, b), LENGTHS * sizeof(double))
+    query.norms, query.rests, query.spare, query.scores = room.norms, room.rests, room.spare, room.scores
+    query.shares, query.shared, query.factors = room.shares, room.shared, room.factors
+    query.chosen, query.able, query.among = room.chosen, room.able, room.among
+    query.levels_begun, query.without = room.levels_begun, room.without
+    return 0
+
+
+cdef int give_room_back(QueryState query) noexcept:
+    global idle_count
+    cdef Spill *spilled
+    while query.spilled != NULL:
+        spilled = query.spilled
+        query.spilled = spilled.next
+        free(spilled)
+    if query.room == NULL:
+        return 0
+    if idle_count < ROOMS:
+        idle[idle_count] = query.room
+        idle_count += 1
+    else:
+        free(query.room)
+    query.room = NULL
+    return 0
+
+
+cdef void *block_of(QueryState query, Py_ssize_t count, size_t item_bytes) except NULL:
+    """Return room for `count` items of zero bytes, which the query gives back at its end."""
+    cdef size_t size = (count * item_bytes + 15) & ~<size_t> 15
+    cdef Spill *spilled
+    cdef void *block
+    if query.used_bytes + size <= sizeof(query.room.blocks):
+        block = <char *> query.room.blocks + query.used_bytes
+        query.used_bytes += size
+        memset(block, 0, size)
+        return block
+    spilled = <Spill *> zeroed(1, sizeof(Spill) + size)
+    spilled.next = query.spilled
+    query.spilled = spilled
+    return spilled + 1
+
+
+cdef void *larger_block(QueryState query, const void *before, Py_ssize_t count, Py_ssize_t room, size_t item_bytes) except NULL:
+    """Return room for `room` items, the first `count` of which are those of another block."""
+    cdef void *block = block_of(query, room, item_bytes)
+    if count:
+        memcpy(block, before, count * item_bytes)
+    return block
+
+
+# -- terms and slots -----------------------------------------------------------------------------------------------
 
 cdef int put_term(QueryState query, double weight, int role) except -1:
     """Add the next term of the query; see `Clause`."""
     check_unstarted(query)
     if query.term_count == query.term_room:
-        query.term_room = 2 * query.term_room + 8
-        query.terms = <Term *> resized(query.terms, query.term_room * sizeof(Term))
+        query.term_room = 2 * query.term_room + 4
+        query.terms = <Term *> larger_block(query, query.terms, query.term_count, query.term_room, sizeof(Term))
     query.terms[query.term_count] = Term(query.slot_count, 0, 0, weight, 0.0, CORRECTED, role)
     query.term_count += 1
     if role & R_BRINGS:
@@ -98,8 +154,8 @@ cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kin
     if query.terms[query.term_count - 1].role & R_FORBIDDEN:
         weight = exact_weight = 0.0
     if query.slot_count == query.slot_room:
-        query.slot_room = 2 * query.slot_room + 16
-        query.slots = <Slot *> resized(query.slots, query.slot_room * sizeof(Slot))
+        query.slot_room = 2 * query.slot_room + 8
+        query.slots = <Slot *> larger_block(query, query.slots, query.slot_count, query.slot_room, sizeof(Slot))
     query.slots[query.slot_count] = Slot(query.source_count, 0, weight, exact_weight, 0.0, kind)
     return 0
 
@@ -109,8 +165,10 @@ cdef int put_source(QueryState query, StoredPostings stored) except -1:
     cdef Py_ssize_t number
     cdef Source *source
     if query.source_count == query.source_room:
-        query.source_room = 2 * query.source_room + 16
-        query.sources = <Source *> resized(query.sources, query.source_room * sizeof(Source))
+        query.source_room = 2 * query.source_room + 8
+        query.sources = <Source *> larger_block(
+            query, query.sources, query.source_count, query.source_room, sizeof(Source)
+        )
     query.postings.append(stored)
     source = &query.sources[query.source_count]
     source[0] = Source(stored.blocks, stored.block_count, NULL, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL)

@@ -10,7 +10,7 @@ from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
-from sonicpy._native.memory cimport resized, zeroed
+from sonicpy._native.memory cimport resized
 from sonicpy._native.plan cimport R_BRINGS, R_REQUIRED
 from sonicpy._native.query_state cimport (
     ANY,
@@ -18,6 +18,8 @@ from sonicpy._native.query_state cimport (
     LENGTHS,
     LEVELS,
     ONCE,
+    ROOM_TERMS,
+    SHARES,
     SLACK,
     TF_MAX,
     UNTYPED,
@@ -25,6 +27,7 @@ from sonicpy._native.query_state cimport (
     Ranked,
     Slot,
     Term,
+    block_of,
     enters,
     own_slot,
 )
@@ -37,14 +40,17 @@ cdef double BEHIND_ALL = <double> (<uint64_t> 1 << 48)  # no term has so many ob
 cdef int begin_bounds(QueryState query) except -1:
     """Make room for bounds, and put the terms in the order in which they drive."""
     cdef Py_ssize_t count = query.term_count
-    query.drivers = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
-    query.places = <Py_ssize_t *> zeroed(count, sizeof(Py_ssize_t))
-    query.parts_at_most = <double *> resized(
-        NULL, (min(count, BOUNDED_TERMS) * LEVELS * LENGTHS + 1) * sizeof(double)
-    )
-    query.rest_weight = <double *> zeroed(count, sizeof(double))
-    query.rest_kind = <Kind *> zeroed(count, sizeof(Kind))
-    memset(query.shares, 0xFF, sizeof(query.shares))
+    query.drivers = <Py_ssize_t *> block_of(query, count, sizeof(Py_ssize_t))
+    query.places = <Py_ssize_t *> block_of(query, count, sizeof(Py_ssize_t))
+    query.parts_at_most = query.room.parts_at_most
+    if count > ROOM_TERMS:
+        query.parts_at_most = <double *> resized(
+            NULL, (min(count, BOUNDED_TERMS) * LEVELS * LENGTHS + 1) * sizeof(double)
+        )
+    query.rest_weight = <double *> block_of(query, count, sizeof(double))
+    query.rest_kind = <Kind *> block_of(query, count, sizeof(Kind))
+    memset(query.levels_begun, 0, min(count, BOUNDED_TERMS) * sizeof(uint32_t))
+    memset(query.shares, 0xFF, SHARES * sizeof(double))
     put_in_order(query)
     return 0
 
@@ -58,7 +64,7 @@ cdef int put_in_order(QueryState query) except -1:
     cdef Py_ssize_t number, at, term, count = query.term_count
     cdef double weight = 0.0
     cdef Kind kind = CORRECTED
-    cdef Ranked *ranked = <Ranked *> zeroed(count, sizeof(Ranked))
+    cdef Ranked *ranked = <Ranked *> block_of(query, count, sizeof(Ranked))
     for number in range(count):
         ranked[number] = Ranked(query.terms[number].df, number)
         if query.terms[number].role & (R_BRINGS | R_REQUIRED):
@@ -68,7 +74,6 @@ cdef int put_in_order(QueryState query) except -1:
     qsort(ranked, count, sizeof(Ranked), by_key)
     for at in range(count):
         query.drivers[at] = ranked[at].number
-    free(ranked)
     for at in range(count):
         query.places[query.drivers[at]] = at
     query.driver_count = query.leading

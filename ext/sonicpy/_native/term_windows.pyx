@@ -11,7 +11,7 @@ from libc.string cimport memset
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.extremes cimport Extremes, add_extremes, no_postings
 from sonicpy._native.list_lookup cimport Source, find_extremes, has_window, is_read, newest_below, put_postings
-from sonicpy._native.memory cimport resized, zeroed
+from sonicpy._native.memory cimport resized
 from sonicpy._native.merged_list cimport (
     LOW_BITS,
     Merged,
@@ -22,7 +22,7 @@ from sonicpy._native.merged_list cimport (
     part_at,
     typed_of,
 )
-from sonicpy._native.query_state cimport Gathering, QueryState, Term, TermWindow, end_source, first_source
+from sonicpy._native.query_state cimport Gathering, QueryState, Term, TermWindow, block_of, end_source, first_source
 from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
 from sonicpy._native.windows cimport (
     ROW_BYTES,
@@ -80,7 +80,7 @@ cdef int find_all_windows(QueryState query) except -1:
     """Find the windows of each term."""
     cdef Py_ssize_t number
     cdef const Term *term
-    query.here = <TermWindow *> zeroed(query.term_count + 1, sizeof(TermWindow))
+    query.here = <TermWindow *> block_of(query, query.term_count + 1, sizeof(TermWindow))
     for number in range(query.term_count):
         term = &query.terms[number]
         find_windows(query, &query.here[number], first_source(query, term), end_source(query, term))
@@ -268,6 +268,8 @@ cdef int64_t window_below(QueryState query, TermWindow *here, int64_t below) noe
     cdef Py_ssize_t number, end
     cdef int64_t newest = -1
     if below <= 0:  # nobody may have looked at the postings of the last window
+        return -1
+    if below <= 0:
         return -1
     if here.windows != NULL and below <= here.window_count:
         return below - 1

@@ -35,11 +35,11 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport packed_length
-from sonicpy._native.memory cimport prefetch, resized, zeroed
+from sonicpy._native.memory cimport prefetch
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
 from sonicpy._native.object_scores cimport look_at
 from sonicpy._native.plan cimport R_REQUIRED
-from sonicpy._native.query_state cimport ANY, LENGTHS, ONCE, TF_MAX, QueryState, Slot, Term, enters, own_slot
+from sonicpy._native.query_state cimport ANY, LENGTHS, ONCE, TF_MAX, QueryState, Slot, Term, block_of, enters, own_slot
 from sonicpy._native.score_bounds cimport (
     driver_kind,
     driver_share,
@@ -69,9 +69,8 @@ cdef int64_t END_OF_WINDOWS = <int64_t> 1 << 32 - WINDOW_BITS
 
 cdef int begin_walk(QueryState query) except -1:
     """Go to the first driver."""
-    query.parts = <double *> zeroed(query.term_count, sizeof(double))
-    query.held = <double *> zeroed(query.term_count, sizeof(double))
-    query.rests = <double *> resized(NULL, LENGTHS * sizeof(double))
+    query.parts = <double *> block_of(query, query.term_count, sizeof(double))
+    query.held = <double *> block_of(query, query.term_count, sizeof(double))
     start_driver(query)
     # Those that hold every word come first, wherever they are. While the best are fewer, no bound rules out anybody.
     query.only_full = query.is_full_slot and query.bringing > 1
@@ -153,7 +152,7 @@ cdef int walk(QueryState query) except -2:
         if walk_driver(query) < 0:
             return -1
         if query.only_full:
-            if query.top.size == query.top.k:
+            if query.top.size == query.top.k or query.wants_full:
                 break
             query.only_full, query.skips_full = False, True
         else:

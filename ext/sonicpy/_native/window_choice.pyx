@@ -7,11 +7,10 @@ least one of the other, needed terms. An object that holds only one of these has
 
 from libc.math cimport pow
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from sonicpy._native.admitted cimport kept_bits
 from sonicpy._native.bits cimport lowest_bit
-from sonicpy._native.memory cimport zeroed
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED
 from sonicpy._native.query_state cimport (
@@ -25,6 +24,7 @@ from sonicpy._native.query_state cimport (
     Term,
     TermRow,
     TermWindow,
+    block_of,
 )
 from sonicpy._native.score_bounds cimport is_as_before
 from sonicpy._native.slot_scores cimport part_at_most
@@ -39,7 +39,7 @@ cdef void find_needed(QueryState query, uint32_t newest) noexcept nogil:
     cdef bint is_full = query.top.size == query.top.k
     if before >= 0 and (not is_full or is_as_before(query, newest)):
         return
-    query.needs_all = (is_full and query.top.objects[0].kind == FULL) or (
+    query.needs_all = query.wants_full or (is_full and query.top.objects[0].kind == FULL) or (
         query.has_floor and query.floor.kind == FULL
     )
     query.needed_from = count_spare(query, newest)
@@ -173,14 +173,81 @@ cdef int64_t next_window(QueryState query, Py_ssize_t number, int64_t below) noe
 cdef int choose_among(QueryState query, int64_t window) except -2:
     """Choose the objects of a window that may be among the best; return 1 if there are any, else 0; -1: blocks are
     missing."""
+    cdef Py_ssize_t number, word
+    cdef uint64_t bit
+    cdef int role, found
+    cdef bint of_all = query.needs_all and query.bringing > 1
+    if query.mask is not None and not query.mask.may(window):
+        return 0
+    found = choose_of_all(query, window) if of_all else choose_by_bounds(query, window)
+    if found <= 0:
+        return found
+    for number in range(query.term_count):
+        role = query.terms[number].role
+        if role & R_BRINGS and query.needs_all:
+            if of_all:
+                continue
+            role |= R_REQUIRED
+        if not role & (R_REQUIRED | R_FORBIDDEN):
+            continue
+        if next_window(query, number, window + 1) < window:
+            if role & R_REQUIRED:
+                return 0
+            continue
+        if not find_row(query, number, window):
+            return -1
+        for word in range(WINDOW_WORDS):
+            query.among[word] &= kept_bits(role, query.held_rows[number].bits[word])
+    if query.mask is not None:
+        query.mask.narrow(window, query.among)
+    query.among_words = 0
+    for word in range(WINDOW_WORDS):
+        bit = query.among[word] != 0
+        query.among_words |= bit << word
+    return query.among_words != 0
+
+
+cdef int choose_of_all(QueryState query, int64_t window) except -2:
+    """Choose the objects of a window that hold all terms that bring objects, and are not too long; return as
+    `choose_among`."""
+    cdef Py_ssize_t at, number, word, count = 0
+    cdef uint64_t often[WINDOW_WORDS]
+    cdef uint64_t some
+    cdef const uint64_t *bits
+    for at in range(query.bringing):
+        if next_window(query, query.by_bound[at], window + 1) < window:
+            return 0
+    for at in range(query.bringing - 1, -1, -1):  # those that add most are the rarest
+        number = query.by_bound[at]
+        if not find_row(query, number, window):
+            return -1
+        bits = query.held_rows[number].bits
+        if not count:
+            memcpy(query.among, bits, ROW_BYTES)
+        else:
+            some = 0
+            for word in range(WINDOW_WORDS):
+                query.among[word] &= bits[word]
+                some |= query.among[word]
+            if not some:
+                return 0
+        count += 1
+    if query.together.often < LENGTHS:
+        memset(often, 0, ROW_BYTES)
+        if query.limits_differ:
+            for at in range(query.needed_from, query.bringing):
+                mark_often(query, query.by_bound[at], often)
+        keep_short(query, &query.together, window, often)
+    return 1
+
+
+cdef int choose_by_bounds(QueryState query, int64_t window) except -2:
+    """Choose the objects of a window that hold needed terms, and are not too long; return as `choose_among`."""
     cdef Py_ssize_t at, number, word
     cdef uint64_t some[WINDOW_WORDS]
     cdef uint64_t often[WINDOW_WORDS]
-    cdef uint64_t bit, words
+    cdef uint64_t words
     cdef const TermRow *row
-    cdef int role
-    if query.mask is not None and not query.mask.may(window):
-        return 0
     memset(some, 0, ROW_BYTES)  # who holds a needed term
     memset(often, 0, ROW_BYTES)  # who holds one more than once
     memset(query.among, 0, ROW_BYTES)  # who holds several
@@ -210,27 +277,7 @@ cdef int choose_among(QueryState query, int64_t window) except -2:
         number = query.by_bound[at]
         if query.held_rows[number].window == window and query.alone[at].often:
             add_short(query, &query.alone[at], window, often, &query.held_rows[number])
-    for number in range(query.term_count):
-        role = query.terms[number].role
-        if role & R_BRINGS and query.needs_all:
-            role |= R_REQUIRED
-        if not role & (R_REQUIRED | R_FORBIDDEN):
-            continue
-        if next_window(query, number, window + 1) < window:
-            if role & R_REQUIRED:
-                return 0
-            continue
-        if not find_row(query, number, window):
-            return -1
-        for word in range(WINDOW_WORDS):
-            query.among[word] &= kept_bits(role, query.held_rows[number].bits[word])
-    if query.mask is not None:
-        query.mask.narrow(window, query.among)
-    query.among_words = 0
-    for word in range(WINDOW_WORDS):
-        bit = query.among[word] != 0
-        query.among_words |= bit << word
-    return query.among_words != 0
+    return 1
 
 
 cdef void mark_often(QueryState query, Py_ssize_t number, uint64_t *often) noexcept nogil:
@@ -297,7 +344,7 @@ cdef int find_row(QueryState query, Py_ssize_t number, int64_t window) except -2
         row.bits = here.held.bits
     else:
         if row.own == NULL:
-            row.own = <uint64_t *> zeroed(WINDOW_WORDS, sizeof(uint64_t))
+            row.own = <uint64_t *> block_of(query, WINDOW_WORDS, sizeof(uint64_t))
         while row.words:
             row.own[lowest_bit(row.words)] = 0
             row.words &= row.words - 1

@@ -14,7 +14,7 @@ from libc.string cimport memset
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length
 from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_all_postings
-from sonicpy._native.memory cimport resized, zeroed
+from sonicpy._native.memory cimport resized
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.object_scores cimport part_in_slot
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN
@@ -29,6 +29,7 @@ from sonicpy._native.query_state cimport (
     Term,
     TermRow,
     TermWindow,
+    block_of,
     enters,
 )
 from sonicpy._native.score_bounds cimport by_key, forget_limits
@@ -78,14 +79,12 @@ cdef int score_windows(QueryState query) except -2:
 cdef int begin_windows(QueryState query) except -1:
     """Go to the newest window of each term."""
     cdef Py_ssize_t number
-    if query.scores == NULL:
-        query.scores = <double *> resized(NULL, WINDOW_OBJECTS * sizeof(double))
-        query.held_rows = <TermRow *> zeroed(query.term_count, sizeof(TermRow))
-        query.by_bound = <Py_ssize_t *> zeroed(query.bringing, sizeof(Py_ssize_t))
-        query.alone = <Limits *> zeroed(query.bringing, sizeof(Limits))
-        query.next = <int64_t *> zeroed(query.term_count, sizeof(int64_t))
-        query.spare = <double *> zeroed(LENGTHS, sizeof(double))
-    memset(query.shared, 0xFF, sizeof(query.shared))  # NaN
+    if query.held_rows == NULL:
+        query.held_rows = <TermRow *> block_of(query, query.term_count, sizeof(TermRow))
+        query.by_bound = <Py_ssize_t *> block_of(query, query.bringing, sizeof(Py_ssize_t))
+        query.alone = <Limits *> block_of(query, query.bringing, sizeof(Limits))
+        query.next = <int64_t *> block_of(query, query.term_count, sizeof(int64_t))
+    memset(query.shared, 0xFF, SHARED_WEIGHTS * sizeof(double))  # NaN
     order_by_bound(query)
     query.lacking = highest_share_lacking(query)
     for number in range(query.source_count):
@@ -103,7 +102,7 @@ cdef int begin_windows(QueryState query) except -1:
 
 cdef int order_by_bound(QueryState query) except -1:
     """Sort the terms that bring objects, those that add least first."""
-    cdef Ranked *ranked = <Ranked *> zeroed(query.bringing, sizeof(Ranked))
+    cdef Ranked *ranked = <Ranked *> block_of(query, query.bringing, sizeof(Ranked))
     cdef Py_ssize_t at, number, count = 0
     query.best_kind = CORRECTED
     for at in range(query.term_count):
@@ -115,7 +114,6 @@ cdef int order_by_bound(QueryState query) except -1:
     qsort(ranked, query.bringing, sizeof(Ranked), by_key)
     for at in range(query.bringing):
         query.by_bound[at] = ranked[at].number
-    free(ranked)
     return 0
 
 
@@ -143,9 +141,8 @@ cdef double highest_share_lacking(QueryState query) noexcept nogil:
 
 cdef int score_window(QueryState query, int64_t window) except -2:
     """Score the objects of a window, after all newer windows; return -1 if blocks are missing."""
-    cdef Py_ssize_t number, word, place
-    cdef uint64_t words, left, whole
-    cdef bint is_whole
+    cdef Py_ssize_t number, word
+    cdef uint64_t words, whole
     cdef int found = choose_among(query, window)
     if found <= 0:
         return found
@@ -163,19 +160,31 @@ cdef int score_window(QueryState query, int64_t window) except -2:
     while words:
         word = highest_bit(words)
         words &= ~(<uint64_t> 1 << word)
-        left = query.among[word]
         whole = holders_of_all(query, window, word)
-        while left:
-            place = word << 6 | highest_bit(left)
-            left &= ~(<uint64_t> 1 << (place & 63))
-            is_whole = whole >> (place & 63) & 1
-            if is_wanted(
-                query, FULL if is_whole and query.full_first else query.best_kind,
-                query.scores[place] * (1.0 if is_whole else query.lacking),
-                <uint32_t> (window << WINDOW_BITS | place),
-            ):
-                collect_scored(query, query.scores[place], window, <uint32_t> place)
+        collect_all(query, window, word, query.among[word] & whole, FULL if query.full_first else query.best_kind, 1.0)
+        if query.needs_all or (query.top.size == query.top.k and query.top.objects[0].kind < query.best_kind):
+            continue
+        collect_all(query, window, word, query.among[word] & ~whole, query.best_kind, query.lacking)
     return 0
+
+
+cdef inline void collect_all(
+    QueryState query, int64_t window, Py_ssize_t word, uint64_t left, Kind kind, double factor
+) noexcept nogil:
+    """Add those of 64 scored objects to the best that are good enough, newest first.
+
+    Args:
+        left: the objects, as bits.
+        kind, factor: the best kind that they can have, and the highest factor of their scores.
+    """
+    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS | word << 6)
+    cdef const double *scores = &query.scores[word << 6]
+    cdef Py_ssize_t place
+    while left:
+        place = highest_bit(left)
+        left ^= <uint64_t> 1 << place
+        if is_wanted(query, kind, scores[place] * factor, first | <uint32_t> place):
+            collect_scored(query, scores[place], window, <uint32_t> (word << 6 | place))
 
 
 cdef inline uint64_t holders_of_all(QueryState query, int64_t window, Py_ssize_t word) noexcept nogil:
