@@ -43,8 +43,8 @@ def bits_of(argument: str, given: Vector) -> str | None:
 
 
 def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...]:
-    """Return (column, packed bits) of each vector that `bits_of` takes; without a name the column is "". Raises as
-    `bits_of`."""
+    """Return the (column, packed bits) of each vector that `bits_of` takes; "" is the column of a vector without a
+    name. Raises the errors of `bits_of`."""
     try:
         if isinstance(given, str):
             return read_bits(given)

@@ -96,8 +96,8 @@ def parse(text: str) -> Condition:
 brief: Callable[[str], Condition | None] = BriefFilters(
     HasTag, Range, Not, All, GRAMMAR_WORDS | {TAG_NAME}, is_name, TAG_BYTES_MAX
 ).read
-"""Return the condition of a filter of a few tags and comparisons that all have to hold, in less time than the whole
-grammar takes; None: it may be another one."""
+"""Return the condition of a filter that joins a few tags and comparisons by AND, in less time than the whole grammar
+takes; None: the filter may have another form."""
 
 
 def filter_text(value: AnyValue) -> str:

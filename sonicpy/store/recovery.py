@@ -126,7 +126,8 @@ class RecoveringStore(StoreReader):
         return found
 
     def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
-        """Return whether each of some objects, by its name, holds the text of a digest, as `has_digest`."""
+        """Return, for each (name, digest) of `asked`, whether the text of the object has this digest; see
+        `has_digest`."""
         if self.has_removals or self.is_torn or self.view is not None:
             return [self.has_digest(collection, bucket, oid, digest) for oid, digest in asked]
         with self.reading() as view:

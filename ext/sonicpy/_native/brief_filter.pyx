@@ -1,9 +1,9 @@
-"""Filters of a few tags and comparisons that all have to hold, read in one pass: most filters are such.
+"""Reads, in one pass, filters of a few tags and comparisons that all have to hold, as most filters are.
 
     brief       = condition { "AND" condition }
     condition   = quoted | word | word ( "<" | "<=" | "=" | "!=" | ">=" | ">" ) number
 
-All of it is ASCII, and nothing is escaped.
+A brief filter is ASCII, without escapes.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -46,7 +46,7 @@ cdef inline const char *behind_blanks(const char *at, const char *end) noexcept 
 
 
 cdef Sign read_sign(const char **at, const char *end) noexcept nogil:
-    """Read the sign of a comparison, if there is one."""
+    """Read the sign of a comparison, if there is one, and return it."""
     cdef char first = at[0][0] if at[0] < end else 0
     cdef bint is_two = at[0] + 1 < end and at[0][1] == b"="
     if first == b"=":
@@ -64,7 +64,7 @@ cdef Sign read_sign(const char **at, const char *end) noexcept nogil:
 
 
 cdef bint read_number(const char **at, const char *end, int64_t *number) noexcept nogil:
-    """Read a whole number of a few digits; return whether there is one."""
+    """Read a whole number of a few digits; return False if there is none."""
     cdef bint is_negative = at[0] < end and at[0][0] == b"-"
     cdef const char *start
     at[0] += is_negative
@@ -79,7 +79,7 @@ cdef bint read_number(const char **at, const char *end, int64_t *number) noexcep
 
 
 cdef bint read_and(const char **at, const char *end) noexcept nogil:
-    """Read the word AND and the blanks behind it; return whether it is there."""
+    """Read the word AND and the blanks behind it; return False if the word is missing."""
     if end - at[0] < 4 or at[0][0] != b"A" or at[0][1] != b"N" or at[0][2] != b"D" or not is_blank(at[0][3]):
         return False
     at[0] = behind_blanks(at[0] + 4, end)
@@ -91,8 +91,8 @@ cdef class BriefFilters:
 
     Args:
         has_tag, in_range, not_met, all_of: the classes of conditions, all of them of tuples.
-        keywords: words of filters that are neither tags nor names of values.
-        is_name: returns whether values may have a name.
+        keywords: the words of filters that are neither tags nor names of values.
+        is_name: a function that returns whether values may have a name.
         tag_max: the most bytes of a tag.
     """
     cdef type _has_tag, _in_range, _not_met, _all_of
@@ -110,7 +110,7 @@ cdef class BriefFilters:
         self._names = set()
 
     def read(self, str text not None):
-        """Return the condition of a filter; None: it is not brief, or not a filter."""
+        """Return the condition of a filter; None: the text is not a brief filter, or no filter at all."""
         cdef Py_ssize_t size, clauses = 0
         cdef const char *at
         cdef const char *end
@@ -132,7 +132,7 @@ cdef class BriefFilters:
         return found[0] if len(found) == 1 else made(self._all_of, (tuple(found),))
 
     cdef bint read_condition(self, const char **at, const char *end, list found) except -1:
-        """Read a condition, and add those that it means; return whether there is one."""
+        """Read a condition, and add its conditions to `found`; return False if there is none."""
         cdef const char *start
         cdef str name
         cdef Sign sign
@@ -165,7 +165,7 @@ cdef class BriefFilters:
         return True
 
     cdef bint read_quoted(self, const char **at, const char *end, list found) except -1:
-        """Read a tag in quotes, without escapes; return whether there is one."""
+        """Read a tag in quotes, without escapes; return False if there is none."""
         cdef const char *start = at[0] + 1
         at[0] = start
         while at[0] < end and at[0][0] != b'"':
@@ -200,6 +200,6 @@ cdef class BriefFilters:
 
 
 cdef object made(type kind, tuple values):
-    """Return a tuple of a class, without the names of its items, which its own constructor takes."""
+    """Return an instance of a named tuple, without a call of its constructor."""
     cdef tuple arguments = (values,)
     return PyTuple_Type.tp_new(kind, <PyObject *> arguments, NULL)

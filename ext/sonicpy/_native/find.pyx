@@ -85,7 +85,7 @@ def find_all(
     """Bind a plan to a bucket; return the query, and the result of `find_top`.
 
     Args:
-        only_full: objects that do not hold every word may be left out.
+        only_full: whether objects that do not hold every word may be left out.
     """
     cdef QueryState query = bound(plan, reader, window, False, mask)
     query.wants_full = only_full and plan.full_first

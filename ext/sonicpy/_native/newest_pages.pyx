@@ -1,6 +1,6 @@
-"""Pages of the newest objects that meet a filter: from the condition to the names in one call.
+"""Finds pages of the newest objects that meet a filter: from the condition to the names in one call.
 
-The row of a tag decides where it holds the newest objects with the tag; the newest windows of values do for a range.
+The row of a tag is enough if it has the newest objects with the tag; for a range, the newest windows of values are.
 """
 
 from sonicpy._native.mask cimport Bits, Mask
@@ -11,15 +11,15 @@ from sonicpy._native.term_mask import newest_in_tail
 
 
 cdef class NewestPages:
-    """Finds the pages of a bucket in one read of it.
+    """Finds the pages of a bucket, during one read of it.
 
     Args:
-        reader: of the bucket.
-        tags: the reader of its tags; None: no object has one.
-        columns: the reader of its values; None: there are none.
+        reader: the reader of the bucket.
+        tags: the reader of its tags; None: no object has a tag.
+        columns: the reader of its values; None: no object has a value.
         windows: the number of windows of the bucket.
-        has_tag, in_range, all_of: the classes of conditions on tags, of ranges, and of those that join others.
-        mask_of: returns a mask of a list of conditions, which holds those objects of the bucket that meet all of them.
+        has_tag, in_range, all_of: the classes HasTag, Range and All of conditions.
+        mask_of: a function that returns the mask of the objects of the bucket that meet all conditions of a list.
     """
     cdef object _reader, _tags, _columns, _mask_of
     cdef Py_ssize_t _windows
@@ -31,7 +31,7 @@ cdef class NewestPages:
         self._has_tag, self._in_range, self._all_of, self._mask_of = has_tag, in_range, all_of, mask_of
 
     def names(self, condition not None, Py_ssize_t offset, Py_ssize_t limit) -> list | None:
-        """Return the names of a page, the newest object first; None: masks of the whole bucket have to decide.
+        """Return the names of a page, newest object first; None: masks of the whole bucket are needed.
 
         Args:
             condition: the filter.
@@ -45,7 +45,8 @@ cdef class NewestPages:
         return self._reader.oids(found) if found else found
 
     def iids(self, condition not None, Py_ssize_t wanted) -> list | None:
-        """Return the IIDs of the newest `wanted` objects, newest first; None: masks have to decide."""
+        """Return the IIDs of the newest `wanted` objects that meet a condition, newest first; None: masks are
+        needed."""
         return self.found(condition, wanted)
 
     cdef list found(self, condition, Py_ssize_t wanted):
@@ -59,7 +60,8 @@ cdef class NewestPages:
         return None
 
     cdef list driven(self, tuple conditions, Py_ssize_t wanted):
-        """Return the objects of `found` that meet all of some conditions, by the row of the rarest tag they ask for."""
+        """Return the IIDs of the newest `wanted` objects that meet all conditions, found by the row of their rarest
+        tag; None: masks are needed."""
         cdef list tags = [], places = [], rows
         cdef Py_ssize_t at, best = 0
         cdef Mask among = None
@@ -86,7 +88,8 @@ cdef class NewestPages:
         return newest_in_tail(rows[best], among, wanted)
 
     cdef Mask shared_range(self, tuple conditions, Py_ssize_t besides):
-        """Return the objects that meet all conditions besides one; None: they are not ranges of one name."""
+        """Return the objects that meet all conditions except number `besides`; None: these are not ranges of one
+        name."""
         cdef Py_ssize_t at
         cdef object one, name = None, low = None, high = None
         for at in range(len(conditions)):

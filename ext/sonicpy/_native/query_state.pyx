@@ -68,7 +68,7 @@ cdef int idle_count = 0
 
 
 cdef int take_room(QueryState query, double average, double k1, double b) except -1:
-    """Give a room to a query, with the norms of lengths."""
+    """Give a query its memory, in which the norms of lengths are."""
     global idle_count
     cdef Room *room
     if idle_count:
@@ -107,7 +107,7 @@ cdef int give_room_back(QueryState query) noexcept:
 
 
 cdef void *block_of(QueryState query, Py_ssize_t count, size_t item_bytes) except NULL:
-    """Return room for `count` items of zero bytes, which the query gives back at its end."""
+    """Return room for `count` items of zero bytes, which is freed with the query."""
     cdef size_t size = (count * item_bytes + 15) & ~<size_t> 15
     cdef Spill *spilled
     cdef void *block
@@ -123,7 +123,7 @@ cdef void *block_of(QueryState query, Py_ssize_t count, size_t item_bytes) excep
 
 
 cdef void *larger_block(QueryState query, const void *before, Py_ssize_t count, Py_ssize_t room, size_t item_bytes) except NULL:
-    """Return room for `room` items, the first `count` of which are those of another block."""
+    """Return room for `room` items, the first `count` of which are copied from an earlier block."""
     cdef void *block = block_of(query, room, item_bytes)
     if count:
         memcpy(block, before, count * item_bytes)

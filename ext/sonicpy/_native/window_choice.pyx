@@ -209,7 +209,7 @@ cdef int choose_among(QueryState query, int64_t window) except -2:
 
 cdef int choose_of_all(QueryState query, int64_t window) except -2:
     """Choose the objects of a window that hold all terms that bring objects, and are not too long; return as
-    `choose_among`."""
+    `choose_among` does."""
     cdef Py_ssize_t at, number, word, count = 0
     cdef uint64_t often[WINDOW_WORDS]
     cdef uint64_t some
@@ -242,7 +242,7 @@ cdef int choose_of_all(QueryState query, int64_t window) except -2:
 
 
 cdef int choose_by_bounds(QueryState query, int64_t window) except -2:
-    """Choose the objects of a window that hold needed terms, and are not too long; return as `choose_among`."""
+    """Choose the objects of a window that hold needed terms, and are not too long; return as `choose_among` does."""
     cdef Py_ssize_t at, number, word
     cdef uint64_t some[WINDOW_WORDS]
     cdef uint64_t often[WINDOW_WORDS]

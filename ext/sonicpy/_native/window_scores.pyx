@@ -175,7 +175,7 @@ cdef inline void collect_all(
 
     Args:
         left: the objects, as bits.
-        kind, factor: the best kind that they can have, and the highest factor of their scores.
+        kind, factor: the best kind that these objects can have, and the highest factor of their scores.
     """
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS | word << 6)
     cdef const double *scores = &query.scores[word << 6]

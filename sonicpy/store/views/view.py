@@ -183,7 +183,7 @@ class View:
         return self.have_digests(collection, bucket, [(oid, digest)])[0]
 
     def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
-        """Return whether each of some objects, by its name, exists and has a digest, as `has_digest`."""
+        """Return, for each (name, digest) of `asked`, whether the object exists and its text has this digest."""
         state = self.bucket(collection, bucket)
         if state is None:
             return [False] * len(asked)
