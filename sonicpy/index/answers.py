@@ -170,8 +170,7 @@ class Answers(TextReader):
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the answer to a search as a plain list of names, as the server sends them: those of several buckets as
-        `in_bucket` makes them. Raises like `query`.
-        """
+        `in_bucket` makes them. Raises like `query`."""
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept_answer(search)
@@ -231,9 +230,8 @@ class Answers(TextReader):
         """Return words of the bucket that complete or correct `word`.
 
         Args:
-            word: a word, or the beginning of one. Words may come before it, separated by blanks: then the suggestions
-                that most objects hold together with these words come first, and those that no object holds with them
-                are left out, unless that leaves none.
+            word: a word, or the beginning of one. Words may come before it: then suggestions that most objects hold
+                with these words come first, and those that no object does are left out, unless that leaves none.
             limit: the most words.
             filter: only words of objects whose tags and values meet these conditions; words of the most such objects
                 come first.
@@ -257,8 +255,7 @@ class Answers(TextReader):
 
     @with_options("SIMILAR")
     def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
-        """Return the objects most similar to a given one, which share its rarest words, best first, without the object
-        itself.
+        """Return the other objects that are most similar to a given one, by its rarest words, best first.
 
         Args:
             options: `limit` and `offset`, as in `query`.
