@@ -62,7 +62,7 @@ def outcome(judge: Callable[[], None]) -> str | None:
 
 
 def opened_after_a_start(boot: str) -> None:
-    """Make this process take `boot` as the id of the boot, and read all rows itself."""
+    """Let this process take `boot` as the boot's id, and read all rows itself."""
     boot_mark.boot_id = lambda: boot
     check_rows.first_fault = lambda folder, compare: next(check_rows.faults(folder, compare=compare), None)
     logging.disable(logging.CRITICAL)
