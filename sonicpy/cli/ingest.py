@@ -22,8 +22,8 @@ Change the tags or values of an object that exists; print 1, or 0 if there is no
 all away. {WHERE}"""
 
 UPSERT = f"""\
-Give an object just this text, in one change: all other words of it go. The object is created if it is missing. If TEXT
-is -, take the whole standard input. {WHERE}"""
+Give an object just this text, in one change; its other words are removed. The object is created if it is missing. If
+TEXT is -, take the whole standard input. {WHERE}"""
 
 POP = f"""\
 Remove the words of a text from an object and print how many were removed. An object without words is deleted. If

@@ -62,5 +62,5 @@ def tagged(start: Message, body: Message, known: bytes | None) -> tuple[Message,
 
 
 def tag_of(content: bytes) -> bytes:
-    """Return the ETag of a content: a weak one, because the compressed content gets the same tag."""
+    """Return the ETag of some content: a weak one, because the compressed content gets the same tag."""
     return b'W/"%s"' % blake2b(content, digest_size=9).hexdigest().encode()

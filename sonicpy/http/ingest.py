@@ -70,7 +70,7 @@ class IngestOperations:
         return TaggedJson(tagged=bool(await self._backend.call("tag", *names, body.tags, values=body.values)))
 
     async def upsert(self, body: UpsertBody) -> DoneJson:
-        """Give an object just this text, in one change: all other words of it go."""
+        """Give an object just this text, in one change; its other words are removed."""
         text = body.text if body.field is None else {body.field: body.text}
         await self._backend.call("upsert", *_names(body), text, body.lang, **_others(body))
         return DoneJson()
@@ -97,7 +97,7 @@ class IngestOperations:
         )
 
     async def bulk(self, request: Request, upsert: bool = False) -> BulkJson:  # noqa: FBT001, FBT002 - of the address
-        """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length.
+        """Push many rows in one request: one JSON object per line, with the keys of push. It may be of any length.
 
         With `upsert`, each text replaces the words of its object.
         """

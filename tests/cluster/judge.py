@@ -81,7 +81,7 @@ class Writer(threading.Thread):
 
     Attributes:
         acknowledged: the changes, in order.
-        gaps_s: the longest time between two acknowledgements so far.
+        gap_s: the longest time in seconds between two acknowledgements so far.
         repeated: the number of changes that were sent again.
     """
 

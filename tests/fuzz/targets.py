@@ -101,7 +101,7 @@ def parts(terms: Terms) -> tuple[list[bytes], bytes, bytes]:
 
 @cache
 def lexers() -> list[Lexer]:
-    """Return a lexer for each set of settings that makes the lexer take another way."""
+    """Return a lexer for each set of settings with which the lexer works in another way."""
     given: list[dict[str, Any]] = [
         {},
         {"server": {"compat": "sonic"}},

@@ -69,7 +69,7 @@ class Process:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prevent commits that come after a time."""
+    """Prevent the commits that are made only because some time has passed."""
     monkeypatch.setattr(late_commits, "SLICES", 10_000_000)
 
 

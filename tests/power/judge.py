@@ -62,7 +62,7 @@ def outcome(judge: Callable[[], None]) -> str | None:
 
 
 def opened_after_a_start(boot: str) -> None:
-    """Let this process take `boot` as the boot's id, and read all rows itself."""
+    """Replace the id of the boot by `boot` in this process, and make the process read all rows itself."""
     boot_mark.boot_id = lambda: boot
     check_rows.first_fault = lambda folder, compare: next(check_rows.faults(folder, compare=compare), None)
     logging.disable(logging.CRITICAL)

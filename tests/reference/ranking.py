@@ -22,7 +22,7 @@ class SonicTable:
         self.ranked: list[tuple[float, int]] = []
 
     def visit(self, word: int, iids: list[int], score: float, budget: int) -> tuple[int, bool]:
-        """Set(object, word, score) for the newest `budget` objects; an insertion into a full table ends it.
+        """Set the score of a word for the newest `budget` objects; stop once a new object has filled the table.
 
         Args:
             iids: the IIDs of the objects, oldest first.
