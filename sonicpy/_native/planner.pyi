@@ -4,6 +4,7 @@ from typing import Any, Protocol, TypeVar
 from sonicpy._native.plan import Clause, Plan
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
+from sonicpy._native.word_source import WordSource
 
 _Statistics = TypeVar("_Statistics")  # those of index/search/statistics.py
 _Matching = TypeVar("_Matching")
@@ -69,7 +70,9 @@ SHARE_STRENGTH: float
 SHARE_EXPONENT_MAX: float
 COMPLETION_SHARES: tuple[float, ...]
 
-def words_together(terms: Terms, folds: bool, rarely: _Rarely) -> dict[bytes, tuple[int, ...]]: ...
+def words_together(
+    terms: Terms, folds: bool, rarely: _Rarely, sources: list[WordSource] | None = None
+) -> dict[bytes, tuple[int, ...]]: ...
 def families_of(
     statistics: _Statistics,
     terms: Terms,

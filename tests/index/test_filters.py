@@ -336,3 +336,12 @@ def test_refused_words_alone_obey_filters_orders_and_facets() -> None:
             newest = [f"o{number}" for number in reversed(passing)]
             assert index.query("c", "b", text, **asked) == newest[:20]
         assert index.query("c", "b", "-gamma", syntax="web", filter="red", total=True).total == len(range(0, 4_500, 7))
+
+
+def test_a_filter_that_passes_no_object_of_a_rare_word() -> None:
+    texts = ((str(number), "rare odd" if number == 7 else "common") for number in range(4_200))
+    with sonicpy.open(":memory:") as index:
+        index.push_many(texts, collection="c", bucket="b")
+        index.push("c", "b", "new", "common", tags=["kind:new"])
+        index.consolidate()
+        assert index.query("c", "b", "rare odd common", filter="kind:new").objects == ["new"]

@@ -190,12 +190,15 @@ cdef class BucketWords:
 
     def may_hold(self, words not None) -> list:
         """Return the words that objects may hold, because they are in the graph or pending."""
-        if not words or not self.live:
-            return list(words)
+        cdef list sources = self.word_sources() if words else None
+        return list(words) if sources is None else words_in(sources, words)
+
+    def word_sources(self):
+        """Return the words that objects may hold; None: any word may be held."""
+        if not self.live:
+            return None
         graph = self.open_graph()
-        if graph is None and self._version:
-            return list(words)
-        return words_in(self.all_sources(graph, b"", True, True), words)
+        return None if graph is None and self._version else self.all_sources(graph, b"", True, True)
 
     def corrections(self, bytes word not None, int distance, *, bint transpositions, bint of_long=False) -> list:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.

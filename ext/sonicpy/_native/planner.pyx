@@ -57,22 +57,29 @@ cdef object NOTHING_LEFT_OUT = MappingProxyType({})
 # -- words ---------------------------------------------------------------------------------------------------------
 
 
-def words_together(Terms terms not None, bint folds, rarely) -> dict:
+def words_together(Terms terms not None, bint folds, rarely, list sources=None) -> dict:
     """Return the words that neighbours make together, each with the numbers of its terms; {} for a sentence.
 
     Args:
         folds: whether to add the words without accents, and those with the sign between parts of Persian words.
+        sources: see `made_together`.
     """
-    cdef dict places = made_together(terms)
+    cdef bint is_folded = folds and not are_ascii(terms.words)
+    cdef dict places = made_together(terms, None if is_folded else sources)
     if places:
-        if folds:
-            for word in terms.words:
-                if not (<bytes?> word).isascii():
-                    rarely.add_folded(places, terms.words)
-                    break
+        if is_folded:
+            rarely.add_folded(places, terms.words)
         for word in terms.words:
             places.pop(word, None)
     return places
+
+
+cdef bint are_ascii(list words) except -1:
+    cdef bytes word
+    for word in words:
+        if not word.isascii():
+            return False
+    return True
 
 
 def families_of(statistics, Terms terms not None, matching, besides, rarely) -> tuple:
@@ -273,7 +280,7 @@ def plan_words(
         any_first: True: objects that hold every term do not come first.
     """
     cdef bint folds = matching is not None
-    cdef dict together = words_together(terms, folds, rarely), words, doubtful, pieces
+    cdef dict together = words_together(terms, folds, rarely, statistics.word_sources()), words, doubtful, pieces
     cdef list clauses, rows, besides, begun = [], apart
     cdef object enough = search.alternates_below, others = (), runs
     cdef uint64_t objects = statistics.objects

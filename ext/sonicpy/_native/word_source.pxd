@@ -43,6 +43,9 @@ cdef class WordSource:
     cdef Words words
 
 
+cdef bint is_in_some(list sources, const uint8_t *word, Py_ssize_t size) except -1
+
+
 cdef inline Spot root_of(const Words *words) noexcept nogil:
     return Spot(words.root, 0) if words.nodes != NULL else Spot(0, words.count)
 

@@ -121,15 +121,17 @@ def words_in(list sources not None, words not None) -> list:
         sources: the sources of the words, each a WordSource.
         words: an iterable of bytes.
     """
-    cdef WordSource source
     cdef bytes word
-    cdef list found = []
-    for word in words:
-        for source in sources:
-            if is_in(&source.words, <const uint8_t *> word, len(word)):
-                found.append(word)
-                break
-    return found
+    return [word for word in words if is_in_some(sources, <const uint8_t *> word, len(word))]
+
+
+cdef bint is_in_some(list sources, const uint8_t *word, Py_ssize_t size) except -1:
+    """Return whether a source holds a word, in this spelling."""
+    cdef WordSource source
+    for source in sources:
+        if is_in(&source.words, word, size):
+            return True
+    return False
 
 
 cdef bint is_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:

@@ -118,12 +118,17 @@ def _folded_letter(letter: str) -> str:
     return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
 
 
+def has_pair(word: str) -> bool:
+    """Return whether a word has two letters that may replace one."""
+    return _HAS_PAIR.search(word) is not None
+
+
 def respelled(word: str) -> str | None:
     """Return a word with the two-letter spelling of each letter that has one (Müller becomes Mueller).
 
     None: the word has no such letter, and no pair of letters that may replace one.
     """
-    if word.isascii() and not _HAS_PAIR.search(word):
+    if word.isascii() and not has_pair(word):
         return None
     two = "".join(PAIRS.get(letter, letter) for letter in word)
     return None if two == word and not word.isascii() else fold(two, "")

@@ -23,6 +23,7 @@ from sonicpy.index.search.accents import (
     ZWNJ,
     fold,
     folding,
+    has_pair,
     is_spelled,
     loosened,
     loosening,
@@ -42,6 +43,7 @@ from sonicpy.index.search.matching import (
     SCRIPTS_WITH_MARKS,
     VOICED,
     Matching,
+    WordStemmers,
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
@@ -55,6 +57,8 @@ WORD_CHARACTERS_MAX = 40
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
 ENGLISH = "english"
+WAYS_CACHED = 64
+"""The most languages of queries and buckets whose rules for words of ASCII letters are remembered."""
 KINS_CACHED = 64
 """The most Kins that are cached: one Kin leads a word of a query to its family and to the words that it is a part
 of.
@@ -79,21 +83,35 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     itself, and words that no object holds any more.
     """
     text = word.decode()
-    if len(text) > WORD_CHARACTERS_MAX or not is_spelled(text):
+    is_plain = word.isalpha()  # letters of ASCII alone
+    if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
     among = list(sources)
-    (sure, doubtful, may_agree), own = matching.stemming(text), matching.own_letters(text)
+    (sure, doubtful, may_agree), own, is_english = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
         words = _drawn(among, _sure_kin(text, matching))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
-    if ENGLISH in sure or ENGLISH in doubtful:
-        doubtful_words.update(map(str.encode, irregular_forms(text)))
+    if is_english and (irregular := irregular_forms(text)):
+        doubtful_words.update(map(str.encode, irregular))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
-    doubtful_words |= _respelled(among, text)
+    if not is_plain or len(text) < BEHIND_MIN or has_pair(text):
+        doubtful_words |= _respelled(among, text)
     return words, doubtful_words - words if doubtful_words else doubtful_words
+
+
+def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, bool]:
+    """Return the stemmers of a word, the letters that keep their marks, and whether it may be English."""
+    stemmers = matching.stemming(text)
+    return stemmers, matching.own_letters(text), ENGLISH in stemmers.sure or ENGLISH in stemmers.doubtful
+
+
+@lru_cache(WAYS_CACHED)
+def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, bool]:
+    """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
+    return _way("a", matching)
 
 
 def _drawn(sources: list[WordSource], kin: Kin | None) -> set[bytes]:
@@ -175,7 +193,7 @@ def joined_with(
     """
     among, text = list(sources), word.decode()
     kin = None
-    if matching is not None and is_spelled(text):
+    if matching is not None and (word.isalpha() or is_spelled(text)):
         kin = _sure_kin(text, matching)
     if kin is None:
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))

@@ -68,6 +68,8 @@ def fielded(planner: Planner) -> Planner:
         fills: Fills = never,
     ) -> Plan:
         made = planner(statistics, terms, search, matching, fills)
+        if type(terms) is Terms:  # as most are
+            return made
         demands = demands_of(terms)
         if demands is None:
             return made
@@ -127,6 +129,8 @@ def carry_out(
     plan = planner(lexicon, terms, config.search, matching, never if total else filling)
     if filling.part is not None:
         return plan, filling.part
+    if find is None:
+        return plan, find_by_plan(plan, lexicon.reader, wanted, window, mask=mask, total=total)
     return plan, find_by(plan, lexicon, wanted, window, total=total, masks=masks)
 
 

@@ -12,6 +12,7 @@ from sonicpy._native.nearest import most_frequent, nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
+from sonicpy._native.word_source import WordSource
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.begun_words import begins_so
 from sonicpy.index.search.families import Family, nearest_words
@@ -80,6 +81,10 @@ class Statistics(Described):
     def may_hold(self, words: Iterable[bytes]) -> list[bytes]:
         """Return the words that objects may hold; the rows of the others need not be read."""
         return list(words)
+
+    def word_sources(self) -> list[WordSource] | None:
+        """Return the words that objects may hold; None: any word may be held."""
+        return None
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family."""

@@ -28,7 +28,7 @@ def plan_bm25(
         matching: leads words to their families; None: no word has a family.
         fills: see `Fills`.
     """
-    demands = demands_of(terms)
+    demands = None if type(terms) is Terms else demands_of(terms)  # most are plain
     if demands is None:
         return plan_words(statistics, terms, matching, search, None if fills is never else fills, Rarely)
     from sonicpy.index.search.planners.demanded import Demanded, as_demanded, edited  # noqa: PLC0415  loaded when it is needed
