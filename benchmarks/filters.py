@@ -8,8 +8,8 @@ after a round that is not counted; the figures are the median and the 99th perce
 kept for the next run.
 """
 
+import argparse
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -55,10 +55,13 @@ class Kind(NamedTuple):
 
 def main() -> None:
     """Fill the index, ask, and print the figures."""
-    arguments = sys.argv[1:]
-    count = int(arguments[0]) if arguments else OBJECTS
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.filters", description=__doc__.splitlines()[0])
+    parser.add_argument("count", nargs="?", type=int, default=OBJECTS, metavar="OBJECTS")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    count = arguments.count
     with tempfile.TemporaryDirectory() as work:
-        folder = Path(arguments[1] if len(arguments) > 1 else work, "store")
+        folder = (arguments.folder or Path(work)) / "store"
         is_filled = folder.exists()
         with sonicpy.open(folder) as index:
             if not is_filled:

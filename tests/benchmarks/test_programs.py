@@ -17,6 +17,7 @@ QUICK = {
     "corrections": ["1", "--words", "5000"],
     "cores": ["--messages", "500", "--rounds", "1", "--seconds", ".1"],
     "disk": ["300", "--rest", "0"],
+    "filters": ["3000"],
     "in_asyncio": ["1000"],
     "library": ["500"],
     "readers": ["--objects", "500", "--seconds", ".1", "--rounds", "1"],

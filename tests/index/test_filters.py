@@ -345,3 +345,18 @@ def test_a_filter_that_passes_no_object_of_a_rare_word() -> None:
         index.push("c", "b", "new", "common", tags=["kind:new"])
         index.consolidate()
         assert index.query("c", "b", "rare odd common", filter="kind:new").objects == ["new"]
+
+
+def test_filters_that_pass_objects_of_some_windows_alone() -> None:
+    chance = random.Random(5)
+    words = [f"{a}ord{b}" for a in "abcdefghij" for b in "abcdefghijklmnopqrst"]
+    texts = [" ".join(chance.choices(words, k=3)) for _ in range(4_300)]  # two windows
+    tags = {100: ["old"], 4_200: ["new"]}
+    with sonicpy.open(":memory:") as index:
+        rows = [{"id": str(n), "text": text, "tags": tags.get(n, [])} for n, text in enumerate(texts)]
+        index.push_many(rows, collection="c", bucket="b", lang="none", tags="tags")
+        for asked in (f"{texts[100]} {texts[4_200]}", texts[100], texts[4_200], *(texts[n] for n in range(20))):
+            for tag, held in {"old": 100, "new": 4_200, "nobody": None}.items():
+                holds = held is not None and not set(texts[held].split()).isdisjoint(asked.split())
+                found = index.query("c", "b", asked, filter=tag, lang="none", complete=False)
+                assert found == ([str(held)] if holds else [])
