@@ -1,8 +1,8 @@
 """A store whose open transaction all threads share: a change costs its record in the log, not a commit.
 
-A change is done when the log has it. It stays in the open write transaction, which any thread uses while it has the
+A change is done when it is in the log. It stays in the open write transaction, which any thread uses while it has the
 turn: for the next change, or to read. LMDB's lock of the writer belongs to a thread, so a thread that no caller touches
-begins, commits and aborts the transaction (`OneThread`). `LateCommits` says when.
+begins, commits and aborts the transaction (`OneThread`). `LateCommits` chooses the moment of a commit.
 
 While another thread is in a batch, or makes a long change, reads show the last commit, which was made right before
 that.

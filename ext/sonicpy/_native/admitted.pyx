@@ -25,7 +25,8 @@ cdef bint decides(QueryState query, const Term *term, bint implied) noexcept:
 
 
 cdef bint is_implied(QueryState query) noexcept:
-    """Return whether a required term also brings objects: then every object that meets the conditions is brought."""
+    """Return whether a required term also brings objects: then an object that meets the conditions needs no other
+    term."""
     cdef Py_ssize_t number
     for number in range(query.term_count):
         if query.terms[number].role & R_BRINGS and query.terms[number].role & R_REQUIRED:

@@ -338,7 +338,7 @@ cdef class CachingReader:
         return True
 
     def postings_of(self, list words not None) -> list:
-        """Return the postings of some words."""
+        """Return the postings of each word; see `postings`."""
         cdef TermInfo word
         return [self.postings_held(word) for word in words]
 

@@ -78,7 +78,7 @@ cdef inline dict found_by(list sources, list patterns, Folding folding, bint beg
 
 
 cdef inline dict candidates(list sources, Kin kin, Stem stem, list patterns):
-    """Return the first words that begin as a pattern does; a joined word is in its alias, behind the part that does."""
+    """Return the first words that begin as a pattern does; joined words come as their aliases, which begin so."""
     return walk_all(
         sources, patterns, kin._kept_folding, 0, True, True, True, False, b"", CANDIDATES, EDGES_MAX, stem.ends,
         stem._folded_bytes,

@@ -1,8 +1,8 @@
 """Compares words, read letter by letter, with a pattern that allows errors.
 
-This is the bit-parallel NFA of Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that the
-letters read are the first j letters of the pattern with e errors. A swap of two neighbours is one error (optimal string
-alignment) or two (Levenshtein), as the caller wants.
+This is the bit-parallel NFA of Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] is set if
+the letters read are the first j letters of the pattern with e errors. A swap of two neighbours is one error (optimal
+string alignment) or two (Levenshtein), as the caller wants.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t

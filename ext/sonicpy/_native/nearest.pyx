@@ -36,7 +36,7 @@ def nearest_held(
     Py_ssize_t compared,
     double letter_worth,
 ) -> list:
-    """Return the nearest matches that objects hold, at least `wanted` if there are as many, as (word, row, distance).
+    """Return the nearest matches that objects hold, at least `wanted` if there are enough, as (word, row, distance).
 
     Matches at one distance are in the order of `likeliest_first`. The first read covers as many distances as would be
     enough if objects held all of their words; if not, further distances are read.

@@ -69,7 +69,8 @@ cdef Py_ssize_t find_others(QueryState query, int64_t window, WindowTerm *others
 
 
 cdef double others_at_most(QueryState query, const WindowTerm *others, Py_ssize_t count, uint8_t packed) noexcept nogil:
-    """Return the largest sum of the other terms' parts in the score of an object of at least a packed length."""
+    """Return the largest sum of the parts of the other terms in the score of an object with at least a packed
+    length."""
     cdef const Extremes *words
     cdef const Slot *slot
     cdef Py_ssize_t at

@@ -136,7 +136,8 @@ cdef int find_limit(
 
 
 cdef double spare_at_most(QueryState query, int packed) noexcept nogil:
-    """Return the largest sum of the spare terms' parts in the score of an object of at least a packed length."""
+    """Return the largest sum of the parts of the spare terms in the score of an object with at least a packed
+    length."""
     cdef Py_ssize_t at
     cdef double most = query.spare[packed]
     if most != most:

@@ -85,7 +85,7 @@ class Touched:
 
 
 class ChangesBetween:
-    """The changes of some commits, by bucket; merged for a bucket on demand.
+    """The changes of several commits, by bucket; they are merged for a bucket on demand.
 
     Args:
         commits: the changes of each commit by bucket, the oldest commit first.

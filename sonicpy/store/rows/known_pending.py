@@ -51,8 +51,8 @@ class KnownPending:
                 self.seq, self.commit, self.counted = seq, max(self.commit, commit), seq
 
     def take_last(self, words: list[bytes] | None, seq: int, commit: int) -> bool:
-        """Add the words, of those with the last numbers up to `seq`, that are new; return whether all new words were
-        among them.
+        """Take the words with the last numbers up to `seq`, and add the new ones; return False if new words are
+        missing.
 
         Args:
             words: one word for each number; None: the words are not known.

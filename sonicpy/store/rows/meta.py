@@ -60,7 +60,7 @@ class MetaKey(NamedTuple, Generic[Value]):
             raise StoreDamaged(f"the row {self.name.decode()!r} of meta cannot be read: {error}") from error
 
     def write(self, transaction: Transaction, value: Value) -> None:
-        """Write the value; raises StoreError as `Transaction.put` does."""
+        """Write the value. Raises StoreError as `Transaction.put` does."""
         transaction.put(META, self.name, self.pack(value))
 
 

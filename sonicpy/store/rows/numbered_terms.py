@@ -69,7 +69,7 @@ def put_terms(transaction: Transaction, bucket: int, terms: list[tuple[int, byte
 
 
 def drop_terms(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> None:
-    """Delete the terms of some term ids.
+    """Delete the terms with these ids.
 
     Raises:
         StoreDamaged: a row cannot be read.

@@ -136,7 +136,7 @@ class BucketReader:
         return StoredPostings(bucket, word.term_id, word.df, rows, word.tail, word.position, lengths)
 
     def postings_of(self, words: list[TermInfo]) -> list[StoredPostings]:
-        """Return the postings of some words; duplicate words share one `StoredPostings`."""
+        """Return the postings of each word; duplicate words share one `StoredPostings`."""
         found: dict[int, StoredPostings] = {}
         for word in words:
             if word.term_id not in found:
@@ -144,7 +144,7 @@ class BucketReader:
         return [found[word.term_id] for word in words]
 
     def postings_within(self, words: list[TermInfo], window: int) -> list[StoredPostings]:
-        """Return the newest `window` postings of each of some words, shared as in `postings_of`."""
+        """Return the newest `window` postings of each word, shared as in `postings_of`."""
         found: dict[int, StoredPostings] = {}
         for word in words:
             if word.term_id not in found:

@@ -55,11 +55,11 @@ class WithTexts:
         return rows
 
     def postings_of(self, words: list[TermInfo]) -> list[StoredPostings]:
-        """Return the postings of some words; duplicate words share one `StoredPostings`."""
+        """Return the postings of each word; duplicate words share one `StoredPostings`."""
         return self._each("postings_of", words)
 
     def postings_within(self, words: list[TermInfo], window: int) -> list[StoredPostings]:
-        """Return the newest `window` postings of each of some words, shared as in `postings_of`."""
+        """Return the newest `window` postings of each word, shared as in `postings_of`."""
         return self._each("postings_within", words, window)
 
     def _each(self, method: str, words: list[TermInfo], *more: int) -> list[StoredPostings]:
