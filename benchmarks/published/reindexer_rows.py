@@ -26,6 +26,8 @@ PEERS: tuple[type[TextPeer], ...] = (OurTexts, Fts5Texts, TantivyTexts, Reindexe
 CHECKED = 200
 CONNECTIONS = 50
 KINDS = {"R3": (WORD, BOTH, EITHER), "R4": (PREFIX,), "R5": (TYPO,)}
+CONDITIONS = (("one condition", None), ("two conditions", 2010))
+"""The cases of R2: a name, and years behind this one."""
 LISTED = {PREFIX, TYPO}
 """Kinds of queries whose share of correct answers is shown, because peers offer different expansions."""
 
@@ -176,18 +178,42 @@ def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
 
 def conditions(table: Table, profile: Profile, items: Sequence[Item], peers: Sequence[TextPeer]) -> None:
     """Measure one and two conditions on fields."""
-    chance = random.Random(8)
-    names = [chance.choice(items)[1] for _ in range(profile.queries)]
+    names = some_names(items, profile.queries)
     with_fields = [peer for peer in peers if peer.filtered(items[0][1], None) is not None]
-    for case, year in (("one condition", None), ("two conditions", 2010)):
+    for case, year in CONDITIONS:
         acts = {peer.name: each(lambda name, peer=peer, year=year: peer.filtered(name, year)) for peer in with_fields}
         in_rounds(table, figures("R2", case, acts, IN_PROCESS), acts, names, profile.rounds)
+
+
+def some_names(items: Sequence[Item], count: int) -> list[str]:
+    """Return names of random documents."""
+    chance = random.Random(8)
+    return [chance.choice(items)[1] for _ in range(count)]
+
+
+def conditions_over_sockets(table: Table, profile: Profile, folder: Path, items: Sequence[Item]) -> None:
+    """Measure one and two conditions on fields over 50 connections."""
+    with Sonicpy("sonicpy serve", folder) as server:
+        lines = [
+            f'PUSH items default {number} "{name}" LANG(none) TAGS("{name}") SET(year={year})\n'.encode()
+            for number, name, year, _ in items
+        ]
+        load(server, "ingest", lines, in_flight=64)
+        for case, year in CONDITIONS:
+            more = "" if year is None else f" AND year > {year}"
+            names = some_names(items, profile.queries)
+            asked = [f'QUERY items default "" FILTER("\\"{name}\\"{more}") LIMIT(10)\n' for name in names]
+            tries(table, profile, "R2", case, [server], {"search": asked}, 2)
 
 
 def over_sockets(
     table: Table, profile: Profile, folder: Path, items: Sequence[Item], oracle: Oracle, wanted: Callable[[str], bool]
 ) -> None:
     """Measure servers over 50 connections; Redis only by number."""
+    if wanted("R2"):
+        conditions_over_sockets(table, profile, folder / "fields", items)
+    if not any(map(wanted, ("R1", *KINDS, "R6"))):
+        return
     exact = {f"search.{key}": value for key, value in AS_TYPED["search"].items()}
     servers: list[Server] = [
         Sonicpy("sonicpy serve", folder / "default"),
