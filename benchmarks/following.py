@@ -33,8 +33,8 @@ KILLED = WRITES, MIRRORS = "writer", "mirror"
 
 PAUSE_S = 0.02
 """Between transactions of the writer."""
-LIFE_S = 0.6
-"""The longest time between two kills."""
+LIFES = 1.5
+"""The longest time between two kills, as a multiple of that of a first pass, with its start."""
 WRITER = "import sys; from benchmarks.following import write; write(sys.argv[1], *map(int, sys.argv[2:]))"
 
 
@@ -114,13 +114,16 @@ def killed(folder: Path, count: int, changes: int, kills: int) -> int:
         chance = random.Random(SEED)
         database.executemany("INSERT INTO p VALUES (?, ?)", ((number, text(chance)) for number in range(count)))
     database.commit()
+    began = time.monotonic()
+    start(MIRRORS, folder, count, 0).wait()
+    longest = (time.monotonic() - began) * LIFES
     running: dict[str, subprocess.Popen[bytes]] = {}
     deaths = dict.fromkeys(KILLED, 0)
     while sum(deaths.values()) < kills or made(database) < changes:
         for name in KILLED:
             if name not in running or running[name].poll() is not None:
                 running[name] = start(name, folder, count, sum(deaths.values()))
-        time.sleep(chance.random() * LIFE_S)
+        time.sleep(chance.random() * longest)
         victim = chance.choice(KILLED)
         if running[victim].poll() is None:
             end(running.pop(victim))
