@@ -7,6 +7,7 @@
 Hits(['conversation:1'])
 """
 
+import gc
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,13 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _LATE[name]
-    value = getattr(importlib.import_module(module), attribute)
+    collects = gc.isenabled()
+    gc.disable()  # what modules define stays: looking through it again and again takes a tenth of a start
+    try:
+        value = getattr(importlib.import_module(module), attribute)
+    finally:
+        if collects:
+            gc.enable()
     globals()[name] = value
     return value
 

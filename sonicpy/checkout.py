@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 
-COMPILED = "_native/varint"
-"""One of the compiled modules: the build makes all or none."""
+COMPILED = "_native/compiled"
+"""The library of the compiled modules."""
 
 
 def give_way(package: str, file: str) -> None:

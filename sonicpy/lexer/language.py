@@ -11,7 +11,6 @@ from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
 from sonicpy.lexer.language_words import LanguageWords
 from sonicpy.lexer.languages import by_code
-from sonicpy.lexer.stopwords import StopWords
 
 MIN_BYTES = 20
 """A shorter text has no language."""
@@ -25,20 +24,18 @@ in one of forty above it. A higher value changes no share by more than 0.1 %."""
 
 
 class LanguageGuesser:
-    """Guesses the language of a text of QUERY and PUSH without LANG. The table is mapped at once, words are read if
-    needed."""
+    """Guesses the language of a text of QUERY and PUSH without LANG. The table is mapped at once, words if needed."""
 
-    def __init__(self, stopwords: StopWords) -> None:
+    def __init__(self) -> None:
         """Map the n-gram table of the package. Raise OSError or ValueError if it is missing or damaged."""
         self._detector = Detector(LANGUAGE_PROFILES)
         self._clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
-        self._stopwords = stopwords
         self._words: LanguageWords | None = None
 
     def prepare(self) -> None:
-        """Read the words now, which takes tens of milliseconds, so that no text waits for them."""
+        """Open the words now, so that no text waits for them."""
         if self._words is None:
-            self._words = LanguageWords(self._stopwords)
+            self._words = LanguageWords()
 
     def listed(self, words: Iterable[str]) -> list[str]:
         """Return the words on lists among some words; see `LanguageWords.listed`."""
