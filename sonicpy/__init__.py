@@ -105,12 +105,15 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _LATE[name]
-    collects = gc.isenabled()
-    gc.disable()  # what modules define stays: looking through it again and again takes a tenth of a start
+    collects = gc.isenabled() and not gc.get_freeze_count()
+    if collects:
+        gc.disable()  # modules stay: looking through them again and again takes a tenth of a start
     try:
         value = getattr(importlib.import_module(module), attribute)
     finally:
         if collects:
+            gc.freeze()
+            gc.unfreeze()  # into the oldest generation, where they would end, without looking through them
             gc.enable()
     globals()[name] = value
     return value
