@@ -7,6 +7,7 @@
 Hits(['conversation:1'])
 """
 
+import gc
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,16 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _LATE[name]
-    value = getattr(importlib.import_module(module), attribute)
+    collects = gc.isenabled() and not gc.get_freeze_count()
+    if collects:
+        gc.disable()  # modules stay: looking through them again and again takes a tenth of a start
+    try:
+        value = getattr(importlib.import_module(module), attribute)
+    finally:
+        if collects:
+            gc.freeze()
+            gc.unfreeze()  # into the oldest generation, where they would end, without looking through them
+            gc.enable()
     globals()[name] = value
     return value
 

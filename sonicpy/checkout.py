@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 
-COMPILED = "_native/varint"
-"""The path of one compiled module; if it is there, all are, because the build makes all or none."""
+COMPILED = "_native/compiled"
+"""The path of the library of the compiled modules."""
 
 
 def give_way(package: str, file: str) -> None:

@@ -13,7 +13,7 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
+    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "late", "option_kinds", "option_lists"),
     *("options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter", "late_logger"}
@@ -49,6 +49,7 @@ ALLOWED = {
     "interpreter": set(),
     "keyvalue": EVERYBODY | {"_native", "store"},
     "langcodes": set(),
+    "late": set(),
     "late_logger": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},

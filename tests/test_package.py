@@ -119,8 +119,8 @@ def test_the_wheel_holds_modules_stubs_and_tables(distributions: tuple[Path, Pat
     with zipfile.ZipFile(distributions[1]) as archive:
         names = archive.namelist()
     assert {"sonicpy/py.typed", "sonicpy/_native/analyzer.pyi", "sonicpy/data/languages.bin"} <= set(names)
-    assert "sonicpy/data/stopwords.marisa" in names
-    assert any(name.startswith("sonicpy/_native/analyzer.") and name.endswith(".so") for name in names)
+    assert {"sonicpy/data/stopwords.marisa", "sonicpy/data/language_words.bin"} <= set(names)
+    assert [name for name in names if name.startswith("sonicpy/_native/compiled.") and name.endswith(".so")]
     assert not [name for name in names if name.startswith(("tests", "benchmarks", "ext"))]
 
 

@@ -1,1 +1,28 @@
-"""Compiled modules: their sources are under ext/, their types in the .pyi files beside this one."""
+"""Compiled modules: their sources are under ext/, their types in the .pyi files beside this one.
+
+One library holds them all: a library of its own for each would take twice as long to open.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+LIBRARY = str(Path(__file__).with_name(f"compiled{EXTENSION_SUFFIXES[0]}"))
+
+
+class Compiled:
+    """Finds the modules of the library."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return how to import a module of this package; None: another package's."""
+        if not name.startswith("sonicpy._native."):
+            return None
+        spec = ModuleSpec(name, ExtensionFileLoader(name, LIBRARY), origin=LIBRARY)
+        spec.has_location = True
+        return spec
+
+
+sys.meta_path.insert(0, Compiled)

@@ -3,10 +3,13 @@
 import argparse
 import os
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.output import add_json
+from sonicpy.cli.output import show as show_result
 from sonicpy.cli.settings import SOURCES, add_flags, load_settings
 from sonicpy.config import Loaded, load, to_toml
 
@@ -30,21 +33,24 @@ def add_verbs(verbs: Verbs) -> None:
     check = actions.add_parser("check", help="find mistakes in a settings file", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, nargs="?", help="settings file (TOML)")
     check.add_argument("-c", "--config", metavar="FILE", type=Path, help="the same, as of other verbs")
+    add_json(check)
     check.set_defaults(run=run_check)
     show = actions.add_parser("show", help="print the settings in force", description=SHOW)
     add_flags(show)
     show.add_argument("--show-password", action="store_true", help="print the password itself")
+    add_json(show)
     show.set_defaults(run=run_show)
 
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Print a line for each warning and one for the result; return 0. Raises ConfigError for a wrong setting."""
     loaded = load(arguments.file or arguments.config, os.environ, {})
-    for remark in loaded.remarks:
-        print(remark)
+    notes = list(map(str, loaded.remarks))
     if loaded.config.server.compat == "sonic" and find_spec("whatlang") is None:
-        print(WITHOUT_WHATLANG)
-    print(f"{_checked(loaded)} {'works, with these warnings' if loaded.remarks else 'is fine'}.")
+        notes.append(WITHOUT_WHATLANG)
+    result = f"{_checked(loaded)} {'works, with these warnings' if loaded.remarks else 'is fine'}."
+    file = None if loaded.source is None else str(loaded.source)
+    show_result(arguments, {"file": file, "warnings": notes}, *notes, result)
     return 0
 
 
@@ -54,7 +60,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     text = to_toml(loaded.config, with_secrets=arguments.show_password)
     for remark in loaded.remarks:
         print(f"sonicpy: {remark}", file=sys.stderr)
-    print(text, end="")
+    show_result(arguments, tomllib.loads(text), text.removesuffix("\n"))
     return 0
 
 

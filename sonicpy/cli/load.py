@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sonicpy.children import ends_with_parent
 from sonicpy.cli.arguments import Verbs, number
+from sonicpy.cli.output import add_json, show
 from sonicpy.cli.passwords import PASSWORD_VARIABLE, password_given
 from sonicpy.client.address import Address
 from sonicpy.client.client_settings import TIMEOUT_S
@@ -55,6 +56,7 @@ def add_verbs(verbs: Verbs) -> None:
     agent.set_defaults(run=run_agent)
     listing = jobs.add_parser("list", description="Print the agents that connect within --wait seconds.")
     _add_hub(listing)
+    add_json(listing)
     listing.set_defaults(run=run_list)
     run = jobs.add_parser("run", description="Hand a test set to agents and print how long the answers took.")
     run.add_argument("set", metavar="TESTSET.json", type=Path)
@@ -107,7 +109,8 @@ def run_agent(arguments: argparse.Namespace) -> int:
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the agents that connect. Raises LoadError if the address cannot be used."""
     agents = asyncio.run(_guests(arguments.hub, arguments.wait))
-    print(f"{len(agents)} agents responding: [{', '.join(agent.id for agent in agents)}]")
+    found = [agent.id for agent in agents]
+    show(arguments, found, f"{len(agents)} agents responding: [{', '.join(found)}]")
     return 0 if agents else NO_AGENTS
 
 

@@ -15,6 +15,11 @@ def show(arguments: argparse.Namespace, value: Any, *lines: str) -> None:
         print(line)
 
 
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json, which `show` reads."""
+    parser.add_argument("--json", action="store_true", help="print JSON, one value a line")
+
+
 def remark(sentence: str) -> None:
     """Print a sentence about a result to stderr."""
     print(f"sonicpy: {sentence}", file=sys.stderr)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.output import add_json, show
 from sonicpy.cli.target import SERVER_VARIABLE, open_server
 from sonicpy.client.address import Address, read_url, split_urls, tls_context
 from sonicpy.client.blocking.connection import connect_socket, seconds_left
@@ -48,6 +49,7 @@ def add_verbs(verbs: Verbs) -> None:
     )
     parser.add_argument("--password", metavar="P", type=_password, help="also open a session with this password")
     parser.add_argument("--timeout", metavar="S", type=_seconds, default=5.0, help="time limit in seconds (default: 5)")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     url = _url(arguments)
     if url is not None:
-        return _ping_url(url, arguments.timeout)
+        return _ping_url(arguments, url)
     addresses = _addresses(arguments)
     deadline = time.monotonic() + arguments.timeout
     errors = []
@@ -69,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             errors.append(_sentence(str(address), error))
         else:
-            print(f"{address} answers: {banner}")
+            _show(arguments, str(address), banner)
             return 0
     print(f"sonicpy: {' and '.join(errors)}.", file=sys.stderr)
     return 1
@@ -86,14 +88,18 @@ def _url(arguments: argparse.Namespace) -> str | None:
     return url
 
 
-def _ping_url(url: str, timeout_s: float) -> int:
+def _show(arguments: argparse.Namespace, server: str, answer: str) -> None:
+    show(arguments, {"server": server, "answer": answer}, f"{server} answers: {answer}")
+
+
+def _ping_url(arguments: argparse.Namespace, url: str) -> int:
     """Ping each server of a URL; return 0 if all answered. Raises the error of the server if there is only one."""
     urls = split_urls(url)
     failed = []
     for one in urls:
         try:
-            with open_server(one, timeout_s=timeout_s, retry_s=0.0) as client:
-                print(f"{read_url(one)} answers: {client.server}")
+            with open_server(one, timeout_s=arguments.timeout, retry_s=0.0) as client:
+                _show(arguments, str(read_url(one)), str(client.server))
         except ClientError as error:
             if len(urls) == 1:
                 raise

@@ -15,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from sonicpy.cli.output import add_json
 from sonicpy.cli.passwords import password_given
 from sonicpy.cli.settings import add_index_flags, index_settings
 from sonicpy.client.client_settings import RETRY_S, TIMEOUT_S
@@ -60,7 +61,7 @@ def add_target_flags(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help=f"a server, sonic://host:1491, or several, host1,host2 (default: {SERVER_VARIABLE})",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, one value a line")
+    add_json(parser)
 
 
 def server_url(arguments: argparse.Namespace) -> str | None:

@@ -12,7 +12,6 @@ from sonicpy.evaluation.inputs import Sentences
 from sonicpy.evaluation.searched import Searched, fill
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import by_code
-from sonicpy.lexer.stopwords import StopWords
 
 SEED = 20
 LENGTHS = (20, 60, 200)
@@ -91,7 +90,7 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
         alike = len(answers) == FOUND_WITHIN and all(asked in chosen[int(name)][1] for name in answers)
         found[code].append(alike or str(number) in answers)
         empty += not len(answers)
-    guessed, guess_us = shares(LanguageGuesser(StopWords()).guess, given.texts) if guesses else ({}, 0.0)
+    guessed, guess_us = shares(LanguageGuesser().guess, given.texts) if guesses else ({}, 0.0)
     return LanguageScores(
         given.name,
         len(by_language),

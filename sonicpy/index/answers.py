@@ -20,9 +20,9 @@ from sonicpy.index.search import count as counting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import newest_at_once, query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
-from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope
+from sonicpy.late import late
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import checked, with_options
 from sonicpy.search import (
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from sonicpy.filters.conditions import Condition
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
+    from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+else:
+    suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
+    suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
 
 
 Moment = tuple[object, ...] | None

@@ -22,10 +22,10 @@ from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.several import UnitedLexicon, open_several
 from sonicpy.index.text_engine import TextEngine
+from sonicpy.late import late
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.apply import is_vector
 from sonicpy.store.changing.mutations import (
     AnyPush,
     FlushBucket,
@@ -44,6 +44,9 @@ from sonicpy.store.views.view import View
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.store.changing.apply import is_vector
+else:
+    is_vector = late("sonicpy.store.changing.apply", "is_vector", __name__)
 
 BATCH_COMMIT = 512
 """The number of changes after which a batch commits: a change in a batch costs a third of a change with its own

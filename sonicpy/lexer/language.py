@@ -11,7 +11,6 @@ from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
 from sonicpy.lexer.language_words import LanguageWords
 from sonicpy.lexer.languages import by_code
-from sonicpy.lexer.stopwords import StopWords
 
 MIN_BYTES = 20
 """The least number of bytes of a text whose language is guessed."""
@@ -28,17 +27,16 @@ class LanguageGuesser:
     """Guesses the language of texts of QUERY and PUSH without LANG. The table is mapped at once; the words are read
     when they are needed."""
 
-    def __init__(self, stopwords: StopWords) -> None:
+    def __init__(self) -> None:
         """Map the n-gram table of the package. Raises OSError or ValueError if it is missing or damaged."""
         self._detector = Detector(LANGUAGE_PROFILES)
         self._clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
-        self._stopwords = stopwords
         self._words: LanguageWords | None = None
 
     def prepare(self) -> None:
-        """Read the words now, which takes tens of milliseconds, so that no text has to wait for them."""
+        """Open the words now, so that no text has to wait for them."""
         if self._words is None:
-            self._words = LanguageWords(self._stopwords)
+            self._words = LanguageWords()
 
     def listed(self, words: Iterable[str]) -> list[str]:
         """Return those words that are on a list of stop words; see `LanguageWords.listed`."""

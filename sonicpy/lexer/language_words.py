@@ -6,16 +6,15 @@ whole words match.
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+import marisa_trie
+
+from sonicpy.data import LANGUAGE_WORD_BITS, LANGUAGE_WORDS
 from sonicpy.lexer.languages import LANGUAGES, by_code
-from sonicpy.lexer.stopwords import StopWords
-
-SHARED_SCRIPTS = frozenset({"Latin", "Cyrillic", "Arabic", "Devanagari", "Hebrew"})
-"""The scripts that several languages share: n-grams decide between these. (Han is Japanese if the text has kana
-too.)"""
+from sonicpy.lexer.spaced_words import spaced
 
 LISTED_SHARE = 50_000
 """A word on a list of n words adds log(LISTED_SHARE / n) nats to the language: about half of the words of a text in
@@ -27,35 +26,30 @@ LIKELY_SHARE = 0.4
 """The least evidence of a likely language, and its least share of the evidence of the best one. For the words of five
 sentences, in 30 languages, the right language is likely in 98 of 100 samples, and another one beside it in 13."""
 
-_BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
-_MODIFIERS = frozenset("\u02bb\u02bc")
-"""Letters that separate words here, unlike all other letters."""
-
 
 class LanguageWords:
-    """The words on the lists of all languages, each with its languages."""
+    """The words of all lists, each with the languages that list it; see ext/tables/language_words.py."""
 
-    def __init__(self, stopwords: StopWords) -> None:
-        """Read every list from `stopwords`."""
-        self._listed: dict[str, int] = {}
-        """Word -> the languages that list it, as bits. Words with the same languages share one int, which takes a third
-        of the memory."""
+    def __init__(self, words: Path = LANGUAGE_WORDS, bits: Path = LANGUAGE_WORD_BITS) -> None:
+        """Map the words and read their languages. Raise RuntimeError or OSError if a file is missing."""
+        self._listed = marisa_trie.Trie()
+        self._listed.mmap(str(words))
+        self._bits = memoryview(bits.read_bytes()).cast("Q")
         self._phrases: dict[str, list[tuple[list[str], int]]] = {}
         """Last word -> the phrases on lists that end with it, longest first: each its words, and its languages as
         bits."""
-        self._weights: list[tuple[str, float]] = []
+        sizes = {language.code: self._listed_by(f"\n{language.code}") for language in LANGUAGES}
+        self._weights = [(code, math.log(LISTED_SHARE / size)) for code, size in sizes.items() if size]
         """The language of each bit, and the evidence of a word on its list in nats."""
         self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}
-        phrases: dict[str, int] = {}
-        for code, words in _lists(stopwords):
-            bit = 1 << len(self._weights)
-            self._weights.append((code, math.log(LISTED_SHARE / len(words))))
-            for word in words:
-                places = phrases if " " in word else self._listed
-                places[word] = places[word] | bit if word in places else bit
-        for phrase in sorted(phrases, key=len, reverse=True):
-            parts = phrase.split(" ")
-            self._phrases.setdefault(parts[-1], []).append((parts, phrases[phrase]))
+        for key in sorted(self._listed.iterkeys("\t"), key=len, reverse=True):
+            parts = key[1:].split(" ")
+            self._phrases.setdefault(parts[-1], []).append((parts, self._listed_by(key)))
+
+    def _listed_by(self, key: str) -> int:
+        """Return the number beside a key, 0: it is on no list."""
+        place = self._listed.get(key)
+        return 0 if place is None else self._bits[place]
 
     def listed(self, words: Iterable[str]) -> list[str]:
         """Return those words that are on a list: only they matter to `languages`."""
@@ -73,7 +67,7 @@ class LanguageWords:
         """
         found: defaultdict[str, float] = defaultdict(float)
         for word in self.listed(words):
-            languages = self._languages(self._listed[word])
+            languages = self._languages(self._listed_by(word))
             for code, nats in languages:
                 found[code] += nats / len(languages) ** 2
         best: defaultdict[str, float] = defaultdict(float)
@@ -98,7 +92,7 @@ class LanguageWords:
                 if len(parts) <= place and words[place - len(parts) : place] == parts:
                     yield self._languages(bits)
             if word in listed:
-                yield self._languages(listed[word])
+                yield self._languages(self._listed_by(word))
 
     def _languages(self, bits: int) -> tuple[tuple[str, float], ...]:
         pairs = self._pairs.get(bits)
@@ -106,26 +100,3 @@ class LanguageWords:
             pairs = tuple(pair for place, pair in enumerate(self._weights) if bits >> place & 1)
             self._pairs[bits] = pairs
         return pairs
-
-
-def spaced(text: str) -> str:
-    """Return `text` case-folded, with single blanks between its words and at both ends."""
-    return f" {_BETWEEN_WORDS.sub(' ', text.casefold()).strip()} "
-
-
-def _lists(stopwords: StopWords) -> Iterator[tuple[str, dict[str, None]]]:
-    """Yield each language that has a list, with its words in the form of `spaced`, but without the blanks at both
-    ends."""
-    for language in LANGUAGES:
-        if SHARED_SCRIPTS.isdisjoint(language.scripts):
-            continue
-        # Nearly all words consist of letters, and `spaced` would leave them as they are: reading them takes a third.
-        words = dict.fromkeys(
-            [
-                word if word.isalpha() and _MODIFIERS.isdisjoint(word) else spaced(word)[1:-1]
-                for word in stopwords.guess_words(language.code)
-            ]
-        )
-        words.pop("", None)
-        if words:
-            yield language.code, words

@@ -17,18 +17,21 @@ import Stemmer
 from sonicpy._native.analyzer import Analyzer, BoundAnalyzer
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import STOP, Terms
+from sonicpy.late import late
 from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segmenter, Segmenters
-from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
 from sonicpy.lexer.stemmers import ALGORITHMS
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.rules import FIRST, KNOWN, NEWEST
 
 if TYPE_CHECKING:
     from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
+    from sonicpy.lexer.sonic_language import SonicGuesser
+else:
+    SonicGuesser = late("sonicpy.lexer.sonic_language", "SonicGuesser", __name__)
 
 Stem = Callable[[str], str]
 
@@ -91,7 +94,7 @@ class Lexer:
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
         self._sonic_guesser = SonicGuesser(self._lists) if compat else None
-        self._guesser = self._sonic_guesser or LanguageGuesser(self._lists)
+        self._guesser = self._sonic_guesser or LanguageGuesser()
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._known = {*by_code, NO_LANGUAGE}
@@ -178,6 +181,8 @@ class Lexer:
         """Read all tables now, so that no text has to wait for them."""
         self._guesser.prepare()
         if self._sonic_guesser is not None and self._sonic_guesser.has_whatlang:
+            from sonicpy.lexer.sonic_language import CANDIDATES  # noqa: PLC0415  loaded when it is needed
+
             for script in CANDIDATES:
                 self._candidates(script)
 
@@ -234,11 +239,11 @@ class Lexer:
         if code is not None and code in self._counted:
             terms.languages = code.encode()
 
-    def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
+    def _lex_guessed(self, guesser: "SonicGuesser", text: str) -> Terms:
         """Return the terms of a text without a given language. The detector is called only if its result can change
         them."""
         found = guesser.decide(text)
-        if isinstance(found, Undecided):
+        if len(found) == 3:  # Undecided, whose module few texts need
             if guesser.has_whatlang:  # it finds none but the candidates
                 terms = self._candidates(found.script).analyze(text)
                 if not any(flags & STOP for flags in terms.flags):
@@ -355,6 +360,8 @@ class Lexer:
         """Return the analyzer that flags the stop words of all languages that the detector may find in a script."""
         analyzer = self._any_of.get(script)
         if analyzer is None:
+            from sonicpy.lexer.sonic_language import CANDIDATES  # noqa: PLC0415  loaded when it is needed
+
             words = frozenset().union(*(self._lists.sonic_words(code) for code in CANDIDATES[script]))
             analyzer = self._any_of[script] = BoundAnalyzer(self._analyzer, self._as_stop_set(words))
         return analyzer

@@ -65,7 +65,7 @@ class SonicGuesser:
 
     def __init__(self, stopwords: StopWords) -> None:
         self._stopwords = stopwords
-        self._ours = LanguageGuesser(stopwords)
+        self._ours = LanguageGuesser()
         self._votes: dict[str, StopVotes] = {}
         self.has_whatlang = has_whatlang()
         self._detect: Detect = _whatlang() if self.has_whatlang else self._detect_ours

@@ -12,15 +12,14 @@ are in `OpenTransactions`.
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy._native.held import Held
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import Access
-from sonicpy.store.changing.apply import apply_all, take_step
+from sonicpy.late import late
 from sonicpy.store.changing.mutations import ChangeSynonyms, unpack_mutation
-from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
 from sonicpy.store.disk.log import Records
@@ -32,6 +31,15 @@ from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import SnapshotCache
 from sonicpy.store.views.write_cache import WriteCache
 from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.changing.apply import apply_all as apply_all
+    from sonicpy.store.changing.apply import take_step
+    from sonicpy.store.changing.sweep import sweep
+else:
+    apply_all = late("sonicpy.store.changing.apply", "apply_all", __name__)
+    take_step = late("sonicpy.store.changing.apply", "take_step", __name__)
+    sweep = late("sonicpy.store.changing.sweep", "sweep", __name__)
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -333,7 +341,8 @@ class RecoveringStore(StoreReader):
                 position = start
             if from_log_end is not None:
                 self._log.position = position
-            apply_all(view, map(unpack_mutation, self._unsealed))
+            if self._unsealed:
+                apply_all(view, map(unpack_mutation, self._unsealed))
         self.is_torn = self._transactions.is_lost = False
 
 

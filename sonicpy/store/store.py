@@ -24,7 +24,6 @@ from sonicpy.late_logger import LateLogger
 from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
-from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.column_room import check_room, has_bounds
 from sonicpy.store.changing.mutations import (
     AnyPush,
@@ -44,7 +43,7 @@ from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
-from sonicpy.store.recovery import Item, RecoveringStore, Value
+from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
 from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
+from sonicpy.late import late
 from sonicpy.rules import FIRST
-from sonicpy.store.changing import remove_steps
-from sonicpy.store.changing.bucket_writer import TERMS_MAX
 from sonicpy.store.changing.mutations import FlushObject, UpsertTerms, pack_mutation, pack_push_with
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
@@ -17,8 +16,10 @@ from sonicpy.store.refused_changes import Refusals
 
 if TYPE_CHECKING:
     from sonicpy.store.changing.bucket_writer import BucketWriter
+    from sonicpy.store.changing.remove_steps import terms_at_once
     from sonicpy.store.recovery import RecoveringStore
 else:
+    terms_at_once = late("sonicpy.store.changing.remove_steps", "terms_at_once", __name__)
     RecoveringStore = object  # of whoever takes these methods
 
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
@@ -93,7 +94,7 @@ class VectorPushes(RecoveringStore):
         if writer is None or writer.view.by_association:
             return None
         record = pack_mutation(FlushObject(collection, bucket, oid))
-        most = remove_steps.TERMS_PER_STEP if in_steps else TERMS_MAX
+        most = terms_at_once(in_steps)
         words: int | None = self._short(writer, writer.flush_small, (oid, most), (collection, bucket), record)
         return words
 

@@ -1,6 +1,8 @@
 """Tests of `sonicpy config check` and `sonicpy config show`: the output, its stream, and the exit status."""
 
+import json
 import os
+import tomllib
 from itertools import product
 from pathlib import Path
 
@@ -103,6 +105,19 @@ def test_what_show_prints_is_shown_again(capsys: pytest.CaptureFixture[str]) -> 
     Path("shown.cfg").write_text(shown)
     assert main(["config", "show", "-c", "shown.cfg"]) == 0
     assert capsys.readouterr() == (shown, "")
+
+
+def test_results_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("some.cfg").write_text("search.query_limit_default = 7\nserver.loglevel = 1")
+    assert main(["config", "check", "some.cfg", "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert (checked["file"], len(checked["warnings"])) == ("some.cfg", 1)
+    assert checked["warnings"][0].startswith("some.cfg:2: server.loglevel is not a known key")
+    assert main(["config", "show", "-c", "some.cfg", "--json"]) == 0
+    shown = capsys.readouterr().out
+    main(["config", "show", "-c", "some.cfg"])
+    assert json.loads(shown) == tomllib.loads(capsys.readouterr().out)
+    assert json.loads(shown)["search"]["query_limit_default"] == 7
 
 
 def test_show_keeps_the_password_to_itself(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

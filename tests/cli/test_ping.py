@@ -1,5 +1,6 @@
 """Tests of `sonicpy ping` with servers that answer well, badly, slowly or not at all."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -78,6 +79,12 @@ def test_a_server_answers(capsys: pytest.CaptureFixture[str]) -> None:
             assert main(["ping", "--inet", address, *arguments]) == 0
         assert received == sent, why
         assert capsys.readouterr().out == f"{address} answers: CONNECTED <sonic-server v1.10.2>\n"
+
+
+def test_an_answer_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with server([(b"", BANNER)]) as (address, _):
+        assert main(["ping", "--inet", address, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"server": address, "answer": "CONNECTED <sonic-server v1.10.2>"}
 
 
 def test_a_server_answers_badly(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ import pytest
 from sonicpy import Index
 from sonicpy._native.ids import is_sampled
 from sonicpy.lexer.language import LanguageGuesser
-from sonicpy.lexer.stopwords import StopWords
 from sonicpy.rules import FIRST, NEWEST
 from sonicpy.store.changing.mutations import PushTerms, pack_push, unpack_mutation
 from sonicpy.store.rows.language_counts import LANGUAGES, unpack_languages
@@ -37,7 +36,7 @@ def rows() -> list[tuple[str, str, str | None]]:
 
 def expected() -> dict[str, int]:
     """Return the counts of a bucket, made from all rows: objects with a given language, and guesses for the sample."""
-    guesser = LanguageGuesser(StopWords())
+    guesser = LanguageGuesser()
     codes = [(guesser.guess(text) if is_sampled(oid) else None) if lang is None else lang for oid, text, lang in rows()]
     return dict(Counter(code for code in codes if code not in (None, "none", "und")))
 

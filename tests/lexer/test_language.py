@@ -15,12 +15,11 @@ from sonicpy.data import LANGUAGE_PROFILES
 from sonicpy.evaluation.language_scores import BORROWED, accuracy, cut_pieces
 from sonicpy.lexer.language import MAX_BYTES, MIN_BYTES, SURE_LEAD, LanguageGuesser
 from sonicpy.lexer.languages import by_code
-from sonicpy.lexer.stopwords import StopWords
 from tests.reference import language as reference
 from tests.support.language_samples import ACCURACY_MIN, chat_lines, sentences
 from tests.support.shared_data import shared_data
 
-GUESSER = LanguageGuesser(StopWords())
+GUESSER = LanguageGuesser()
 DETECTOR = Detector(LANGUAGE_PROFILES)
 
 TEXTS = [
@@ -117,7 +116,7 @@ def test_only_a_beginning_is_examined(head: str, tail: str) -> None:
 def test_every_text_has_one_answer_of_the_table(text: str) -> None:
     language = GUESSER.guess(text)
     assert language is None or language in by_code
-    assert LanguageGuesser(StopWords()).guess(text) == language
+    assert LanguageGuesser().guess(text) == language
 
 
 def test_words_decide_where_letters_are_unsure() -> None:
@@ -329,8 +328,7 @@ def test_no_data_package_is_loaded() -> None:
     program = (
         "import sys\n"
         "from sonicpy.lexer.language import LanguageGuesser\n"
-        "from sonicpy.lexer.stopwords import StopWords\n"
-        "print(LanguageGuesser(StopWords()).guess('no creo que se pueda hablar'), *sys.modules)"
+        "print(LanguageGuesser().guess('no creo que se pueda hablar'), *sys.modules)"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert answer[0] == "spa"

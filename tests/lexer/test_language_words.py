@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.lexer.language_words import LISTED_SHARE, SHARED_SCRIPTS, LanguageWords, spaced
+from sonicpy.lexer.language_words import LISTED_SHARE, LanguageWords
 from sonicpy.lexer.languages import LANGUAGES
+from sonicpy.lexer.spaced_words import SHARED_SCRIPTS, spaced
 from sonicpy.lexer.stopwords import StopWords
 
 STOP_WORDS = StopWords()
-WORDS = LanguageWords(STOP_WORDS)
+WORDS = LanguageWords()
 LISTS = {
     language.code: {spaced(word) for word in STOP_WORDS.guess_words(language.code)} - {"  "}
     for language in LANGUAGES

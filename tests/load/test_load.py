@@ -111,8 +111,8 @@ def test_agents_come_first_and_serve_many_runs(tmp_path: Path) -> None:
         agents = [subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment({})) for _ in range(2)]
         time.sleep(1)
         try:
-            listed = run("list", "--hub", hub, "--wait", "1.5")
-            assert listed.stdout.startswith("2 agents responding: [")
+            listed = run("list", "--hub", hub, "--wait", "1.5", "--json")
+            assert len(json.loads(listed.stdout)) == 2
             for operation, queries in (("ping", ["x"]), ("count", ["o"]), ("suggest", ["bi"])):
                 set_file.write_text(
                     json.dumps({"Iterations": 5, "Queries": queries, "Op": operation, "Spaces": ["c/b"], "Warmup": 2})

@@ -22,13 +22,16 @@ from sonicpy.index.search.parts import Part, find_by_plan
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
-from sonicpy.index.search.planners.newest import plan_newest
 from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts, UnitedLexicon, find_in_several
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.late import late
 
 if TYPE_CHECKING:
     from sonicpy.config import Config, SearchConfig
+    from sonicpy.index.search.planners.newest import plan_newest
     from sonicpy.index.search.sonic import SonicPart
+else:
+    plan_newest = late("sonicpy.index.search.planners.newest", "plan_newest", __name__)
 
 
 class Planner(Protocol):

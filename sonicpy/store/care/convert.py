@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import get_ident
+from typing import TYPE_CHECKING
 
 from sonicpy._native.keys import bucket_key, object_key
 from sonicpy._native.object_record import ObjectRecord
@@ -31,9 +32,8 @@ from sonicpy._native.terms import STOP, Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreFull
 from sonicpy.ids import Scope
+from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
-from sonicpy.store.changing.bucket_writer import writer_of
-from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
 from sonicpy.store.disk.transaction import DROPPED, META, OBJECTS, SCOPES, MapFull, Transaction
@@ -54,6 +54,13 @@ from sonicpy.store.rows.meta import (
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.views.write_cache import WriteCache
 from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.changing.bucket_writer import writer_of
+    from sonicpy.store.changing.sweep import sweep
+else:
+    writer_of = late("sonicpy.store.changing.bucket_writer", "writer_of", __name__)
+    sweep = late("sonicpy.store.changing.sweep", "sweep", __name__)
 
 logger = LateLogger(__name__)
 

@@ -13,12 +13,13 @@ uncommitted steps, so `Restoration` keeps steps until a commit has passed, and r
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sonicpy._native.keys import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
+from sonicpy.late import late
 from sonicpy.store.changing.any_store import Maintainable
-from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
@@ -26,6 +27,11 @@ from sonicpy.store.rows.keys import BESIDE_MARKS, STAGING, collection_prefix, is
 from sonicpy.store.rows.synonym_rules import collections_with, put_rules
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.changing.apply import apply_all
+else:
+    apply_all = late("sonicpy.store.changing.apply", "apply_all", __name__)
 
 STEP_ROWS = 200
 """The number of rows copied in one step, between turns of clients; they take about 0.3 ms."""

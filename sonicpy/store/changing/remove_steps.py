@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.changing.bucket_writer import writer_of
+from sonicpy.store.changing.bucket_writer import TERMS_MAX, writer_of
 from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
 from sonicpy.store.disk.transaction import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
@@ -31,6 +31,11 @@ BUCKETS_PER_STEP = 200
 """The most buckets that one step removes: about 2 ms."""
 VECTOR_ROWS_PER_STEP = 500
 """The most rows of vectors that one step removes: about 2 ms."""
+
+
+def terms_at_once(in_steps: bool) -> int:
+    """Return the most terms of an object that FLUSHO removes without a beginning and steps."""
+    return TERMS_PER_STEP if in_steps else TERMS_MAX
 
 
 def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:

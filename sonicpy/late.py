@@ -1,0 +1,33 @@
+"""Functions whose modules are imported at their first call: a new process answers sooner by what it does not load.
+
+A module that uses one imports it for type checkers alone:
+
+    if TYPE_CHECKING:
+        from sonicpy.store.changing.sweep import sweep
+    else:
+        sweep = late("sonicpy.store.changing.sweep", "sweep", __name__)
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def late(module: str, name: str, owner: str | None = None) -> Callable[..., Any]:
+    """Return a function that does as the function `name` of `module`, which the first call imports.
+
+    Args:
+        owner: a module that holds the result under the same name: the first call puts the function there.
+    """
+    found: Callable[..., Any] | None = None
+
+    def call(*given: Any, **named: Any) -> Any:
+        nonlocal found
+        if found is None:
+            found = getattr(import_module(module), name)
+            if owner is not None:
+                setattr(sys.modules[owner], name, found)
+        return found(*given, **named)
+
+    return call
