@@ -50,7 +50,6 @@ else:
     suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
     suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
 
-
 Moment = tuple[object, ...] | None
 """The state of a bucket, or of several, which is compared to notice a change; None: there was no bucket."""
 Kept = tuple[int, Moment, list[str]]
@@ -237,12 +236,10 @@ class Answers(TextReader):
             word: a word, or the beginning of one. Words may come before it: then suggestions that most objects hold
                 with these words come first, and those that no object does are left out, unless that leaves none.
             limit: the most words.
-            filter: only words of objects whose tags and values meet these conditions; words of the most such objects
-                come first.
+            filter: only words of objects whose tags and values meet these conditions, most such objects first.
 
         Raises:
-            InvalidArgument: `word` holds no word; it holds several, and search.suggest_order is alphabetical; or like
-                `query`.
+            InvalidArgument: like `query`; `word` holds no word, or several with search.suggest_order = "alphabetical".
         """
         first, buckets = one_or_several(bucket)
         if filter is not None:
@@ -272,8 +269,7 @@ class Answers(TextReader):
         if self._engine.is_compat:
             raise InvalidArgument("server.compat is sonic, which has no similar objects; allowed is the default mode")
         oid = self._engine.known_name(collection, bucket, object)
-        page = checked("SIMILAR", options)
-        window = self._config.store.kv.retain_word_objects
+        page, window = checked("SIMILAR", options), self._config.store.kv.retain_word_objects
         with self._engine.read_words(collection, bucket) as lexicon:
             return Hits() if lexicon is None else similar(lexicon, oid, page["limit"], page["offset"], window)
 

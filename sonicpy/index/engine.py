@@ -49,9 +49,7 @@ else:
     is_vector = late("sonicpy.store.changing.apply", "is_vector", __name__)
 
 BATCH_COMMIT = 512
-"""The number of changes after which a batch commits: a change in a batch costs a third of a change with its own
-commit.
-"""
+"""The number of changes after which a batch commits; a change in a batch costs a third of one with its own commit."""
 
 SWEEP_ROWS = 500
 """The most rows of flushed buckets that the library deletes in one step."""
