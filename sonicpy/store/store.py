@@ -25,6 +25,7 @@ from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
+from sonicpy.store.changing.bucket_writer import opened
 from sonicpy.store.changing.column_room import check_room, has_bounds
 from sonicpy.store.changing.mutations import (
     AnyPush,
@@ -155,10 +156,11 @@ class Store(VectorPushes, RecoveringStore):
             view is None
             or self.is_torn
             or self._refusals.now is not None
-            or (writer := view.writer_cache.get((collection, bucket))) is None
-            or writer.rules != rules
             or view.removals.objects
             or view.removals.collections
+            or (writer := view.writer_cache.get((collection, bucket)) or opened(view, collection, bucket, rules))
+            is None
+            or writer.rules != rules
             or len(record) > RECORD_MAX_BYTES
         ):
             self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
@@ -176,8 +178,7 @@ class Store(VectorPushes, RecoveringStore):
             self._recover(error if isinstance(error, StoreError) else None)
             if not isinstance(error, TRIED_AGAIN):
                 raise
-            # This says what is wrong, unless it passes now.
-            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
+            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))  # says what is wrong, or passes now
             return
         self.stamp += 1
         self._unsealed.append(record)

@@ -8,7 +8,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
 from sonicpy.rules import FIRST
 from sonicpy.store.changing import remove_steps
-from sonicpy.store.changing.bucket_writer import TERMS_MAX
+from sonicpy.store.changing.bucket_writer import TERMS_MAX, opened
 from sonicpy.store.changing.mutations import FlushObject, UpsertTerms, pack_mutation, pack_push_with
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
@@ -104,7 +104,9 @@ class VectorPushes(RecoveringStore):
         if removals.objects or removals.collections or removals.vectors:
             return None
         writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
-        return writer if writer is not None and rules in (None, writer.rules) else None
+        if writer is None:
+            return opened(view, collection, bucket, rules)
+        return writer if rules in (None, writer.rules) else None
 
     def _short(
         self,
