@@ -46,7 +46,7 @@ from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
-from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes
+from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes, opened
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
@@ -155,10 +155,11 @@ class Store(VectorPushes, RecoveringStore):
             view is None
             or self.is_torn
             or self._refusals.now is not None
-            or (writer := view.writer_cache.get((collection, bucket))) is None
-            or writer.rules != rules
             or view.removals.objects
             or view.removals.collections
+            or (writer := view.writer_cache.get((collection, bucket)) or opened(view, collection, bucket, rules))
+            is None
+            or writer.rules != rules
             or len(record) > RECORD_MAX_BYTES
         ):
             self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
@@ -176,8 +177,7 @@ class Store(VectorPushes, RecoveringStore):
             self._recover(error if isinstance(error, StoreError) else None)
             if not isinstance(error, TRIED_AGAIN):
                 raise
-            # This says what is wrong, unless it passes now.
-            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
+            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))  # says what is wrong, or passes now
             return
         self.stamp += 1
         self._unsealed.append(record)

@@ -16,9 +16,11 @@ from sonicpy.store.refused_changes import Refusals
 
 if TYPE_CHECKING:
     from sonicpy.store.changing.bucket_writer import BucketWriter
+    from sonicpy.store.changing.bucket_writer import opened as opened
     from sonicpy.store.changing.remove_steps import terms_at_once
     from sonicpy.store.recovery import RecoveringStore
 else:
+    opened = late("sonicpy.store.changing.bucket_writer", "opened", __name__)
     terms_at_once = late("sonicpy.store.changing.remove_steps", "terms_at_once", __name__)
     RecoveringStore = object  # of whoever takes these methods
 
@@ -108,7 +110,9 @@ class VectorPushes(RecoveringStore):
         if removals.objects or removals.collections or removals.vectors:
             return None
         writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
-        return writer if writer is not None and rules in (None, writer.rules) else None
+        if writer is None:
+            return opened(view, collection, bucket, rules)
+        return writer if rules in (None, writer.rules) else None
 
     def _short(
         self,

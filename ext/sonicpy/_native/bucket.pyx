@@ -4,6 +4,7 @@
     PushWriter      PUSH, UPSERT and FLUSHO: work on cached rows, read the rows that no cache holds, and hand over the rows to write
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.add_terms cimport AddTerms, begin_add_terms
@@ -15,7 +16,7 @@ from sonicpy._native.objects cimport PLACES, BufferedRow
 from sonicpy._native.object_record cimport ObjectRecord, empty_record
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
-from sonicpy._native.varint cimport get_varint
+from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.keys import IID_MAX
 from sonicpy._native.name_rows import name_key, named
@@ -71,6 +72,18 @@ cdef class Counters:
     def average_length(self) -> float:
         """The mean length of the objects."""
         return <double> self.total_length / <double> self.objects if self.objects else 0.0
+
+    def pack(self) -> bytes:
+        """Return the row of the counters."""
+        cdef uint8_t[120] room
+        cdef uint8_t *out = room
+        cdef uint64_t number
+        for number in (
+            self.bucket, self.next_iid, self.next_term, self.objects, self.total_length, self.live_words,
+            self.pending_seq, self.lexicon_version, self.graph_words, self.graph_seq, self.named, self.slices,
+        ):
+            out = put_varint(out, number)
+        return PyBytes_FromStringAndSize(<char *> room, out - room)
 
 
 def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:

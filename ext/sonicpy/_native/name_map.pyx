@@ -9,6 +9,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from sonicpy._native.blake2b cimport blake2b
+from sonicpy._native.objects cimport RecordRow
+from sonicpy._native.record_item cimport Item
 from sonicpy._native.varint cimport put_varint
 
 cdef enum:
@@ -21,7 +23,11 @@ cpdef uint64_t name_hash(bytes oid) except? 0:
     """Return the hash of an OID: the first 40 bits of its BLAKE2b; other OIDs may have the same hash."""
     if oid is None:
         raise TypeError("an OID is bytes")
-    cdef uint64_t digest = blake2b(<const uint8_t *> oid, len(oid), HASH_BITS // 8), hash = 0
+    return hash_of(<const uint8_t *> oid, len(oid))
+
+
+cdef uint64_t hash_of(const uint8_t *oid, Py_ssize_t size) noexcept:
+    cdef uint64_t digest = blake2b(oid, size, HASH_BITS // 8), hash = 0
     cdef int number
     for number in range(HASH_BITS // 8):
         hash = hash << 8 | (digest >> 8 * number & 0xFF)
@@ -71,6 +77,24 @@ cdef class NameMap:
             ValueError: the hash has more than 40 bits.
         """
         self.put(hash, iid)
+
+    def add_row(self, bytes row not None, uint64_t start, uint64_t first) -> None:
+        """Add the names of the objects of a row of records.
+
+        Args:
+            start: the IID of the first place of the row.
+            first: only objects from this IID on.
+
+        Raises:
+            DamagedBytes: the row cannot be read.
+        """
+        cdef RecordRow records = RecordRow(row)
+        cdef Item *item
+        cdef int number
+        for number in range(records._count):
+            item = &records._items[number]
+            if start + item.place >= first:
+                self.put(hash_of(item.oid, item.oid_size), start + item.place)
 
     cdef int put(self, uint64_t hash, uint64_t iid) except -1:
         if hash >> HASH_BITS:

@@ -10,7 +10,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.transaction import COMMON, IMPACTS, OIDS, POSTINGS, WORDS, StoredRow
+from sonicpy.store.disk.transaction import COMMON, IMPACTS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
@@ -40,16 +40,16 @@ class BucketTables:
         Args:
             letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
         """
-        view, state, transaction = self._view, self._state, self._transaction
+        view, state = self._view, self._state
         return PushWriter(
             state,
             view.terms,
             view.names(state),
             view.newest(state),
             view.lengths_to_change(state.bucket),
-            transaction.getter(OIDS),
+            view.read_names,
             partial(find_among, view, state.bucket),
-            partial(stored_words, transaction),
+            view.read_stored_words,
             self.read_blocks,
             self._write_push,
             view.by_association,

@@ -63,7 +63,6 @@ class BucketWriter:
         """Add the terms of a text to an object; see `PushWriter.push`."""
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object the terms of a text, and take away all others; see `PushWriter.replace`."""
-        self.vectors = VectorSlots(view, state)
         self.begun: tuple[str, int] | None = None
         """The name and the IID of the object that the change under way has created; None: it created none, or has added
         named texts to it."""
@@ -72,6 +71,11 @@ class BucketWriter:
         self._orders: OrderWriter | None = None
         if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
             self.keep_orders()
+
+    @cached_property
+    def vectors(self) -> VectorSlots:
+        """The slots for the vectors of objects."""
+        return VectorSlots(self.view, self.state)
 
     @cached_property
     def tags(self) -> TagWriter:
@@ -427,3 +431,15 @@ def writer_of(view: "WriteView", collection: str, bucket: str, rules: int = FIRS
         state = view.bucket_to_change(collection, bucket, rules)
         writer = view.writer_cache[collection, bucket] = BucketWriter(view, state)
     return writer
+
+
+def opened(view: "WriteView", collection: str, bucket: str, rules: int | None) -> BucketWriter | None:
+    """Return the writer of a bucket with these rules, None: any rules; None: the change has to take the way of `apply`,
+    because there is no such bucket, or because its rows cannot be read."""
+    try:
+        state = view.bucket(collection, bucket)
+        if state is None or rules not in (None, view.rules(state.bucket)):
+            return None
+        return writer_of(view, collection, bucket)
+    except (StoreDamaged, DamagedBytes):  # `apply` comes upon the same rows, and says what is wrong
+        return None

@@ -3,7 +3,7 @@
 from typing import Self
 
 from sonicpy._native.bucket import Counters
-from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy._native.varint import DamagedBytes, unpack_varints
 from sonicpy.errors import StoreDamaged
 
 FIELD_NAMES = (
@@ -36,10 +36,6 @@ class BucketState(Counters):
     def is_graphless(self) -> bool:
         """Whether the bucket was consolidated without a graph: its pending rows may lack words."""
         return not self.lexicon_version and self.graph_words > 0
-
-    def pack(self) -> bytes:
-        """Return the row of the counters."""
-        return pack_varints(getattr(self, name) for name in FIELD_NAMES)
 
     @classmethod
     def unpack(cls, row: bytes) -> Self:

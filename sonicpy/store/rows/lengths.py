@@ -13,8 +13,9 @@ __all__ = ["OBJECTS_PER_ROW", "Lengths", "put_lengths", "read_lengths"]
 
 def read_lengths(transaction: Transaction, bucket: int) -> bytearray:
     """Return the lengths of all objects of a bucket."""
-    packed = bytearray()
-    for key, row in transaction.rows(LENGTHS, bucket_key(bucket)):
+    packed, prefix = bytearray(), bucket_key(bucket)
+    few = transaction.some_rows(LENGTHS, prefix, 2, prefix)  # of most buckets, all of them
+    for key, row in few if len(few) < 2 else transaction.rows(LENGTHS, prefix):
         start = length_row_of(key) * OBJECTS_PER_ROW
         packed.extend(bytes(start - len(packed)))
         packed += row

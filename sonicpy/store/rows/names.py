@@ -56,8 +56,10 @@ class NewNames(NameMap):
 def new_names(transaction: Transaction, state: BucketState) -> NewNames:
     """Return the names of the objects that `oids` may not hold, read from their records."""
     names = NewNames()
-    for iid, oid in oids_from(transaction, state.bucket, state.named):
-        names.add(name_hash(oid), iid)
+    first = state.named // OBJECTS_PER_RECORD_ROW
+    most = max(0, state.next_iid - 1) // OBJECTS_PER_RECORD_ROW - first + 1
+    for key, row in transaction.some_rows(OBJECTS, object_key(state.bucket, first), most, bucket_key(state.bucket)):
+        names.add_row(row, int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW, state.named)
     names.added = 0
     return names
 

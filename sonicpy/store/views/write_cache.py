@@ -40,16 +40,23 @@ class NewestRow(BufferedRow):
         self._dense = dense
         self._is_stored = packed is not None
 
-    def write(self, transaction: Transaction, bucket: int) -> None:
-        """Write the row, if it changed since the last write; its key sorts behind all others of the bucket."""
+    def write(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
+        """Write the row, if it changed since the last write; its key sorts behind all others of the bucket.
+
+        Args:
+            is_last: False: rows of other buckets surely follow.
+        """
         if not self.is_changed:
             return
         key = object_key(bucket, self.number)
-        if self._is_stored:
-            transaction.delete(OBJECTS, key)
         packed = dense_row(self.packed) if self._dense else self.packed
-        if packed:
-            transaction.append(OBJECTS, key, packed)
+        if packed and not is_last:
+            transaction.put(OBJECTS, key, packed)
+        else:
+            if self._is_stored:
+                transaction.delete(OBJECTS, key)
+            if packed:
+                transaction.append(OBJECTS, key, packed)
         self._is_stored = bool(packed)
         self.is_changed = False
 
@@ -121,17 +128,45 @@ class BucketWriteCache:
         languages: `Terms.languages` -> the number of texts that the fact of the languages does not count yet.
     """
 
-    __slots__ = ("facts", "languages", "lengths", "names", "newest", "orders", "recent", "vectors")
+    __slots__ = ("_orders", "_vectors", "facts", "languages", "lengths", "names", "newest", "recent")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
-        self.vectors = VectorRows()
-        self.orders = VectorRows(ORDERS)
+        self._vectors: VectorRows | None = None
+        self._orders: VectorRows | None = None
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
         self.recent: RecentRow | None = None
         self.names: NewNames | None = None
+
+    @property
+    def vectors(self) -> VectorRows:
+        """See above."""
+        if self._vectors is None:
+            self._vectors = VectorRows()
+        return self._vectors
+
+    @property
+    def orders(self) -> VectorRows:
+        """See above."""
+        if self._orders is None:
+            self._orders = VectorRows(ORDERS)
+        return self._orders
+
+    def write_records(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
+        """Write the rows of records that changed; `is_last`: those of no other bucket surely follow in the table."""
+        if self.recent is not None:
+            self.recent.write(transaction, bucket)
+        if self.newest is not None:
+            self.newest.write(transaction, bucket, is_last=is_last)
+
+    def write_orders(self, transaction: Transaction) -> None:
+        """Write the rows of vectors and orders that changed."""
+        if self._vectors is not None:
+            self._vectors.write(transaction)
+        if self._orders is not None:
+            self._orders.write(transaction)
 
 
 class WriteCache:

@@ -5,7 +5,8 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
 from typing import Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
@@ -21,6 +22,7 @@ from sonicpy.store.disk.transaction import (
     DROPPED,
     META,
     OBJECTS,
+    OIDS,
     PENDING,
     SCOPES,
     WORDS,
@@ -39,6 +41,7 @@ from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
+from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views import open_words
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader
@@ -131,11 +134,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def flush_records(self, bucket: int) -> None:
         """Write the changed rows of records of a bucket."""
-        held = self._write_cache.of(bucket)
-        if held.recent is not None:
-            held.recent.write(self.transaction, bucket)
-        if held.newest is not None:
-            held.newest.write(self.transaction, bucket)
+        self._write_cache.of(bucket).write_records(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -166,7 +165,7 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
         self._changed_states.add(scope)
-        self.touched.setdefault(state.bucket, Touched.nothing())
+        self.touch(state.bucket)
         return state
 
     def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
@@ -296,6 +295,16 @@ class WriteView(OpenOrders, OpenFacts, View):
         starts = [number * OBJECTS_PER_ROW for number in numbers]
         return [(start // OBJECTS_PER_ROW, bytes(packed[start : start + OBJECTS_PER_ROW])) for start in starts]
 
+    @cached_property
+    def read_names(self) -> Callable[[bytes], bytes | None]:
+        """The function that returns the row of `oids` under a key, or None."""
+        return self.transaction.getter(OIDS)
+
+    @cached_property
+    def read_stored_words(self) -> Callable[[list[bytes]], list[StoredRow]]:
+        """The function that returns the rows of words in the tables, in the order of their keys."""
+        return partial(stored_words, self.transaction)
+
     def newest(self, state: BucketState) -> NewestRow:
         """Return the newest row of records of a bucket, which may be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
@@ -407,18 +416,21 @@ class WriteView(OpenOrders, OpenFacts, View):
     def flush(self) -> None:
         """Write every cached change into the tables."""
         self.flush_term_rows()
-        changed = sorted(self._changed_buckets)
-        for bucket in changed:
-            self.flush_records(bucket)
+        transaction, held = self.transaction, self._write_cache.of
+        changed = [(bucket, held(bucket)) for bucket in sorted(self._changed_buckets)]
+        last = changed[-1][0] if changed else 0
+        for bucket, cache in changed:
+            cache.write_records(transaction, bucket, is_last=bucket == last)
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()
-        for bucket in changed:
-            self.touched[bucket].length_rows |= put_lengths(self.transaction, bucket, self._lengths(bucket))
-            self._put_facts(bucket)
+        for bucket, cache in changed:
+            if cache.lengths is not None:
+                self.touched[bucket].length_rows |= put_lengths(transaction, bucket, cache.lengths)
+            if cache.facts or cache.languages:
+                self._put_facts(bucket)
             self.digests.flush(bucket)
-            self._write_cache.of(bucket).vectors.write(self.transaction)
-            self._write_cache.of(bucket).orders.write(self.transaction)
+            cache.write_orders(transaction)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 
