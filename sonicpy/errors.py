@@ -1,4 +1,5 @@
-"""Every exception that sonicpy raises, with the party that must act.
+"""The exceptions that callers of sonicpy handle, with the party that must act. Other modules define subclasses of them,
+and exceptions that do not leave sonicpy.
 
 SonicError
   ConfigError        the operator: a setting is wrong (exit status 2)
@@ -19,7 +20,7 @@ SonicError
   ClientError        the program that calls a server: no answer, or the server does not offer the call
     ConnectionLost   no connection, or it ended before the answer came
     TimedOut         no answer in time
-    WrongPassword  the password is missing or wrong
+    WrongPassword    the password is missing or wrong
     NotOffered       this server does not have the command or option
     NotSonic         the program at that address does not speak Sonic Channel, or its certificate is not trusted
     TooLong          a query or a word is longer than the lines that the server accepts
@@ -122,7 +123,7 @@ class ReadOnly(StoreError):
 
 
 class IndexClosed(StoreError):
-    """An Index is used after it was closed, or in another process than the one that opened it."""
+    """An Index is used after it was closed, or in a process that did not open it."""
 
 
 class LoadError(SonicError):

@@ -240,7 +240,7 @@ def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
 
 
 def is_page_alone(search: Search) -> bool:
-    """Return whether a search differs from one without options only by the part that it shows of the same answer."""
+    """Return whether the options of a search only choose a page of the answer that the search has without options."""
     return search.question == asked("QUERY", C, B, search.text, {}).question
 
 

@@ -45,11 +45,11 @@ class Fts5:
             self.database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", rows)
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[int]:
-        """Return the texts that hold any of the words, best first by BM25."""
+        """Return the row ids of the texts that hold any of the words, best first by BM25."""
         return self.match(quoted(words, " OR "), limit, offset) if words else []
 
     def match(self, asked: str, limit: int = LIMIT, offset: int = 0) -> list[int]:
-        """Return the texts that match an expression of FTS5, best first."""
+        """Return the row ids of the texts that match an expression of FTS5, best first by BM25."""
         return match(self.database, asked, limit, offset)
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Fts5:
 
 
 def match(database: sqlite3.Connection, asked: str, limit: int, offset: int = 0) -> list[int]:
-    """Return the texts that match an expression of FTS5, best first."""
+    """Return the row ids of the texts that match an expression of FTS5, best first by BM25."""
     rows = database.execute(
         "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ? OFFSET ?", (asked, limit, offset)
     )

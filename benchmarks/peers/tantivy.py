@@ -79,7 +79,7 @@ class Tantivy:
         self._searcher = self._index.searcher()
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[Any]:
-        """Return the texts that hold any of the words, best first by BM25."""
+        """Return the names of the texts that hold any of the words, best first by BM25."""
         return self.names(self.hits(words, limit, offset))
 
     def hits(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[tuple[Any, Any]]:
@@ -96,7 +96,7 @@ class Tantivy:
         return hits
 
     def names(self, hits: Iterable[tuple[Any, Any]]) -> list[Any]:
-        """Return the names of texts."""
+        """Return the names of the texts that `hits` or `search` returned."""
         return [self._searcher.doc(address)["oid"][0] for _, address in hits]
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ Key = tuple[str, str, str]
 
 
 def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile) -> dict[Key, Rate]:
-    """Push the first `rounds * modes * pushes` texts to each server and return the rates.
+    """Push the first `profile.rounds * len(MODES) * profile.pushes` texts to each server and return the rates.
 
     A run includes the work of a server after its OK, so that it does not disturb the next server.
     """

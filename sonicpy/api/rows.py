@@ -70,7 +70,7 @@ class PushReport:
 
     Attributes:
         indexed: how many rows were pushed.
-        rows: how many rows are done, pushed or refused; after an error, these are the first ones.
+        rows: how many rows were handled: pushed or refused. After an error, these are the first rows of the input.
         refused: the first 10,000 rows that were refused.
         refused_count: how many rows were refused.
         unchanged: how many of the indexed rows changed nothing, because with `upsert` their object held just their

@@ -15,8 +15,8 @@ from sonicpy.config.kinds import Allowed
 
 SHOWN_LENGTH = 60
 NEAR_ENOUGH = 60.0
-"""The least similarity, of 0 to 100, of a name to suggest: a name with a few typing errors is above it, an unrelated
-one below."""
+"""The least similarity of a name to suggest, from 0 to 100. Names with a few typing errors are above it, unrelated ones
+below."""
 
 
 def describe(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> str:

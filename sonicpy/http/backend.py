@@ -152,7 +152,7 @@ class ClientBackend:
         return [name for name in found if after is None or name > after][:limit]
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows, some hundred in flight."""
+        """Push rows, a few hundred in flight."""
         report = await self._client.push_many(list(rows), upsert=upsert)
         return [(refused.row, refused.reason) for refused in report.refused]
 

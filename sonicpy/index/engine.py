@@ -132,7 +132,7 @@ class Engine(TextEngine):
             raise
 
     def begin_batch(self) -> None:
-        """Prepare a batch, which commits once for about BATCH_COMMIT changes while `Turn.batches` counts it."""
+        """Prepare a batch: while `Turn.batches` is above 0, a commit comes only after BATCH_COMMIT changes or more."""
         self._is_alone = False
         if self._late is not None:
             self.store.commit()  # other threads read the last commit until the batch ends

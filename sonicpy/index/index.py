@@ -339,7 +339,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
                 yield from export.holdings(view, scope, state)
 
     def term_stats(self, collection: str, bucket: str) -> "Iterator[TermStats]":
-        """Yield every word of a bucket in byte order, hidden ones too, with its number of objects and its frequency.
+        """Yield every term of a bucket in byte order, hidden ones too, with its objects, postings and occurrences.
 
         Snapshot and errors as in `holdings`.
         """

@@ -85,7 +85,11 @@ KINDS: tuple[Callable[[socket.socket, random.Random], None], ...] = (
 
 
 def ended_in_time(port: int) -> list[str]:
-    """Return the faults, as sentences, in the ends of clients that stay connected, one of which sends single bytes."""
+    """Check that the server ends clients that never finish a request, also one that goes on sending single bytes.
+
+    Returns:
+        The faults, as sentences.
+    """
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(socket.create_connection((HOST, port), REQUEST_S + 5)) for _ in range(8)]
         for peer in peers:

@@ -1,8 +1,8 @@
 """Rows of every kind, with odd names, orders, values and quotes: the index agrees with a slow model.
 
-Half of the rows go through `push_many`, and the other half through files of CSV that `sonicpy import` reads, in which
-some quotes are not closed. The model reads a row from its description, column by column; it shares no code with
-sonicpy. A row is right if its object holds exactly its words in exactly its bucket, or if a sentence refuses it.
+Half of the rows go through `push_many`, and the other half through CSV files that `sonicpy import` reads, in which some
+quotes are not closed. The model reads a row from its description, column by column; it shares no code with sonicpy. A
+row is right if its object holds exactly its words in exactly its bucket, or if sonicpy refuses it with a sentence.
 """
 
 import collections
@@ -258,7 +258,7 @@ def _flush(index: sonicpy.Index) -> None:
         index.flush(collection)
 
 
-# -- files of CSV -------------------------------------------------------------------------------------------------
+# -- CSV files ----------------------------------------------------------------------------------------------------
 
 
 def _import(chance: random.Random, folder: Path, count: int, wrong: list[str]) -> int:

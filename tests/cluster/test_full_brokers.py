@@ -26,7 +26,7 @@ pytestmark = pytest.mark.full
 
 DISK_BYTES = 64 << 20
 LEFT_BYTES = 200 << 10
-"""The free space of a filled disk: enough for some hundred entries."""
+"""The free space of a filled disk: enough for a few hundred entries."""
 
 
 @contextmanager

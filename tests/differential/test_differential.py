@@ -1,6 +1,6 @@
 """The differential runner: scenarios that repeat, a shrinker that shrinks, rules that excuse only listed differences.
 
-In the full set, some hundred scenarios are played on Sonic, too.
+In the full set, a few hundred scenarios are played on Sonic, too.
 """
 
 import re

@@ -96,7 +96,7 @@ def test_marks_and_filters() -> None:
 
 
 class Site(SimpleHTTPRequestHandler):
-    """A server of a test's pages that prints nothing."""
+    """Answers a request for a file of a folder, and prints nothing."""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""

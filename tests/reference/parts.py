@@ -138,7 +138,11 @@ def _runs(word: str, pieces: list[list[tuple[str, bool]]]) -> list[str]:
 
 
 def _run(word: str, pieces: list[list[tuple[str, bool]]], number: int, place: int) -> str:
-    """Return the part of the word from a token to the end of its last token."""
+    """Return the part of the word from a token to the end of the last token of the word.
+
+    Args:
+        number, place: the piece of the token, and the token in the piece, both counted from 0.
+    """
     plain = word.replace(HUMP, "")
     rest = [token for token, _ in pieces[number][place:]] + [
         token for piece in pieces[number + 1 :] for token, _ in piece

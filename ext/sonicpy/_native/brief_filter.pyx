@@ -132,7 +132,15 @@ cdef class BriefFilters:
         return found[0] if len(found) == 1 else made(self._all_of, (tuple(found),))
 
     cdef bint read_condition(self, const char **at, const char *end, list found) except -1:
-        """Read a condition, and add its conditions to `found`; return False if there is none."""
+        """Read a condition, and add it to `found`, a comparison perhaps as two conditions.
+
+        Args:
+            at: the place in the text, behind blanks; afterwards behind the condition, if there is one.
+            end: the end of the text.
+
+        Returns:
+            Whether there is a condition that a brief filter may have; if not, `at` is at any place.
+        """
         cdef const char *start
         cdef str name
         cdef Sign sign

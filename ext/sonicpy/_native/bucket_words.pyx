@@ -40,7 +40,7 @@ FAMILIES_MAX = KEPT
 JOINED_WORDS_MAX = JOINED
 """The most words in the cached lists of joined words, about 80 bytes each."""
 BEGINNINGS_MAX = BEGINNINGS
-"""The most words that complete a typed one; the frequent ones come first."""
+"""The most words that complete a typed one; if there are more, those that most objects hold are kept."""
 
 
 cdef class BucketWords:

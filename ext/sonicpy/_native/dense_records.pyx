@@ -156,8 +156,8 @@ cdef bytes dense_record(bytes row, int place):
 
 
 cdef Py_ssize_t open_row(bytes row, BitReader *bits) except -1:
-    """Go to the terms of the first record; return the most bytes that the terms of all records can take in plain
-    form."""
+    """Set `bits` to the terms of the first record; return the most bytes that the terms of all records can take in
+    plain form. Raises DamagedBytes."""
     cdef Names names
     begin_names(&names, row)
     bits.start = end_of_names(&names)
@@ -406,9 +406,14 @@ cdef bint skip_terms(BitReader *bits) noexcept nogil:
 
 
 cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:
-    """Write the part behind the OID of a plain record; return its end, or NULL: the bits are no terms.
+    """Read the terms of a record, and write them as in a plain record, behind its OID.
 
-    The room is enough for the most terms that the bits can hold.
+    Args:
+        bits: at the terms of the record; afterwards behind them.
+        out: has room for as many bytes as `open_row` returned for the row.
+
+    Returns:
+        The end of the written bytes, or NULL: the bits are no terms.
     """
     cdef uint64_t count = 0, step, gap = 0, before = 0, following = 0, tf
     cdef Marks marks

@@ -39,7 +39,11 @@ cdef class LengthMasks:
         return 0
 
     cdef void forget(self, Py_ssize_t first, Py_ssize_t end) noexcept:
-        """Drop the masks of windows with changed lengths."""
+        """Drop the masks of windows whose lengths changed.
+
+        Args:
+            first, end: the first window, and the one behind the last; `end` may be beyond all masks.
+        """
         cdef Py_ssize_t number
         for number in range(MASKS * first, MASKS * min(end, self._room)):
             if self._rows[number] != NULL:

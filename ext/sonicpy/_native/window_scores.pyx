@@ -387,7 +387,15 @@ cdef int gather_slots(QueryState query, Py_ssize_t number, uint32_t first, uint6
 cdef inline int add_gathered(
     QueryState query, const Slot *slot, uint32_t iid, const Gathered *held, const Gathered *typed
 ) except -2:
-    """Add the part of a slot for an object that holds a word of it."""
+    """Add the part of a slot to the score of an object that holds a word of the slot.
+
+    Args:
+        held: the words of the slot, gathered over the window of the object.
+        typed: the same of the typed word alone, if its part differs; else the same as `held`.
+
+    Returns:
+        0; -1: blocks are missing.
+    """
     cdef uint32_t tf = gathered_tf(held, iid)
     cdef double norm = query.norms[packed_length(&query.packed, iid)], part = 0.0
     if tf < TF_ENDS:

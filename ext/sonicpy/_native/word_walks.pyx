@@ -1,8 +1,8 @@
 """Walks over the words of a bucket: finds words that equal folded letters, or begin with them, perhaps with typing
 errors.
 
-A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through an NFA (letter_steps.pxd).
-Where the last bit of a row is set, all words that continue from there begin as the pattern does.
+A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through an NFA
+(letter_steps.pxd). Where the last bit of a row is set, all words that continue from there begin as the pattern does.
 
 Where no more errors are allowed, only the letters of the pattern, and those that fold to them, lead on: the walk then
 looks only for these.
@@ -233,7 +233,17 @@ cdef void read_letter(
 
 
 cdef void arrive(Walk *self, const Child *child, const State *state, int depth, int best) noexcept nogil:
-    """Collect words that end or continue with a letter, if they are near enough, and go on if more words can be."""
+    """Collect words that end or continue with a letter, if they are near enough, and go on if more words can be.
+
+    With `leading`, a word is also collected if its folded letters are a beginning of the pattern, with their number in
+    place of a distance.
+
+    Args:
+        child: the last byte of the letter.
+        state: the state behind the letter.
+        depth: the number of bytes of the word before that byte.
+        best: as in `visit`.
+    """
     cdef int found = accepted(self.pattern, self.distance, state)
     self.word[depth] = child.label
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
@@ -356,7 +366,12 @@ cdef dict walk_all(
     list sources, list patterns, Folding folding, int distance, bint begins, bint swaps, bint spelled, bint joined,
     bytes besides, int64_t most, int64_t budget, StemEnds ends, bytes stem, bint leading=False,
 ):
-    """Return the result of `find_words` for the same arguments."""
+    """Return the result of `find_words` for the same arguments.
+
+    Args:
+        leading: also find the words that are a beginning of a pattern, and return for each word the number of its
+            folded letters in place of its distance; `distance` must be 0 and `begins` must be false.
+    """
     cdef Pattern read
     cdef Ends kept
     cdef Table table

@@ -146,7 +146,7 @@ class AsyncClient(AsyncCare):
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
-        """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
+        """Push many texts, a few hundred in flight at a time; return how many were indexed, which were refused and why.
 
         Rows are those of `Index.push_many`. If the connection breaks, rows that were not acknowledged are pushed again.
 
@@ -241,7 +241,7 @@ class AsyncClient(AsyncCare):
         return AsyncBucket(self, collection, bucket)
 
     def batch(self) -> "AsyncBatch":
-        """Group the pushes made inside an `async with` block: they are sent together, some hundred at a time."""
+        """Group the pushes made inside an `async with` block: they are sent together, a few hundred at a time."""
         return AsyncBatch(self._servers, self._pool, self._server)
 
     # -- search --------------------------------------------------------------------------------------------------

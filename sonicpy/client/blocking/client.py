@@ -146,7 +146,7 @@ class Client(Care):
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
-        """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
+        """Push many texts, a few hundred in flight at a time; return how many were indexed, which were refused and why.
 
         Rows are those of `Index.push_many`. If the connection breaks, rows that were not acknowledged are pushed again.
 
@@ -241,7 +241,7 @@ class Client(Care):
         return Bucket(self, collection, bucket)
 
     def batch(self) -> "ClientBatch":
-        """Group the pushes made inside a `with` block: the client sends them together, some hundred at a time."""
+        """Group the pushes made inside a `with` block: the client sends them together, a few hundred at a time."""
         return ClientBatch(self._servers, self._pool, self._server)
 
     # -- search --------------------------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ class Client(Care):
 
 
 class ClientBatch(Client):
-    """A client inside `with client.batch() as batch`, for one thread: it sends pushes some hundred at a time.
+    """A client inside `with client.batch() as batch`, for one thread: it sends pushes a few hundred at a time.
 
     Every other method first sends the pushes collected so far, so commands keep their order. If the server refuses a
     push, the error is raised when the push is sent, at the latest at the end of the block, and names the object.

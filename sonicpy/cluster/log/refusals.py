@@ -59,8 +59,8 @@ def meaning(error: Exception) -> SonicError:
     """Return the exception to raise for an error of nats-py or of the network.
 
     Returns:
-        ConfigError: the error ends only with another setting. StoreError: the brokers refuse the request. NotReady: any
-            other error; try again.
+        ConfigError: a setting has to be changed. StoreError: the brokers refuse the request. NotReady: any other error;
+            try again.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return ConfigError(

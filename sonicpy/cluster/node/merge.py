@@ -24,7 +24,15 @@ def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool =
 
 
 def merge_figures(found: "Sequence[Figures]") -> "Figures":
-    """Return the sums of the figures of all partitions; other figures are those of the first partition."""
+    """Return the figures of all partitions as those of one index.
+
+    Counts and sizes are sums, and left out if a partition does not have them; the average length is that of all
+    objects; the number of tags is that of the partition with most tags; `refusing` is true if any partition refuses
+    changes. All other figures are those of the first partition.
+
+    Args:
+        found: the figures of each partition, at least one.
+    """
     merged = dict(found[0])
     for key in (*SUMS, *SUMS_OF_NODE):
         if all(key in figures for figures in found):

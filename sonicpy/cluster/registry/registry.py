@@ -35,7 +35,7 @@ TRIES = 5
 
 
 class OtherLayout(StoreError):
-    """The brokers hold a cluster with another layout than the given one."""
+    """The brokers hold a cluster whose layout differs from the given one."""
 
 
 class OtherFormat(ConfigError):
@@ -334,7 +334,11 @@ class Registry:
         return None if noted is None else noted.value.decode()
 
     async def _replace(self, key: str, value: bytes, noted: NotedValue | None) -> None:
-        """Replace a value that was read by another one. Raises ValueChanged if it has changed since."""
+        """Store a new value in place of the one that was read. Raises ValueChanged if it has changed since.
+
+        Args:
+            noted: the value that was read; None: there was none.
+        """
         await self.vault.update(key, value, 0 if noted is None else noted.revision)
 
 
@@ -361,7 +365,7 @@ async def cluster_at(
 
 
 def other_layout(now: Layout, given: Layout) -> str:
-    """Return the sentence that refuses to make a cluster with another layout than the present one."""
+    """Return the message of an error: the brokers hold a cluster whose layout differs from the given one."""
     if dataclasses.replace(now, nodes=given.nodes, former=(), spread=()) == given:
         return (
             f"these brokers hold a cluster on {', '.join(now.nodes)}: sonicpy cluster add and drain change which nodes "

@@ -52,9 +52,10 @@ its part, from 0 (the oldest) to 1.
 
 
 class Wanted(NamedTuple):
-    """The objects that answer, in a bucket.
+    """The objects of a bucket that answer a query, before its filter.
 
     Attributes:
+        reader: the reader of the bucket.
         plan: the plan of the text; None: it is empty, and all objects answer.
         window: only this many objects of each word are read, the newest ones; 0: all.
     """
@@ -103,7 +104,7 @@ def masks_of(lexicon: AnyLexicon, condition: Condition | None) -> list[Mask] | N
 
 
 def share_passing(lexicon: AnyLexicon, condition: Condition) -> float:
-    """Return the approximate share of the objects that meet a condition."""
+    """Return the approximate share of the objects that meet a condition, in the bucket with the largest share."""
     return max(share_meeting(part.reader, condition) for part in parts_of(lexicon))
 
 

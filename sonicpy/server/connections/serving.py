@@ -27,7 +27,7 @@ from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 
 READ_BYTES = 1 << 15
-"""The most bytes read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+"""The most bytes read from a connection at once: a few hundred commands. The rest waits in the system's buffers."""
 
 
 def limits_of(config: Config) -> Limits:

@@ -145,7 +145,9 @@ class ServerBackend:
         return found
 
     async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        """Commit, then return the figures of the index, a collection or a bucket."""
+        """Return the figures of a collection or a bucket after a commit, or those of the index, which `WholeStats` may
+        have read a little earlier.
+        """
         if collection is None and bucket is None:
             return await self._waited(self._whole.get())
         return await self._waited(self._read_stats(collection, bucket))
@@ -279,7 +281,7 @@ class HttpServer:
         config: the section [http] with an address.
 
     Raises:
-        ConfigError: the address is not a loopback address, and there is no password.
+        ConfigError: other machines can reach the address, there is no password, and `http.without_password` is false.
         SonicError: the address cannot be used.
     """
 

@@ -123,11 +123,11 @@ def _backup_in(folder: Path, tables: Sequence[bytes]) -> Environment:
 
 
 def check_seal(path: Path) -> int:
-    """Return the size of a backup in bytes.
+    """Read a whole backup, check its checksum, and return the number of bytes in the file, with the seal at its end.
 
     Raises:
-        StoreDamaged: the backup is damaged.
-        StoreError: there is no backup, or it cannot be read.
+        StoreDamaged: the backup is cut off or damaged.
+        StoreError: there is no backup, it cannot be read, or its format version is not that of this sonicpy.
     """
     try:
         with regular_bytes(path) as file:

@@ -33,7 +33,7 @@ SLIM_BYTES = 100
 """The most bytes of an entry that keeps its words when later commits follow."""
 
 KEPT_WEIGHT = 20_000
-"""The most numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
+"""The most numbers and words of the newest commits that the committing process keeps, about 1.5 MB: where each commit
 changes many buckets, the row has no room for them."""
 BUCKET_WEIGHT = 8
 """The weight of a bucket with neither numbers nor words."""
