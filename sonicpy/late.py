@@ -1,4 +1,4 @@
-"""Functions whose modules are imported at their first call: a new process answers sooner by what it does not load.
+"""Functions whose modules are imported at their first call, so that a new process answers sooner.
 
 A module that uses one imports it for type checkers alone:
 
