@@ -13,6 +13,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+ANSWERING = ("sonicpy.index.search.planners.spacing", "sonicpy.index.search.planners.stand_ins")
+"""Modules that are imported inside of functions, which many queries call."""
+
+_modules = set(ANSWERING)
+
 
 def late(module: str, name: str, owner: str | None = None) -> Callable[..., Any]:
     """Return a function that does as the function `name` of `module`, which the first call imports.
@@ -21,6 +26,7 @@ def late(module: str, name: str, owner: str | None = None) -> Callable[..., Any]
         owner: a module that holds the result under the same name: the first call puts the function there.
     """
     found: Callable[..., Any] | None = None
+    _modules.add(module)
 
     def call(*given: Any, **named: Any) -> Any:
         nonlocal found
@@ -31,3 +37,13 @@ def late(module: str, name: str, owner: str | None = None) -> Callable[..., Any]
         return found(*given, **named)
 
     return call
+
+
+def import_now() -> None:
+    """Import the modules of all late functions that exist: a server imports nothing for its first answers, for which
+    it may have no file descriptor left."""
+    imported: set[str] = set()
+    while missing := _modules - imported:  # a module may have late functions of its own
+        for module in sorted(missing):
+            import_module(module)
+        imported |= missing

@@ -81,7 +81,7 @@ def test_an_index_that_answers_imports_what_answers(tmp_path: Path) -> None:
     imported = set(json.loads(done.stderr.splitlines()[-1]))
     assert "sonicpy.index.engine" in imported
     assert sorted(imported & UNUSED) == []
-    assert len(imported) <= 360, len(imported)
+    assert len(imported) <= 352, len(imported)
 
 
 VERB = """

@@ -14,6 +14,7 @@ from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.index import Index
+from sonicpy.late import import_now
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import raise_limit
 from sonicpy.server.connections.listeners import Listeners, tls_context
@@ -97,6 +98,7 @@ def run(server: "Server", loaded: Loaded) -> int:
     raise_limit()
     for remark in loaded.remarks:
         logger.warning("%s", remark)
+    import_now()
     run_loop(server.run())
     return 0
 

@@ -19,6 +19,7 @@ from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only_index import GraphReplaced, ReadOnlyIndex
+from sonicpy.late import import_now
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.connections.dispatch import CALLS, Postponed
@@ -92,6 +93,7 @@ class SearchWorker:
             return
         with index:
             index.engine.lexer.prepare()
+            import_now()
             index.maintainer.watch_changes(board)
             service = SearchService(index, setup.config, link)
             settle_garbage()
