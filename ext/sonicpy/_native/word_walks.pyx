@@ -116,13 +116,26 @@ cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) 
 cdef void visit_all(Walk *self, Children *children, const State *state, int depth, int best) noexcept nogil:
     """Follow every letter, because more errors are allowed, or the letters follow a beginning that is near enough."""
     cdef Child child
+    cdef State other  # behind a letter that is none of the next ones of the pattern
+    cdef uint64_t places, next_places = 0
+    cdef bint is_known = False
+    cdef int errors
+    for errors in range(self.distance + 1):
+        next_places |= state.row[errors] | state.swap[errors]
     while next_child(children, &child):
         self.budget -= 1
         if child.label == 0:
             if best <= self.distance:
                 collect(self, &child, depth, best)
         elif child.label < 0x80:
-            read_letter(self, &child, child.label, state, depth, best)
+            places = self.pattern.first[child.label]
+            if (places | places >> 1) & next_places:
+                read_letter(self, &child, child.label, state, depth, best)
+                continue
+            if not is_known:
+                is_known = True
+                step_over(self.pattern, self.distance, self.swaps, state, child.label, &other)
+            arrive(self, &child, &other, depth, best)
         else:
             spell_all(self, &child, lead_bits(child.label), character_bytes(child.label) - 1, state, depth, best)
 
