@@ -50,6 +50,7 @@ else:
     suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
     suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
 
+
 Moment = tuple[object, ...] | None
 """The state of a bucket, or of several, which is compared to notice a change; None: there was no bucket."""
 Kept = tuple[int, Moment, list[str]]
@@ -89,9 +90,10 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        is_newest = facets is None and type(text) is str and not text and "filter" in options
-        if is_newest and (newest := newest_at_once(self._engine, collection, bucket, options)):
-            return newest
+        if facets is None and type(text) is str and not text and "filter" in options:
+            newest = newest_at_once(self._engine, collection, bucket, options)
+            if newest is not None and (newest or self.questions is None):
+                return newest
         search = self._with_vector(asked("QUERY", collection, bucket, text, options))
         counted = joined(search, facets)
         found = self.find_hits(search)

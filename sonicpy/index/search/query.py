@@ -93,11 +93,11 @@ def asks_newest(search: Search) -> bool:
 
 
 def newest_at_once(engine: "Engine", collection: str, bucket: Any, options: Mapping[str, Any]) -> Hits | None:
-    """Return the newest objects that meet a filter; None: another option is given, an argument is refused, no object
-    passes, or it is the first such question about the state of the bucket: the way of all queries answers.
+    """Return the newest objects that meet a filter; None: another option is given, an argument is refused, or there is no
+    such bucket: the way of all queries answers.
 
     Raises:
-        InvalidArgument: the filter is none.
+        InvalidArgument: the filter is none, or the ranking has no filters.
     """
     filter, limit = options.get("filter"), options.get("limit", LIMIT.default)
     if type(filter) is not str or type(limit) is not int or not 0 <= limit <= NUMBER_MAX:
@@ -106,7 +106,13 @@ def newest_at_once(engine: "Engine", collection: str, bucket: Any, options: Mapp
         return None
     condition = parse(filter)
     with engine.read_words(collection, bucket) as lexicon:
+        if lexicon is None:
+            return None
         # Where the ranking has no filters, no page was ever asked for.
-        pages = None if lexicon is None else lexicon.newest_pages
+        pages = lexicon.newest_pages
         names = None if pages is None else pages.names(condition, 0, limit)
-    return Hits(names) if names else None
+        if names is None:
+            from sonicpy.index.search.refine import newest_names  # noqa: PLC0415  loaded when it is needed
+
+            names = newest_names(lexicon, engine.config, condition, 0, limit)
+    return Hits(names)

@@ -146,8 +146,13 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search,
 
 def newest_hits(lexicon: Lexicon, config: "Config", search: Search) -> Hits:
     """Return the answer to a search that `asks_newest`."""
+    return Hits(newest_names(lexicon, config, parse(search.filter or ""), search.offset, search.limit))
+
+
+def newest_names(lexicon: Lexicon, config: "Config", condition: Condition, offset: int, limit: int) -> list[str]:
+    """Return the names of a page of the newest objects that meet a condition. Raises as `check_ranking`."""
     check_ranking(config)
-    return Hits(newest_page(lexicon, parse(search.filter or ""), search.offset, search.limit))
+    return newest_page(lexicon, condition, offset, limit)
 
 
 class Best(NamedTuple):
