@@ -322,7 +322,11 @@ cdef class AddTerms(ObjectChange):
         return write_block(postings, count) if self._by_association else write_dense_block(postings, count)
 
     cdef int put(self, Edit *edit, Posting *postings, int count) except -1:
-        """Put the object into the postings of a block, or raise its tf; return the new number of postings."""
+        """Put the object into the postings of a block, or raise its tf; return the new number of postings.
+
+        Args:
+            postings: the postings of the block, with room for one more.
+        """
         cdef int place = 0
         if edit.step == RAISE:
             while place < count and postings[place].iid != self._iid:

@@ -108,7 +108,11 @@ cdef inline uint32_t edge_of(const Node *node, int step) noexcept nogil:
 
 
 cdef inline int find_label(const Node *node, uint8_t label) noexcept nogil:
-    """Return the place of a label in its node, or -1. Eight labels are compared at once: equal labels become zero."""
+    """Return the place of a label in its node, or -1.
+
+    Eight labels are compared at once: equal labels become zero. So eight bytes behind the last label must be readable;
+    files end with ZERO_BYTES zeros for this.
+    """
     cdef uint64_t ones = <uint64_t> 0x0101010101010101, found
     cdef int place = 0
     while place < node.count:

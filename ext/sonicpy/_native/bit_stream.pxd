@@ -36,7 +36,10 @@ cdef inline void begin_bits(BitWriter *bits, uint8_t *out) noexcept nogil:
 
 
 cdef inline void put_bits(BitWriter *bits, uint64_t value, int count) noexcept nogil:
-    """Write a number of `count` bits, at most BITS_MAX."""
+    """Write a number of `count` bits, at most BITS_MAX.
+
+    The number must not have more bits, and SPARE_BYTES behind the next byte must be writable.
+    """
     cdef uint64_t pending = bits.pending | value << bits.filled
     cdef uint8_t *out = bits.out
     cdef int filled = bits.filled + count

@@ -64,7 +64,7 @@ cdef Sign read_sign(const char **at, const char *end) noexcept nogil:
 
 
 cdef bint read_number(const char **at, const char *end, int64_t *number) noexcept nogil:
-    """Read a whole number of a few digits; return False if there is none."""
+    """Read a whole number of a few digits; return False if none is there, or other text follows."""
     cdef bint is_negative = at[0] < end and at[0][0] == b"-"
     cdef const char *start
     at[0] += is_negative
@@ -173,7 +173,11 @@ cdef class BriefFilters:
         return True
 
     cdef bint read_quoted(self, const char **at, const char *end, list found) except -1:
-        """Read a tag in quotes, without escapes; return False if there is none."""
+        """Read a tag in quotes, without escapes, and add its condition to `found`; return False if there is none.
+
+        Args:
+            at: the place of the first quote; afterwards the place behind the second one, if there is a tag.
+        """
         cdef const char *start = at[0] + 1
         at[0] = start
         while at[0] < end and at[0][0] != b'"':

@@ -225,7 +225,10 @@ cdef class OneOf(OfColumn):
         return some != 0
 
     cdef int mark_each(self, ColumnWindow column, uint64_t *bits) noexcept nogil:
-        """Write the bits of a window: each value in turn is compared with all objects at once."""
+        """Write the bits of a window, whose values must be decoded to `narrow`; return whether any bit is set.
+
+        Each value in turn is compared with all objects at once.
+        """
         cdef uint64_t found[WINDOW_WORDS]
         cdef uint64_t some = 0
         cdef Py_ssize_t number, word

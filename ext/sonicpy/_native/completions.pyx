@@ -135,7 +135,12 @@ cdef Py_ssize_t count_of(bytes packed) except -1:
 
 
 cdef Py_ssize_t read_packed(bytes packed, Held *held) except -1:
-    """Read the words of a part, which must outlive `held`; return their number."""
+    """Read the words of a part; return their number. Raises DamagedBytes.
+
+    Args:
+        packed: the words, packed; it must outlive `held`, and `count_of` must accept it.
+        held: room for as many words as `count_of` returns.
+    """
     cdef const uint8_t *at = <const uint8_t *> <const char *> packed
     cdef const uint8_t *end = at + len(packed)
     cdef uint64_t count, number, size

@@ -30,7 +30,11 @@ cdef inline int dense_count(const uint8_t *block, Py_ssize_t size) noexcept nogi
 
 
 cdef inline int read_dense(const uint8_t *block, Py_ssize_t size, uint32_t *iids, uint8_t *tfs) noexcept nogil:
-    """Decode a dense block; return its number of postings; -1: the block is damaged."""
+    """Decode a dense block; return its number of postings; -1: the block is damaged.
+
+    Args:
+        iids, tfs: room for DENSE - 1 numbers each.
+    """
     cdef const uint8_t *at = block + HEAD_BYTES
     cdef const uint8_t *end = block + size
     cdef BitReader bits

@@ -95,7 +95,11 @@ def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
 
 cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, const Rest *rest):
     """Return a row in which a plain record replaces the bits from `begins` to `ends`; None: its terms cannot be in a
-    dense row."""
+    dense row.
+
+    Args:
+        bits: the bits of all records of the row, read up to the end of the last record.
+    """
     cdef Py_ssize_t head = bits.start - <const uint8_t *> PyBytes_AS_STRING(row)
     cdef Term *terms = <Term *> malloc(
         rest.size * sizeof(Term) + head + bits.size + rest.size * TERM_BYTES_MAX + 16 + SPARE_BYTES
@@ -117,7 +121,11 @@ cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, c
 
 
 cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, uint64_t ends):
-    """Return a row without the record at `place`, whose bits are those from `begins` to `ends`."""
+    """Return a row without the record at `place`, whose bits are those from `begins` to `ends`.
+
+    Args:
+        bits: as in `row_with`.
+    """
     cdef uint8_t room[NAMES_BYTES_MAX]
     cdef uint8_t *packed
     cdef Names names

@@ -126,7 +126,7 @@ cdef bytes plain_row(bytes row):
 
 
 cdef bytes dense_record(bytes row, int place):
-    """Return the record at `place` of a dense row, or None. Raises DamagedBytes."""
+    """Return the record at `place` of a dense row; None: there is none at the place. Raises DamagedBytes."""
     cdef Names names
     cdef BitReader bits
     cdef Py_ssize_t most = open_row(row, &bits)
@@ -289,7 +289,12 @@ cdef inline int k_behind(uint64_t following) noexcept nogil:
 
 
 cdef inline bint read_terms(const Rest *rest, Term *terms, uint64_t *count) noexcept nogil:
-    """Read the terms of a plain record; return False if they cannot be in a dense row."""
+    """Read the terms of a plain record; return False if they cannot be in a dense row.
+
+    Args:
+        terms: room for `rest.size` terms.
+        count: set to the number of terms.
+    """
     cdef const uint8_t *at = rest.at
     cdef const uint8_t *end = at + rest.size
     cdef uint64_t step, found = 0, tf, term_id = 0, following = 0
@@ -310,7 +315,12 @@ cdef inline bint read_terms(const Rest *rest, Term *terms, uint64_t *count) noex
 
 
 cdef bint put_terms(BitWriter *bits, const Rest *rest, Term *terms) noexcept nogil:
-    """Write the terms of a record; return False if they cannot be in a dense row."""
+    """Write the terms of a plain record; return False if they cannot be in a dense row: then nothing was written.
+
+    Args:
+        bits: at the place for the terms, with room for TERM_BYTES_MAX bytes for each byte of `rest`, and 16 more.
+        terms: room for `rest.size` terms, for work.
+    """
     cdef uint64_t count = 0, step, following = 0, marked = 0
     cdef bint any_hidden = False
     if not read_terms(rest, terms, &count):

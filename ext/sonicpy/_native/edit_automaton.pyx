@@ -105,7 +105,8 @@ cdef bint accepts(const uint32_t *word, int size, int distance, bytes candidate)
 
 
 cdef int last_place(const uint32_t *word, int size, int distance, const Row *row, uint8_t lead) noexcept nogil:
-    """Return the last place of a row whose character begins with the byte `lead`, or -1."""
+    """Return the last place of a row whose value is within the distance and whose character begins with the byte
+    `lead`; -1: there is none."""
     cdef int place
     for place in range(min(row.first + WIDTH, size) - 1, row.first - 1, -1):
         if row.values[place - row.first] <= distance and lead_byte(word[place]) == lead:
@@ -114,7 +115,11 @@ cdef int last_place(const uint32_t *word, int size, int distance, const Row *row
 
 
 cdef int read_points(bytes word, int distance, uint32_t *points) except -1:
-    """Read at most CHARACTERS_MAX characters of a word and return their number."""
+    """Read at most CHARACTERS_MAX characters of a word into `points`, and return their number.
+
+    Raises:
+        ValueError: the distance is not 1 to DISTANCE_MAX, or the word is not UTF-8.
+    """
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t at = 0, size = len(word)
     cdef int width, count = 0

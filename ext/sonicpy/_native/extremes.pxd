@@ -39,7 +39,8 @@ cdef inline int levels_of_extremes(const Extremes *extremes) noexcept nogil:
 
 
 cdef inline uint32_t tf_of_level(const Extremes *extremes, int level) noexcept nogil:
-    """Return the frequency of a level. The last level covers all objects with this frequency or a higher one."""
+    """Return the largest frequency that a level covers: its own number. The last level also covers all higher
+    frequencies."""
     return extremes.most if level == EXTREMES_TF else <uint32_t> level
 
 

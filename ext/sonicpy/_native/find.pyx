@@ -137,8 +137,8 @@ cdef bint has_named(Plan plan) except -1:
 
 
 cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
-    """Merge the postings of the rare words of a slot with many words, in the place of the first of them; the others get
-    none (False)."""
+    """Merge the postings of the rare words of each expansion slot with many words, in the place of the first of them;
+    the others get none (False)."""
     cdef Clause clause
     cdef Slot slot
     cdef Py_ssize_t at = 0, word
@@ -164,7 +164,11 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
 
 
 cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
-    """Find the postings of the words whose place in `lists` is still empty."""
+    """Find the postings of the words whose place in `lists` is still empty.
+
+    Args:
+        window: only this many objects of each word are needed, the newest ones; 0: all.
+    """
     cdef list places = [], words = [], found
     cdef Py_ssize_t number
     for number in range(len(rows)):

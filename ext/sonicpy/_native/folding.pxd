@@ -11,8 +11,10 @@ from sonicpy._native.utf8 cimport decode, encode
 
 
 cdef inline Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out, bint composes) noexcept nogil:
-    """Write the piece case-folded and return its number of bytes; -1: one-to-one folding is not enough.
+    """Write the piece case-folded and return its number of bytes; -1: one-to-one folding is not enough, or normalising
+    may split the piece.
 
+    With `composes`, characters that NFKC may change, and two marks in a row, are not folded either: -1.
     `out` has room for twice the piece: one-to-one folding turns two bytes into at most three (U+0250 and the like).
     """
     cdef Py_ssize_t at = 0, written = 0

@@ -337,7 +337,8 @@ cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
 
 
 cdef bytes in_short_nodes(const uint8_t *start, size_t size):
-    """Return the content of a file of format 1 with its nodes in the form of format 2, without a checksum."""
+    """Return the content of a file of format 1 with its nodes in the form of format 2, without a checksum. Raises
+    DamagedGraph."""
     cdef uint8_t *forward = NULL
     cdef uint8_t *backward = NULL
     cdef uint32_t old_forward, old_backward, forward_root, backward_root
@@ -372,7 +373,7 @@ cdef bytes in_short_nodes(const uint8_t *start, size_t size):
 
 
 cdef int check_frame(const uint8_t *start, size_t size, uint32_t format) except -1:
-    """Verify magic, format, size and checksum."""
+    """Verify magic, format, size and checksum. Raises DamagedGraph."""
     cdef uint64_t expected
     cdef uint32_t header = HEADER_BYTES if format == FORMAT else PLAIN_HEADER_BYTES
     if size < header + ZERO_BYTES + CRC_BYTES:
@@ -394,7 +395,8 @@ cdef int check_frame(const uint8_t *start, size_t size, uint32_t format) except 
 
 
 cdef int check_automaton(const uint8_t *nodes, uint32_t size, uint32_t root) except -1:
-    """Verify that every node lies inside the automaton and every edge leads to a node before its own."""
+    """Verify that every node lies inside the automaton, every edge leads to a node before its own, and the root is a
+    node or 0. Raises DamagedGraph."""
     cdef uint8_t *begins = <uint8_t *> calloc(<size_t> size // 8 + 1, 1)  # a bit for each byte: a node begins here
     cdef bint sound
     if begins == NULL:

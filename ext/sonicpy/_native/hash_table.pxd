@@ -68,7 +68,7 @@ cdef inline void set_slot(HashTable *table, uint32_t slot, uint32_t hash, uint32
 
 
 cdef inline void insert(HashTable *table, uint32_t hash, uint32_t number) noexcept nogil:
-    """Put an entry into the first empty slot from its home on."""
+    """Put an entry into the first empty slot from its home on; there must be an empty slot."""
     cdef uint32_t slot = hash & table.mask
     while table.slots[slot]:
         slot = (slot + 1) & table.mask

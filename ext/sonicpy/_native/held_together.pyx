@@ -83,7 +83,14 @@ cdef Py_ssize_t room_of(list group) except -1:
 
 
 cdef Py_ssize_t put_group(list group, Posting *out) except -1:
-    """Write the postings of a group of words by rising IID; frequencies in one object add up. Return their number."""
+    """Write the postings of a group of words by rising IID; frequencies in one object add up. Return their number.
+
+    Args:
+        out: room for `room_of(group)` postings.
+
+    Raises:
+        DamagedBytes: a block cannot be read.
+    """
     cdef StoredPostings one
     cdef OpenBlock block
     cdef Py_ssize_t number, count = 0, kept = 0, at
@@ -108,7 +115,12 @@ cdef Py_ssize_t put_group(list group, Posting *out) except -1:
 
 
 cdef Py_ssize_t keep_common(Posting *kept, Py_ssize_t count, const Posting *other, Py_ssize_t others) noexcept nogil:
-    """Keep the postings of the objects that have one in both lists; return their number."""
+    """Keep the postings of the objects that both lists have, each with its lower frequency; return their number.
+
+    Args:
+        kept, count: a list by rising IID, which is changed, and its size.
+        other, others: the other list by rising IID, and its size.
+    """
     cdef Py_ssize_t left = 0, right = 0, common = 0
     while left < count and right < others:
         if kept[left].iid == other[right].iid:

@@ -36,6 +36,9 @@ cdef inline int find_joints(const uint8_t *word, Py_ssize_t size, int32_t *place
     A part begins at a capital letter behind a small one, and at the last of several capitals if two small letters
     follow it: HTTPServer, but PDFs. Borders between letters and digits need no joint, because they can be seen in the
     folded word.
+
+    Args:
+        places: room for JOINTS_MAX places.
     """
     cdef Py_ssize_t at = 0, before = 0, next_at
     cdef uint32_t point, last = 0

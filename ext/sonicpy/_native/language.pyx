@@ -350,7 +350,12 @@ cdef class Detector:
         return self.codes[chosen.first_language + best]
 
     cdef int best(self, str text, Py_ssize_t size, double* lead) noexcept:
-        """Return the number of the language of the first `size` characters, or NONE."""
+        """Return the number of the language of the first `size` characters, or NONE.
+
+        Args:
+            lead: set to the lead of the score over that of the second language, in nats; infinite if the script has
+                no n-grams; not set for NONE.
+        """
         cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
         cdef int32_t best_score = NO_SCORE, second_score = NO_SCORE

@@ -62,7 +62,8 @@ cdef class LengthMasks:
         """Return the bits of the objects of a window that are shorter than a packed length.
 
         Args:
-            room: the place for the bits of a window that are not cached.
+            limit: the packed length; above MASKS - 1, all objects count as shorter.
+            room: the place for the bits of a window that are not cached, WINDOW_WORDS words.
         """
         cdef uint64_t **row
         if limit <= 0:

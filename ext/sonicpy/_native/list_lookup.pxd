@@ -24,7 +24,7 @@ cdef struct Source:  # one word's postings
 
 
 cdef inline const OpenBlock *open_block(const Source *source, Py_ssize_t number) noexcept nogil:
-    """Return a block of a list, decoded."""
+    """Return a block of a list, which must have been read, decoded; it is valid until another block is opened."""
     if source.opened.number != number:
         source.opened.number = number
         decode_block(&source.blocks[number], source.opened)
@@ -56,7 +56,7 @@ cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t 
 
 
 cdef inline Py_ssize_t place_from(const OpenBlock *block, uint64_t iid) noexcept nogil:
-    """Return the place in a block of the first object that is not older than `iid`."""
+    """Return the place in a block of the first object that is not older than `iid`; `block.count`: there is none."""
     cdef Py_ssize_t low = 0, count = block.count, half
     while count > 1:  # without a branch, as in `tf_of`
         half = count >> 1
@@ -77,7 +77,10 @@ cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept no
 
 
 cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
-    """Return the tf of an object in a list, 0 if the object is not in the list, or -1 if its block was not read yet."""
+    """Return the tf of an object in a list, 0 if the object is not in the list, or -1 if its block was not read yet.
+
+    Objects must be looked up newest first, because the search begins at the block that was found last.
+    """
     if has_window(source, iid >> WINDOW_BITS):
         return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     source.block = block_for(source, iid, source.block)
@@ -140,7 +143,10 @@ cdef inline void put_all_postings(Source *source, Py_ssize_t window, Gathered *h
 
 
 cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
-    """Return an IID below `end` such that the list has no object between the two; -1: it has no object below `end`."""
+    """Return an IID below `end` such that the list has no object between the two; -1: it has no object below `end`.
+
+    From call to call, `end` must not rise.
+    """
     cdef Py_ssize_t number, place
     cdef const OpenBlock *block
     if source.next < <int64_t> end:

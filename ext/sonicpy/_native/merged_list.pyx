@@ -78,7 +78,14 @@ def df_of(StoredPostings one):
 cdef Py_ssize_t merge_two(
     const uint64_t *one, Py_ssize_t one_count, const uint64_t *other, Py_ssize_t other_count, uint64_t *out
 ) noexcept nogil:
-    """Merge two lists; frequencies in one object add up. Return the number of postings."""
+    """Merge two lists by rising IID, as `put_behind` writes them; frequencies in one object add up, to at most 255.
+
+    Args:
+        out: room for the postings of both lists.
+
+    Returns:
+        The number of postings in `out`.
+    """
     cdef Py_ssize_t left = 0, right = 0, count = 0
     cdef uint64_t a, b
     while left < one_count and right < other_count:
@@ -116,7 +123,8 @@ cdef Py_ssize_t first_block_behind(StoredPostings one, int64_t last) noexcept no
 
 
 cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noexcept nogil:
-    """Write the postings of objects behind `last`, IID and tf in one number each; return their number."""
+    """Write the postings of objects behind `last`, each as IID << 8 | tf; return their number. Their blocks must have
+    been read."""
     cdef OpenBlock block
     cdef Py_ssize_t number, count = 0
     cdef int place
@@ -130,7 +138,12 @@ cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noex
 
 
 cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLengths *lengths, MergedList before):
-    """Append postings to a copy of a merged list; return the copy; None: it would have no postings."""
+    """Return a merged list with the postings of an older one, and `added` others behind them.
+
+    Args:
+        pairs: the added postings by rising IID, as `put_behind` writes them.
+        before: the older list; None: there is none.
+    """
     cdef MergedList made = MergedList.__new__(MergedList)
     cdef Merged *held = &made.held
     cdef const Merged *old = NULL if before is None else &before.held
@@ -191,7 +204,7 @@ cdef inline void put_posting(Merged *held, Py_ssize_t at, uint64_t pair, const P
 
 
 cdef TypedFrequencies typed_of(MergedList merged, object stored):
-    """Return the frequencies of a word of a family in its objects; the blocks of the word must have been read."""
+    """Return the frequencies of a word of a family in its objects; None: some needed blocks were not read yet."""
     cdef StoredPostings word = stored
     cdef TypedFrequencies made
     cdef Merged *held = &merged.held

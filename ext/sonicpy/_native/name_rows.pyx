@@ -163,7 +163,7 @@ cdef Py_ssize_t entries_at_most(bytes row) except -1:
 cdef Py_ssize_t read_entries(bytes row, NameEntry *entries) except -1:
     """Decode a row, or names in the format of `NameMap.take`; return the number of entries.
 
-    The bits of a hash that rows do not hold are 0.
+    `entries` has room for `entries_at_most(row)`. The bits of a hash that rows do not hold are 0. Raises DamagedBytes.
     """
     cdef const uint8_t *at = <const uint8_t *> <const char *> row
     cdef const uint8_t *end = at + len(row)

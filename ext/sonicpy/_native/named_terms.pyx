@@ -74,7 +74,7 @@ cdef bytes whole_of(list words, bytes flags):
 
 
 cdef uint8_t *put_text(uint8_t *out, bytes name, list words, bytes whole) except NULL:
-    """Write the terms of one text."""
+    """Write the terms of one text, for which there must be room; return the place behind them."""
     cdef Py_ssize_t number, count = len(words)
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(name)
     cdef Piece piece
@@ -155,7 +155,7 @@ def names_of_named(bytes packed not None) -> tuple:
 
 
 cdef tuple read_named(bytes packed, list words):
-    """Add the packed terms to `words`, unless it is None, and return the names of the texts."""
+    """Add the packed terms to `words`, unless it is None, and return the names of the texts. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(packed)
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(packed)
     cdef const uint8_t *before = NULL

@@ -86,7 +86,12 @@ cdef int append_likeliest(
     list found, bytes typed, list words, list rows, Py_ssize_t start, Py_ssize_t end, distance, bint live,
     Py_ssize_t compared, double letter_worth,
 ) except -1:
-    """Append the words from `start` to `end` that objects hold, likeliest first, with their rows and their distance."""
+    """Append the words from `start` to `end` - 1 that objects hold, likeliest first, with their rows and distance.
+
+    Args:
+        live: whether only live words count; see `term_rows.held_words`.
+        compared, letter_worth: see `likeliest_first`.
+    """
     cdef Likely *held = <Likely *> zeroed(end - start, sizeof(Likely))
     cdef Py_ssize_t number, count = 0
     cdef TermInfo row

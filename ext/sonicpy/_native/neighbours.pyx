@@ -104,7 +104,8 @@ cdef int add_neighbours(dict found, list sources, list words, const Shape *shape
 cdef int add_joined(
     dict found, list sources, list words, const Shape *shapes, Py_ssize_t first, Py_ssize_t end, bytes sign
 ) except -1:
-    """Add the word that some terms make with a sign between them."""
+    """Add the word that the terms from `first` to `end` - 1 make with a sign between neighbours, if a source has it.
+    Without sources (None), add it anyway."""
     cdef uint8_t[JOINED_BYTES] text
     cdef Py_ssize_t number, size = 0
     cdef bytes word

@@ -109,7 +109,16 @@ cpdef bytes term_at(bytes row, int wanted):
 
 
 cdef uint64_t read_head(const uint8_t **at, const uint8_t *end, int *place, int before) except? 0xFFFFFFFFFFFFFFFF:
-    """Read the place and the size of an entry up to its term; return the size, which is within the row."""
+    """Read the place and the size of an entry up to its term; return the size, which is within the row.
+
+    Args:
+        at: the place of the entry in the row; afterwards that of its term.
+        place: set to the place of the term, which must be above `before`.
+        before: the place of the entry before; -1: it is the first one.
+
+    Raises:
+        DamagedBytes: the entry cannot be read.
+    """
     cdef uint64_t size = at[0][0] & 15, more = 0
     place[0] = at[0][0] >> 4
     at[0] += 1

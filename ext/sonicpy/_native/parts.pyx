@@ -125,7 +125,7 @@ cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) no
 # -- tokens -------------------------------------------------------------------------------------------------------
 
 cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexcept nogil:
-    """Write the tokens of a word and return their number."""
+    """Write the tokens of a word, at most TOKENS_MAX, and return their number."""
     cdef Py_ssize_t at = article_size(word, size)
     cdef int count = 0, width
     cdef uint32_t point, letter = 0  # the last one
@@ -299,7 +299,7 @@ cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end
 cdef void add_part(
     const uint8_t *word, Py_ssize_t size, const Token *tokens, int first, int end, Parts *parts
 ) noexcept nogil:
-    """Add the tokens from `first` to `end` as a part, if they are a part and have not been added yet."""
+    """Add the tokens from `first` to `end` - 1 as a part, if they are a part and have not been added yet."""
     cdef int letters = 0, digits = 0, number
     cdef Py_ssize_t begin = tokens[first].begin, length = tokens[end - 1].end - begin
     for number in range(first, end):

@@ -89,7 +89,7 @@ cdef inline Py_ssize_t next_candidate(
 cdef inline Pattern match_at(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Scan *scan, Py_ssize_t *end, Py_ssize_t *core_end
 ) noexcept nogil:
-    """Return the first pattern that matches at `at`, and the end of the match."""
+    """Return the first pattern that matches at `at`, or NO_PATTERN; set `end` and `core_end` as in Match."""
     cdef uint16_t found = properties_at(text, size, at)
     if not (is_word(found, scan.spaced) or text[at] in b"@+.-:"):
         return NO_PATTERN
@@ -165,8 +165,8 @@ cdef inline Py_ssize_t skip_word(
 cdef inline Py_ssize_t skip_solid(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t *after_word, Py_ssize_t *after_solid
 ) noexcept nogil:
-    """Return the start of white space, and the ends of the last word character and of the last character except
-    dots."""
+    """Return the start of white space; set `after_word` to the end of the last word character before it, and
+    `after_solid` to that of the last character other than a dot; -1: there is no such character."""
     cdef int width
     cdef uint32_t point
     cdef uint16_t found

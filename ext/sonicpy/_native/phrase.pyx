@@ -271,7 +271,13 @@ cdef list first_of_rows(list iids):
 
 
 cdef int is_in_order(const Found *order, uint64_t terms, const uint64_t *held, uint64_t last) noexcept nogil:
-    """Return whether a piece of an order has the phrase; -1: the order cannot be read."""
+    """Return whether a piece of an order has the phrase; -1: the order cannot be read.
+
+    Args:
+        terms: the number of terms of the object.
+        held: for each of its terms, the places in the phrase at which the term may be, as bits; then 0, for a gap.
+        last: the bit of the last place of the phrase.
+    """
     cdef Places places
     cdef uint64_t here, place = 0
     if not begin_places(&places, order.at, order.size, terms):

@@ -228,7 +228,7 @@ cdef bytes packed_push_with(bytes push, tuple fields):
 
 
 cdef tuple parts_of_push_with(bytes record):
-    """Return the record of the PUSH alone, and the fields, from a record of a PUSH with fields."""
+    """Return the record of the PUSH alone, and the fields, from a record of a PUSH with fields. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(record) + 1
     cdef const uint8_t *end = at - 1 + PyBytes_GET_SIZE(record)
     cdef uint64_t size = 0

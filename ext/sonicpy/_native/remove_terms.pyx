@@ -160,7 +160,7 @@ cdef class RemoveTerms(ObjectChange):
         return rows
 
     cdef bytes left_record(self, list left):
-        """Return the record with the remaining terms, and note each as (term id, tf of its posting)."""
+        """Return the record with the remaining terms, and add each to `left` as (term id, tf of its posting)."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row

@@ -229,6 +229,7 @@ cdef int limit_without(QueryState query, Py_ssize_t at, uint32_t newest) noexcep
 
     Args:
         at: the place of the term, behind the driver, among those that bring objects or are required.
+        newest: no object to consider has a larger IID.
     """
     cdef const Term *term = &query.terms[query.drivers[at]]
     cdef const Term *held = &query.terms[query.drivers[query.driver]]

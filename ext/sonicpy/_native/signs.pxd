@@ -14,7 +14,11 @@ cdef inline bint opens(uint8_t byte) noexcept nogil:
 
 
 cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t began, Py_ssize_t at) noexcept nogil:
-    """Return the end of the signs that belong to the word before them, as in C++ and C#; `at` if no signs do."""
+    """Return the end of the signs that belong to the word before them, as in C++ and C#; `at` if no signs do.
+
+    Args:
+        began, at: the beginning and the end of the word; at `at` is a plus or a number sign.
+    """
     cdef Py_ssize_t end
     if text[at] == c"#":
         end = at + 1 if at - began <= SHARP_LETTERS else at

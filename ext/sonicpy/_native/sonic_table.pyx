@@ -77,7 +77,7 @@ cdef class SonicTable(ObjectTable):
         return visits, False
 
     cdef bint give(self, uint64_t iid, int32_t word, float score) except -1:
-        """Set the score of a word for an object, and return whether the object is new."""
+        """Set the score of a word for an object, or lower the one it has; return whether the object is new."""
         cdef int32_t number = self.find(iid), at, before = -1
         cdef bint is_new = number < 0
         cdef Chain *chain

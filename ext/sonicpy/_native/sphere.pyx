@@ -31,7 +31,7 @@ fill()
 
 
 cdef inline int64_t sine(int64_t angle) noexcept nogil:
-    """Return the sine of an angle in units of 1e-7 degree, from -360 to 360 degrees."""
+    """Return the sine, times 2**29, of an angle in units of 1e-7 degree, from -360 to 360 degrees."""
     if angle < 0:
         return -sine_of_positive(-angle)
     return sine_of_positive(angle)
@@ -52,7 +52,7 @@ cdef inline int64_t sine_of_positive(int64_t angle) noexcept nogil:
 
 
 cdef void place_of(int64_t point, Place *place) noexcept nogil:
-    """Find the place of a packed point."""
+    """Set `place` to the place of a packed point on a sphere with the radius 2**29."""
     cdef int64_t latitude = latitude_of(point), longitude = longitude_of(point)
     cdef int64_t across = sine(RIGHT_ANGLE - latitude)
     place.x = across * sine(RIGHT_ANGLE + longitude) >> 29

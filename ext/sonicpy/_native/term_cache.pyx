@@ -329,7 +329,7 @@ cdef inline uint64_t head_of(const uint8_t *key, Py_ssize_t size) noexcept nogil
 
 
 cdef inline uint64_t head_behind(bytes last):
-    """Return the largest `head_of` a key up to `last`; None: of any key."""
+    """Return the largest number that `head_of` returns for a key up to `last`; `last` None: for any key."""
     return <uint64_t> -1 if last is None else head_of(as_bytes(last), len(last))
 
 

@@ -89,7 +89,11 @@ cdef int find_all_windows(QueryState query) except -1:
 
 
 cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1:
-    """Find the windows of several words together, if the words are common."""
+    """Find the windows of several words together, if the words are common.
+
+    Args:
+        first, end: the words are the sources from `first` to `end` - 1.
+    """
     cdef Windows windows = None
     if first < end:
         windows = windows_of(query.postings[first:end], (query.packed.count >> WINDOW_BITS) + 1)

@@ -40,7 +40,8 @@ cdef enum:
 
 
 cdef int find_able(QueryState query, uint32_t newest) except -1:
-    """Find the objects of a window that hold each other word, or are short enough to be among the best without it."""
+    """Find the objects in the window of `newest` that hold every other word, or are short enough to be among the best
+    without it."""
     cdef int64_t window = newest >> WINDOW_BITS
     cdef Py_ssize_t at, word
     cdef TermWindow *here
@@ -232,7 +233,7 @@ cdef Py_ssize_t choose_many(
     Args:
         here: the holders of the term in the window.
         among: bits of the objects to consider.
-        limits: the limit of the length for each frequency of the term; see `_limits`.
+        limits: the limit of the length for each frequency of the term, as in `QueryState.limits`.
     """
     cdef const Holders *held = &here.held
     cdef Py_ssize_t at, place, count = 0
@@ -255,8 +256,13 @@ cdef Py_ssize_t choose_many(
 
 
 cdef int narrow(QueryState query, Py_ssize_t at, uint32_t newest, Py_ssize_t *chosen) except -2:
-    """Drop the chosen objects that cannot be among the best because they lack a term; return -1 if blocks are
-    missing."""
+    """Drop the chosen objects that cannot be among the best because they lack a term; return -1 if blocks are missing.
+
+    Args:
+        at: the place of the term among the drivers.
+        newest: the largest IID of the window.
+        chosen: the number of chosen objects; set to the number of those that are left.
+    """
     cdef Py_ssize_t number = query.drivers[at], word, words = 0
     cdef const Term *term = &query.terms[number]
     cdef const uint64_t *shorter

@@ -162,7 +162,7 @@ cdef Py_ssize_t count_blocks(QueryState query, Py_ssize_t number) noexcept nogil
 
 
 cdef Py_ssize_t ask_window(QueryState query, const TermWindow *here, int64_t window) except -1:
-    """Request the blocks of a term that may hold objects of a window; return their number."""
+    """Request the blocks of a term that may hold objects of a window; return the number of all requested blocks."""
     cdef Py_ssize_t source, block
     for source in range(here.first, here.end):
         block = newest_block(query, source, window)

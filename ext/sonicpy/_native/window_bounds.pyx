@@ -55,7 +55,11 @@ cdef int limit_of_window(QueryState query, TermWindow *own, int64_t window) noex
 
 
 cdef Py_ssize_t find_others(QueryState query, int64_t window, WindowTerm *others) noexcept nogil:
-    """Find the bounds of the postings of the terms behind the driver in a window; return the number of terms."""
+    """Find the bounds of the postings of the terms behind the driver in a window; return the number of terms.
+
+    Args:
+        others: room for WINDOW_TERMS terms.
+    """
     cdef Py_ssize_t at, count = 0
     cdef TermWindow *here
     for at in range(query.driver + 1, query.term_count):

@@ -228,7 +228,11 @@ cdef inline double part_of_once(QueryState query, Py_ssize_t number, bint is_typ
 
 
 cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except -2:
-    """Add the parts of a term with merged postings."""
+    """Add the parts of a term with merged postings; return -1 if blocks are missing.
+
+    Args:
+        first: the smallest IID of the window.
+    """
     cdef TermRow *row = &query.held_rows[number]
     cdef const Merged *merged = query.here[number].merged.list
     cdef const uint8_t *typed = query.here[number].merged.typed
@@ -247,7 +251,7 @@ cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except 
 
 
 cdef int add_held(QueryState query, Py_ssize_t number, int64_t window) except -2:
-    """Add the parts of a term whose holders were gathered."""
+    """Add the parts of a term whose holders were gathered; return -1 if blocks are missing."""
     cdef TermWindow *here = &query.here[number]
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS), place
     cdef uint64_t twice[WINDOW_WORDS]
@@ -283,7 +287,10 @@ cdef int add_held(QueryState query, Py_ssize_t number, int64_t window) except -2
 
 
 cdef int add_many(QueryState query, Py_ssize_t number, uint32_t iid, uint32_t tf, uint32_t typed) except -2:
-    """Add the part of a term for an object that holds it more than once. The objects of a term come newest first."""
+    """Add the part of a term for an object that holds it more than once; return -1 if blocks are missing.
+
+    The objects of a term must come newest first.
+    """
     cdef const Slot *slot = &query.slots[query.terms[number].first]
     cdef double norm = query.norms[packed_length(&query.packed, iid)], part = 0.0
     if tf < TF_ENDS:
@@ -295,7 +302,14 @@ cdef int add_many(QueryState query, Py_ssize_t number, uint32_t iid, uint32_t tf
 
 
 cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -2:
-    """Add the parts of a term with several slots: each chosen object gets the part of the first slot that it holds."""
+    """Add the parts of a term with several slots: each chosen object gets the part of the first slot that it holds.
+
+    Args:
+        first: the smallest IID of the window.
+
+    Returns:
+        0; -1: blocks are missing.
+    """
     cdef const Term *term = &query.terms[number]
     cdef TermRow *row = &query.held_rows[number]
     cdef uint64_t chosen[WINDOW_WORDS]
@@ -322,7 +336,7 @@ cdef inline uint64_t row_words(const TermRow *row) noexcept nogil:
 cdef int look_slots_up(
     QueryState query, Py_ssize_t number, uint32_t first, const uint64_t *chosen, uint64_t words
 ) except -2:
-    """Add the parts of a term with several slots for chosen objects, each of which is looked up."""
+    """Add the parts of a term with several slots for chosen objects, each of which is looked up; see `gather_slots`."""
     cdef const Term *term = &query.terms[number]
     cdef uint64_t left
     cdef Py_ssize_t word, at
@@ -354,8 +368,12 @@ cdef int gather_slots(QueryState query, Py_ssize_t number, uint32_t first, uint6
     """Add the parts of a term with several slots for chosen objects, by gathering the objects that hold each slot.
 
     Args:
+        first: the smallest IID of the window.
         chosen: the chosen objects as bits; set to those that hold no word of the term.
-        words: the words of `chosen` that are not 0, as bits.
+        words: the words of `chosen` that are not 0, as bits; the other words need not be set.
+
+    Returns:
+        0; -1: blocks are missing.
     """
     cdef const Term *term = &query.terms[number]
     cdef const Slot *slot
@@ -444,8 +462,8 @@ cdef inline bint gather_source(Source *source, uint32_t first, Gathered *held) n
 
 
 cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
-    """Return the factor for an object that holds terms with the weight `matched`; the most frequent factor is
-    cached."""
+    """Return the factor for an object that holds terms with the weight `matched`; the factors of SHARED_WEIGHTS weights
+    are cached."""
     cdef uint64_t bits = (<uint64_t *> &matched)[0]
     cdef Py_ssize_t place = (bits >> 48 ^ bits >> 44) & (SHARED_WEIGHTS - 1)
     if query.shared[place] != matched:

@@ -92,7 +92,11 @@ cdef inline void gather_all(Gathered *held, const Holders *others, uint32_t firs
 
 
 cdef inline Py_ssize_t list_many(const Gathered *held, uint16_t *places, uint8_t *tfs) noexcept nogil:
-    """Write the objects that hold the word more than once; return their number."""
+    """Write the objects that hold the word more than once, and how often; return their number.
+
+    Args:
+        places, tfs: room for WINDOW_OBJECTS numbers each.
+    """
     cdef uint64_t words = held.many, left
     cdef Py_ssize_t count = 0, word, place
     while words:

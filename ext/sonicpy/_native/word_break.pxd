@@ -47,7 +47,7 @@ cdef inline bint joins(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t after, int before, int last, int kind
 ) noexcept nogil:
     """Return whether rules WB5 to WB13b forbid a border between characters of the classes `last` and `kind`; `after` is
-    the end of the second one."""
+    the end of the second one, `before` the class of the character before the first one."""
     if is_letter(last):
         if is_letter(kind) or kind == NUMERIC or kind == EXTEND_NUM_LET:  # WB5, WB9, WB13a
             return True

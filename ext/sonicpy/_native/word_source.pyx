@@ -135,7 +135,7 @@ cdef bint is_in_some(list sources, const uint8_t *word, Py_ssize_t size) except 
 
 
 cdef bint is_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:
-    """Return whether sorted words contain a word."""
+    """Return whether the words of a source contain a word."""
     cdef Children children
     cdef Child child
     cdef Spot spot = root_of(words)

@@ -277,7 +277,13 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
 # -- collecting ----------------------------------------------------------------------------------------------------
 
 cdef void collect(Walk *self, const Child *first, int depth, int distance) noexcept nogil:
-    """Collect the word that ends with a letter, and all words that continue behind it."""
+    """Collect the word that ends with a letter, and all words that continue behind it.
+
+    Args:
+        first: the last byte of the letter.
+        depth: the number of bytes of the word before that byte.
+        distance: the distance of all these words.
+    """
     cdef Children children
     cdef Child child
     cdef bint spelled = self.spelled
