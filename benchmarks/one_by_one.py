@@ -4,16 +4,19 @@
 
 Texts are chat messages (tests/support/texts.py), each an object of its own, pushed in a loop. `push + query`: the query
 is the longest word of the text, and has to find the object. `upsert + query` and `flush, push + query` give each object
-the text of another one. With `autocommit=True`, a tenth of the texts is pushed. The runs take turns, and their medians
-are printed, with the ratio to the first line.
+the text of another one. With `autocommit=True`, a tenth of the texts is pushed. Many buckets: a bucket for BUCKET_TEXTS
+texts, in no order, or all texts of a bucket behind each other. The runs take turns, and their medians are printed, with
+the ratio to the first line.
 """
 
+import random
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
+from typing import TypeVar
 
 import sonicpy
 from benchmarks.command_line import parse_count
@@ -23,11 +26,13 @@ TEXTS = 20_000
 SHARE = 10
 """The slow runs use one in this many texts."""
 RUNS = 3
+BUCKET_TEXTS = 8
 STRIDE = 7_919
 """The number of objects from one updated object to the next."""
 C, B = "messages", "default"
 
 Rows = list[tuple[str, str]]
+Value = TypeVar("Value")
 Work = Callable[[sonicpy.Index, Rows], None]
 
 
@@ -44,6 +49,14 @@ def main() -> None:
         "upsert": partial(cost, upsert, rows, is_filled=True),
         "upsert + query": partial(cost, upsert_and_query, rows, is_filled=True),
         "flush, push + query": partial(cost, flush_push_and_query, rows, is_filled=True),
+        "upsert, a word more": partial(cost, upsert_word, rows, is_filled=True),
+        "upsert, unchanged": partial(cost, upsert_again, rows, is_filled=True),
+        "push to an object that is there": partial(cost, push_more, rows, is_filled=True),
+        "pop a word": partial(cost, pop_word, rows, is_filled=True),
+        "flush an object": partial(cost, flush, rows, is_filled=True),
+        "push to many buckets": partial(cost, push_to_buckets, rows),
+        "push_many to many buckets": partial(cost, push_many_to_buckets, rows),
+        "the same, by bucket": partial(cost, push_many_by_bucket, rows),
     }
     took: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(RUNS):
@@ -57,7 +70,9 @@ def cost(work: Work, rows: Rows, *, autocommit: bool = False, is_filled: bool = 
     """Return the CPU time per row in microseconds; `is_filled`: whether the index holds all rows before."""
     with tempfile.TemporaryDirectory() as folder, sonicpy.open(folder, autocommit=autocommit) as index:
         if is_filled:
-            index.push_many((C, B, *row) for row in rows)
+            for name, text in rows:
+                index.upsert(C, B, name, text)
+            index.commit()
         began = time.process_time()
         work(index, rows)
         index.commit()
@@ -108,6 +123,55 @@ def flush_push_and_query(index: sonicpy.Index, rows: Rows) -> None:
         index.flush_object(C, B, name)
         index.push(C, B, name, text)
         query(index, text)
+
+
+def upsert_word(index: sonicpy.Index, rows: Rows) -> None:
+    texts = dict(rows)
+    for name, other in updates(rows):
+        index.upsert(C, B, name, f"{texts[name]} {other.split(maxsplit=1)[0]}")
+
+
+def upsert_again(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in in_no_order(rows):
+        index.upsert(C, B, name, text)
+
+
+def push_more(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in updates(rows):
+        index.push(C, B, name, text)
+
+
+def pop_word(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in in_no_order(rows):
+        index.pop(C, B, name, text.split(maxsplit=1)[0])
+
+
+def flush(index: sonicpy.Index, rows: Rows) -> None:
+    for name, _ in in_no_order(rows):
+        index.flush_object(C, B, name)
+
+
+def push_to_buckets(index: sonicpy.Index, rows: Rows) -> None:
+    for row in in_buckets(rows):
+        index.push(*row)
+
+
+def push_many_to_buckets(index: sonicpy.Index, rows: Rows) -> None:
+    index.push_many(in_buckets(rows))
+
+
+def push_many_by_bucket(index: sonicpy.Index, rows: Rows) -> None:
+    index.push_many(sorted(in_buckets(rows)))
+
+
+def in_no_order(rows: Sequence[Value]) -> list[Value]:
+    """Return the rows in another order: each comes once."""
+    return random.Random(STRIDE).sample(rows, len(rows))
+
+
+def in_buckets(rows: Rows) -> list[tuple[str, str, str, str]]:
+    """Return the rows in no order, each of one of many buckets."""
+    return in_no_order([(C, f"b{number // BUCKET_TEXTS}", *row) for number, row in enumerate(rows)])
 
 
 if __name__ == "__main__":
