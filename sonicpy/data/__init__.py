@@ -6,3 +6,5 @@ FOLDER = Path(__file__).parent
 LANGUAGE_PROFILES = FOLDER / "languages.bin"
 STOP_WORDS = FOLDER / "stopwords.marisa"
 SIMPLIFIED = FOLDER / "simplified.bin"
+LANGUAGE_WORDS = FOLDER / "language_words.marisa"
+LANGUAGE_WORD_BITS = FOLDER / "language_words.bin"
