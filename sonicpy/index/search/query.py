@@ -93,8 +93,8 @@ def asks_newest(search: Search) -> bool:
 
 
 def newest_at_once(engine: "Engine", collection: str, bucket: Any, options: Mapping[str, Any]) -> Hits | None:
-    """Return the newest objects that meet a filter; None: another option is given, an argument is refused, or there is no
-    such bucket: the way of all queries answers.
+    """Return the newest objects that meet a filter; None: another option is given, an argument is refused, or there is
+    no such bucket: the way of all queries answers.
 
     Raises:
         InvalidArgument: the filter is none, or the ranking has no filters.
