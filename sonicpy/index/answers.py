@@ -174,10 +174,8 @@ class Answers(TextReader):
         return hits
 
     def find_ids(self, search: Search) -> list[str]:
-        """Return the answer to a search as a plain list of names, as the server sends them: those of several buckets as
-        `in_bucket` makes them. Raises like `query`."""
-        store = self._engine.store
-        stamp = store.readable_stamp()
+        """Return the names of `find_hits` as the server sends them, those of several buckets as `in_bucket` makes."""
+        stamp = self._engine.store.readable_stamp()
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             if self.questions is not None and not kept[2]:
