@@ -19,3 +19,13 @@ def test_query(timed: Timed, texts: list[str]) -> None:
 
 def test_suggest(timed: Timed) -> None:
     assert all(reply.startswith(b"PENDING ") and b"EVENT SUGGEST" in reply for reply in timed(stages.whole_suggest))
+
+
+def test_upsert(timed_afresh: Timed) -> None:
+    assert all(replies == [b"OK\r\n"] for replies in timed_afresh(stages.whole_upsert))
+
+
+def test_flush_and_push(timed_afresh: Timed) -> None:
+    assert all(
+        replies[0].startswith(b"RESULT ") and replies[1] == b"OK\r\n" for replies in timed_afresh(stages.flush_and_push)
+    )

@@ -203,6 +203,40 @@ def execute_pushes(texts: list[str], index: Index, reading: Session) -> Work:
     return work
 
 
+def whole_upsert(texts: list[str], folder: Path) -> Work:
+    """Execute an UPSERT line that gives an object the text of another one."""
+    lines = [
+        f"UPSERT {COLLECTION} {BUCKET} {oid(number)} {quoted(texts[number - 1])}\n".encode()
+        for number in range(len(texts))
+    ]
+    return execute_changes(texts, folder, [[line] for line in lines])
+
+
+def flush_and_push(texts: list[str], folder: Path) -> Work:
+    """Execute a FLUSHO line of an object, and a PUSH line that gives it the text again."""
+    flushes = [f"FLUSHO {COLLECTION} {BUCKET} {oid(number)}\n".encode() for number in range(len(texts))]
+    return execute_changes(texts, folder, [list(pair) for pair in zip(flushes, push_lines(texts), strict=True)])
+
+
+def execute_changes(texts: list[str], folder: Path, changes: list[list[bytes]]) -> Work:
+    """Return the work of executing the lines of a change and sealing each, on an index that holds the texts."""
+    index, reading = small_index(folder), session("ingest")
+    for line in push_lines(texts):
+        execute(index, reading, line)
+    index.engine.commit()
+
+    def work(number: int) -> list[bytes]:
+        replies = []
+        for line in changes[number % len(changes)]:
+            replies.append(execute(index, reading, line))
+            index.engine.store.seal()
+        if number % COMMIT_EVERY == COMMIT_EVERY - 1:
+            index.engine.commit()
+        return replies
+
+    return work
+
+
 def whole_query(texts: list[str], folder: Path) -> Work:
     """Execute a QUERY line of two words."""
     return execute_lines(texts, folder, query_lines(texts, 2))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native.dense_records import dense_row
 from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import (
     NameMerge,
@@ -21,6 +22,8 @@ from sonicpy._native.name_rows import (
     stored_hash,
     unpack_names,
 )
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.objects import RecordRow
 from sonicpy._native.varint import DamagedBytes, pack_varints
 from sonicpy.store.rows.keys import object_key
 from tests.support.examples import examples
@@ -230,3 +233,18 @@ def test_no_hash_is_larger() -> None:
     assert waiting.find(2**40) == waiting.find(2**64 - 1) == ()
     waiting.drop(2**64 - 1, 1)
     assert waiting.find(2**40 - 1) == (1,)
+
+
+@pytest.mark.parametrize("first", [0, 160, 163, 176])
+@pytest.mark.parametrize("dense", [False, True])
+def test_names_of_a_row_of_records(first: int, dense: bool) -> None:
+    oids, row = {0: b"first", 3: b"third", 4: "\u00fcber".encode(), 15: b"x" * 128}, RecordRow(b"")
+    packed = b""
+    for place, oid in oids.items():
+        packed = row.put(place, ObjectRecord.empty(oid).pack())
+    waiting = NameMap()
+    waiting.add_row(dense_row(packed) if dense else packed, 160, first)
+    for place, oid in oids.items():
+        assert waiting.find(name_hash(oid)) == ((160 + place,) if 160 + place >= first else ())
+    with pytest.raises(DamagedBytes):
+        NameMap().add_row(packed[:-1], 160, 0)

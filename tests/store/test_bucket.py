@@ -16,6 +16,7 @@ from sonicpy._native.plan import BRINGS, Clause, Plan, Slot
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, posting_count
 from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.varint import pack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
@@ -26,6 +27,7 @@ from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Flush
 from sonicpy.store.disk import transaction as tables
 from sonicpy.store.disk.transaction import MapFull
 from sonicpy.store.rows import names
+from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState
 from sonicpy.store.rows.keys import block_position, scope_of
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT
@@ -603,3 +605,10 @@ def test_rows_of_lengths_go_with_their_objects(tmp_path: Path) -> None:
         assert state is not None
         assert bytes(view.lengths(state)) == bytes([1] * OBJECTS_PER_ROW + [0] * 2 * OBJECTS_PER_ROW + [7])
     store.close()
+
+
+def test_counters_come_back_from_their_row() -> None:
+    numbers = [0, 1, 127, 128, 300, 2**32, 2**63, 2**64 - 1, 5, 6, 7, 2**64 - 1]
+    row = BucketState(*numbers).pack()
+    assert row == pack_varints(numbers)
+    assert [getattr(BucketState.unpack(row), name) for name in FIELD_NAMES] == numbers
