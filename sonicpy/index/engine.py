@@ -373,11 +373,7 @@ class Engine(TextEngine):
             return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
 
     def remove_step(self) -> bool:
-        """Take away a part of an object or a collection that is half gone: about 2 ms; return whether anything is left.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Take away a part of a half gone object or collection: about 2 ms; return whether more is left."""
         with self.changing():
             return self.store.take_step()
 
