@@ -92,7 +92,7 @@ def push(folder: Path) -> None:
 
 
 def mirror(folder: Path, *flags: str) -> None:
-    """Run a pass. Raises SystemExit if it ends with another status than 0."""
+    """Run a pass. Raises SystemExit if its status at the end is not 0."""
     if status := run_verb(arguments(folder, *flags)):
         raise SystemExit(f"sonicpy mirror ended with status {status}")
 

@@ -1,4 +1,4 @@
-"""A clock that jumps: servers started inside `with Clock(...)` can have another time of day than the machine."""
+"""A clock that jumps: servers started inside `with Clock(...)` can have a time of day of their own."""
 
 import os
 import shutil

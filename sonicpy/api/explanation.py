@@ -172,7 +172,7 @@ class Explanation:
         whole: how many of them answer by words of the query or their forms, not only by completions or corrections;
             None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
-        notes: sentences about signs of the text that have another meaning here than elsewhere, or none.
+        notes: sentences about signs of the text whose meaning here differs from that elsewhere, or none.
         filter: the conditions that objects have to meet; None: there are none.
         unfiltered: how many objects would answer without the filter; None: there is no filter.
         unmet: the tags and names of values of the filter that no object has.

@@ -26,7 +26,7 @@ class Exchange:
     lines: Callable[[ServerInfo], Sequence[str]]
     """A function that makes the lines for a server, without line breaks: servers accept different lines."""
     changes: bool = False
-    """Whether executing it twice has another effect than executing it once, as for POP and FLUSH."""
+    """Whether the effect of executing it twice differs from that of executing it once, as for POP and FLUSH."""
     timeout_s: float | None = None
     """The longest wait for each answer in seconds; None: that of the client."""
 

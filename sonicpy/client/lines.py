@@ -165,7 +165,7 @@ def sendable_query(text: Any) -> str:
 
 
 def meta(verb: str, values: Mapping[str, Any] | Search | FacetSearch, *, is_sonic: bool = False) -> str:
-    """Return the META arguments of a command, each with a space before it: LIMIT, and those with another value than the
+    """Return the META arguments of a command, each with a space before it: LIMIT, and those whose value is not the
     default.
 
     Args:

@@ -374,7 +374,7 @@ class Engine(TextEngine):
             return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
 
     def remove_step(self) -> bool:
-        """Take away a part of a half-removed bucket: about 2 ms; return whether anything is left. Raises StoreError."""
+        """Take away a part of a half gone object or collection: about 2 ms; return whether more is left."""
         with self.changing():
             return self.store.take_step()
 
@@ -457,7 +457,7 @@ class Engine(TextEngine):
         return store
 
     def _drop_leftovers(self) -> None:
-        """Delete unfinished files of an earlier process."""
+        """Finish the removals of an earlier process, and delete its unfinished collections and files."""
         with self.changing():
             drop_staged(self.store)
             while self.store.has_removals:

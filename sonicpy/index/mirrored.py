@@ -57,10 +57,10 @@ class Drift:
 
     Attributes:
         rows: how many rows were compared.
-        missing, changed, extra: the numbers of objects that are missing; that have another text than their row, or no
-            digest; and that have no row.
+        missing, changed, extra: the numbers of objects that are missing; whose text differs from that of their row, or
+            that have no digest; and that have no row.
         samples: names of some of them, by the name of the attribute.
-        refused_count: how many rows name no object.
+        refused_count: how many rows are refused, such as those that name no object.
     """
 
     rows: int = 0

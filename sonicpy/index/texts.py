@@ -175,6 +175,6 @@ def lexed(lex: Callable[[str], Lexed], text: str) -> Lexed:
 
 
 def check_scope(search: Search) -> None:
-    """Raise InvalidArgument if a search names no bucket."""
+    """Raise InvalidArgument if the collection or the bucket of a search has no valid name."""
     if not are_names(search.collection, search.bucket):
         check_names(search.collection, search.bucket)

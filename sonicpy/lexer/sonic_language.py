@@ -118,8 +118,8 @@ class SonicGuesser:
     def _by_letters(self, script: str, text: str) -> tuple[str | None, float]:
         """Return the language of a text by its letters, and the confidence.
 
-        If several scripts have the same number of letters, the detector may choose another script than `script`; it
-        then runs again on the letters of `script`.
+        If several scripts have the same number of letters, the detector may choose one that is not `script`; it then
+        runs again on the letters of `script`.
         """
         code, confidence = self._detect(text)
         if code is None or code in CANDIDATES[script]:

@@ -1,4 +1,4 @@
-"""Count the real texts that have another number of words in compat mode than in Sonic, without LANG.
+"""Count the real texts whose number of words in compat mode differs from that in Sonic, without LANG.
 
     SONIC_BIN=/path/to/sonic python -m tests.differential.counts [--count 2500] [--without-extra]
 

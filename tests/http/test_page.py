@@ -357,7 +357,7 @@ def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
 
 @pytest.fixture(scope="module")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The search box of the examples, served from another origin than that of the index."""
+    """The search box of the examples, served from an origin that is not that of the index."""
     port, page_port, folder = free_port(), free_port(), tmp_path_factory.mktemp("box")
     page = folder / "page" / "index.html"
     page.parent.mkdir()

@@ -20,7 +20,7 @@ from sonicpy.server.connections.dispatch import CALLS, CHANGES
 OF_SERVICE = {FlushPassing, Info, Stats, Trigger, Verify}
 """The commands that only `Service.execute` answers."""
 WORDS = {CountFacets: "FACETS", FlushPassing: "FLUSH", SetSynonyms: "SYNONYMS"}
-"""Class of a command that has another name than the command -> the command."""
+"""Class of a command whose name differs from that of the command -> the command."""
 
 
 def test_every_command_is_answered() -> None:

@@ -44,7 +44,7 @@ def check_all(server: Server, shown: bool = True) -> None:
 
 
 def check_shown(server: Server, word: Living, number: int, ingest: Peer) -> None:
-    """Check that every answer, even on another connection than that of the PUSH, holds the word and its object."""
+    """Check that every answer, even on a connection that did not send the PUSH, holds the word and its object."""
     assert ingest.ask(f"COUNT c b{number}") == "RESULT 1"
     assert ingest.ask(f"COUNTO c b{number} o") == "RESULT 1"
     with Peer(server, "search") as search:

@@ -203,7 +203,8 @@ cdef class BucketWords:
     def corrections(self, bytes word not None, int distance, *, bint transpositions, bint of_long=False) -> list:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.
 
-        The word itself is included. In live mode some of the words may be gone: they have no rows.
+        The word itself is included, unless `distance` is 0: then there are none. In live mode some of the words may be
+        gone: they have no rows.
 
         Args:
             transpositions: whether a swap of two neighbours is one edit, not two.

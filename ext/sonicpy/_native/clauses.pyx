@@ -226,8 +226,8 @@ def add_completions(
 ) -> tuple:
     """Add to the clause of the last word the words that begin with it, as one slot for each list of `by_length`.
 
-    A word of another clause is no completion if there are others: in `john jo`, the second word is another one than the
-    first.
+    A word of another clause is no completion if there are others: in `john jo`, the second word is hardly the first one
+    again.
 
     Args:
         clauses: the clauses of the query.

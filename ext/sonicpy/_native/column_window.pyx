@@ -169,7 +169,7 @@ cdef class ColumnWindow:
 
     @property
     def size_bytes(self) -> int:
-        """The approximate number of bytes of memory of the window."""
+        """The approximate size of the window in memory, in bytes."""
         return self._size_bytes
 
     cdef int decode_all(self) except -1:

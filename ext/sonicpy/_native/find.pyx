@@ -82,9 +82,11 @@ def find_all(
     Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor,
     *, bint only_full=False,
 ) -> tuple:
-    """Bind a plan to a bucket; return the query, and the result of `find_top`.
+    """Bind a plan to a bucket; return the query, and the two results of `find_top`.
 
     Args:
+        window, mask: as in `bind`.
+        wanted, total, floor: as in `find_top`.
         only_full: whether objects that do not hold every word may be left out.
     """
     cdef QueryState query = bound(plan, reader, window, False, mask)

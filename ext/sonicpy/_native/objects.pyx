@@ -172,7 +172,7 @@ def names_in(
 
 
 def record_at(bytes row not None, int place) -> bytes | None:
-    """Return the record at `place` of a row, or None. Raises DamagedBytes if the row cannot be read."""
+    """Return the record at `place` of a row; None: there is none. Raises DamagedBytes if the row cannot be read."""
     cdef Item item
     if is_dense_row(row):
         return dense_record(row, place)

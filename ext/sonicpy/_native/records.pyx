@@ -79,7 +79,7 @@ cdef class RecordCodec:
         classes: the named tuple of each kind, by its number.
 
     Raises:
-        ValueError: a kind does not exist, or a class has another number of fields than its kind.
+        ValueError: a kind does not exist, or the number of fields of a class is not that of its kind.
     """
     cdef list _classes  # by kind, None where there is none
 

@@ -192,7 +192,7 @@ cdef class StoredPostings:
 
     @property
     def size_bytes(self) -> int:
-        """The approximate number of bytes of memory of the postings."""
+        """The approximate size of the postings in memory, in bytes."""
         cdef Windows windows
         cdef MergedList merged
         cdef Py_ssize_t found = self._size_bytes

@@ -3,7 +3,7 @@
 `held.pyx` lists the moments at which an exception of a signal handler may be raised: none is inside these methods,
 except in Python functions that they call.
 
-A block in a generator may end on another thread than it began: on the thread that frees the generator, which the
+A block in a generator may end on a thread on which it did not begin: the one that frees the generator, which the
 traceback of an interrupt may have kept. Its turn passes to that thread.
 """
 

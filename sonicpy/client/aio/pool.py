@@ -139,8 +139,8 @@ class AsyncPool:
         return min(slots, key=lambda slot: slot.users)
 
     def _check_loop(self) -> None:
-        """Raise ClientError in another event loop than that of the first use, because its sockets cannot wake a task of
-        this loop.
+        """Raise ClientError in an event loop that is not that of the first use, because the sockets cannot wake a
+        task of this loop.
         """
         loop = asyncio.get_running_loop()
         if self._loop is None:

@@ -171,7 +171,8 @@ class JetStream:
         """Make the stream of a log, unless it exists.
 
         Raises:
-            StoreError: the brokers refuse.
+            ConfigError: the brokers refuse because of a setting.
+            StoreError: the brokers refuse or do not answer.
         """
         settings = {
             "name": stream_of(log),
@@ -246,7 +247,8 @@ class Consumer:
         """Subscribe, and make the consumer.
 
         Raises:
-            NatsError: no broker answers, or the brokers refuse.
+            NatsError: no broker answers.
+            Unacknowledged: the brokers refuse.
         """
         inbox = self._connection.new_inbox()
         self._subscription = await self._connection.subscribe(

@@ -81,6 +81,7 @@ class JetStreamVault:
         Raises:
             ConfigError: there is no cluster, or the brokers have no JetStream.
             NotReady: the brokers do not answer.
+            StoreError: the brokers refuse.
         """
         now_s = time.monotonic()
         sure_s, deadline_s = now_s + SURE_S, now_s + within_s
@@ -115,7 +116,7 @@ class JetStreamVault:
             await self._values.put(key, value)
 
     async def update(self, key: str, value: bytes, revision: int) -> None:
-        """Replace a value by another one; see `Vault.update`."""
+        """Replace a value; see `Vault.update`."""
         with _answering():
             if revision:
                 await self._values.update(key, value, last=revision)
@@ -145,7 +146,7 @@ class JetStreamVault:
 
 
 async def create_snapshots(connection: Client, copies: int) -> None:
-    """Make the stream of snapshots, unless it exists. Raises StoreError."""
+    """Make the stream of snapshots, unless it exists. Raises as `JetStream.create`."""
     settings = {
         "name": SNAPSHOTS,
         "subjects": [f"{SNAPSHOT_SUBJECT}.>"],

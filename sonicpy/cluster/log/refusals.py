@@ -26,7 +26,7 @@ SETTINGS = {
     10074: "allowed are three brokers that form a cluster",
     10120: "allowed is a user whose account has limits of JetStream",
 }
-"""Code of an error of JetStream that ends only with another setting -> the setting."""
+"""Code of an error of JetStream that a setting causes -> the allowed settings, as a part of a sentence."""
 
 PASSING = frozenset(
     {

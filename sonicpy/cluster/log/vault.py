@@ -32,7 +32,7 @@ class Vault(Protocol):
         ...
 
     async def update(self, key: str, value: bytes, revision: int) -> None:
-        """Replace the value that was read by another one.
+        """Store a value in place of the one that was read.
 
         Args:
             revision: the revision of the value that was read; 0: there was none.

@@ -195,7 +195,7 @@ class LogWriter:
         """Add a change of a partition; return the batch that it is in, as the last record of that partition.
 
         Raises:
-            StoreError: the record uses a feature that the nodes have not agreed to write.
+            InvalidArgument: the record uses a feature that the nodes have not agreed to write.
         """
         names = names_in(record, self.agreed)
         batch = self._last(len(record))

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 def push(node: "Node", command: Push | Upsert) -> bytes:
-    """Add the record of a PUSH, or an UPSERT, to the next batch."""
+    """Add the record of a PUSH, or an UPSERT, to the next batch. Raises Postponed if it has to wait."""
     rules = node.desk.rules.at_once(command.collection, command.bucket)
     if rules is None or (isinstance(command, Push) and command.vector is not None):
         raise Postponed

@@ -39,7 +39,7 @@ OF_LOGS: tuple[tuple[str, FigureKind, str, Callable[[LogWriter], float | tuple[i
 def partition_figures(
     node: str, replicas: Mapping[int, Replica], writers: Sequence[LogWriter], lag: Lag
 ) -> list[LabelledFigures]:
-    """Return the figures of the partitions that a node holds, and of all logs."""
+    """Return the figures of the partitions that a node holds, of all logs, and of the silence of the brokers."""
     held = sorted(replicas.items())
     of_partitions = [
         _figures("partition", name, meaning, "gauge", {str(n): value(n, replica, lag) for n, replica in held})

@@ -48,7 +48,8 @@ def recover(brokers: str, wish: Wish, say: Say) -> int:
         say: called with a line for each step.
 
     Raises:
-        ConfigError: the brokers hold no cluster; or the source is no node of it.
+        ConfigError: the brokers hold no cluster; a named node does not answer; there is no such partition; or the
+            replicas to be made anew hold changes that the brokers have lost.
         StoreError: the brokers do not answer, or a step failed; run it again.
     """
     return asyncio.run(_recover(brokers, wish, say))

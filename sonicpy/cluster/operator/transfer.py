@@ -164,7 +164,7 @@ class Appender:
         self._waiting: deque[OpenBatch] = deque()
 
     async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
-        """Append a record. Raises StoreError if an earlier one was not acknowledged."""
+        """Append a record. Raises StoreError if an earlier one was not acknowledged, and as `LogWriter.add`."""
         partition = self._layout.partition_of(collection, bucket, object)
         batch = self._writers[self._layout.log_of(partition)].add(partition, record)
         if not self._waiting or self._waiting[-1] is not batch:

@@ -86,8 +86,8 @@ async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
 
 
 async def ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
-    """Return the reports of nodes about themselves, by the name of the node, as soon as all named nodes have
-    answered.
+    """Return the reports of nodes about themselves, by the name of the node: as soon as all named nodes have answered,
+    or after ANSWERS_S, without those of silent nodes.
     """
     answers: dict[str, Any] = {}
     complete = asyncio.Event()

@@ -55,7 +55,11 @@ async def _upgrade(brokers: str) -> Upgrade:
 
 
 def decide(before: Agreement, layout: Layout, answers: dict[str, Any]) -> Upgrade:
-    """Return the version that all nodes with these reports can read. Raises StoreError if a node gave no report."""
+    """Return the upgrade to the newest version and all features that the nodes with these reports can read.
+
+    Raises:
+        StoreError: a node gave no report.
+    """
     silent = [name for name in layout.nodes if name not in answers]
     if silent:
         raise StoreError(

@@ -37,8 +37,8 @@ def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int], languages:
         languages: as `ExportedObject.languages`.
 
     Raises:
-        CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255; or the
-            languages have another form.
+        CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255, or 0 for hidden
+            terms with the parts of a word in camelCase; or the languages have another form.
     """
     if not isinstance(languages, str) or not LANGUAGES_FORM.fullmatch(languages):
         raise CommandError("invalid_format", f"languages is {shown(languages)}; allowed are such as 'eng 120,deu 3'")

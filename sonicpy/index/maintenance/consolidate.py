@@ -157,7 +157,9 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
 
 
 def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync: bool = True) -> Built:
-    """Write the graph of gathered words, without a snapshot.
+    """Write the graph of gathered words, without a snapshot; it is cut to the limits.
+
+    A first graph of few words is not written if the pool has no room for it: its version is then 0.
 
     Args:
         sync: False: `GraphPool.sync_all` follows before the graph is published.

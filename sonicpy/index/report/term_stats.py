@@ -1,4 +1,4 @@
-"""The figures of each word and each object of a bucket, for statistics."""
+"""The figures of each term and each object of a bucket, for statistics."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,12 +13,12 @@ CUT = b"\xff"
 
 
 class TermStats(NamedTuple):
-    """A word of a bucket.
+    """A term of a bucket.
 
     Attributes:
         objects: the number of objects that hold it.
-        hidden_objects: the number of objects in which it is only a part of a run without blanks. A word that is hidden
-            in all objects is only searched, not suggested, listed or counted.
+        hidden_objects: the number of objects in which it is hidden: only a part of a run without blanks, or a stop word
+            of compat mode. A term that is hidden in all objects is searched, not suggested, listed or counted.
         postings: the number of its postings, one for each object.
         times: the number of its occurrences in all objects, of which at most 255 per object count.
     """
@@ -48,7 +48,7 @@ class ObjectStats(NamedTuple):
 
 
 def term_stats(view: View, state: BucketState) -> Iterator[TermStats]:
-    """Yield the words that objects hold, in byte order."""
+    """Yield the terms that objects hold, hidden ones too, in byte order."""
     reader = BucketReader(view, state)
     for word, row in reader.lexicon(b""):
         if row.df:

@@ -219,7 +219,7 @@ class Lexicon(BucketWords, Statistics):
         return found
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that begin with some letters; see `Statistics`."""
+        """Return the words with which some letters begin; see `Statistics`."""
         found = leading_words(self.sources(self.graph, is_live=self.live), letters, folding(""))
         return [(word, row, found[word]) for word, row in self.held(sorted(found))] if found else []
 

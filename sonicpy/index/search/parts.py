@@ -51,7 +51,7 @@ class Word(NamedTuple):
 
     @property
     def how(self) -> str:
-        """The relation to the typed word: "exact", "form", "completion" or "correction"."""
+        """The relation to the typed word: "exact", "form", "completion", "correction" or "synonym"."""
         is_form = self.slot.how == "exact" and self.word != self.slot.words[0]
         return "form" if is_form else self.slot.how
 

@@ -353,7 +353,7 @@ def merge_sorted(parts: list[list[SortedRow]], limit: int, offset: int) -> list[
 
 
 def _windows(reader: BucketReader, sort: Sort) -> list[ColumnWindow | None] | None:
-    """Return the values that order objects, by window of IIDs; None: no object has a value."""
+    """Return the values that order objects, by window of IIDs; None: values do not decide, or no object has one."""
     if sort.name in (NEWEST, SCORE):
         return None
     columns = reader.columns

@@ -223,7 +223,7 @@ class UnitedLexicon(Statistics):
         return self._of_all(part.inner(word) for part in self.parts)
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words that begin with some letters; see `Statistics`."""
+        """Return the words with which some letters begin; see `Statistics`."""
         sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 

@@ -135,11 +135,11 @@ class Statistics(Described):
         ...
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that begin as `word` does only without their accents."""
+        """Return the words that begin as `word` does only without accents or in another spelling, with their rows."""
         ...
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words of which a part after the first begins as `word` does, accents aside."""
+        """Return the words of which a part after the first begins as `word` does, accents aside, with their rows."""
         ...
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
@@ -268,7 +268,7 @@ class SummedStatistics(Statistics):
         return [(each, row) for each, row, _ in self.beginnings(word, 0) if not begins_so(each, word)]
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words in the sketches that some letters begin with."""
+        """Return the words in the sketches with which some letters begin."""
         if self._plain is None:
             self._plain = [(word, fold(word.decode(), "").encode()) for word in self._rows]
         sizes = {word: len(plain.decode()) for word, plain in self._plain if plain and letters.startswith(plain)}

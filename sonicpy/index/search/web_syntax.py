@@ -81,7 +81,7 @@ class WebQuery(NamedTuple):
     Attributes:
         items: lists of alternative items, in the order of the text; most lists have one item.
         text: the text that the items came from.
-        notes: sentences about signs that have another meaning here than elsewhere, or none.
+        notes: sentences about signs whose meaning here differs from that elsewhere, or none.
     """
 
     items: list[list[WebItem]]

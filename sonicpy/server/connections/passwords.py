@@ -95,7 +95,7 @@ class DelayedRefusal:
 
 def network_of(peername: object) -> str:
     """Return the range of addresses from which one client may choose its address: an IPv4 address, or 64 bits of
-    IPv6.
+    IPv6; "local" for a Unix socket.
     """
     if not isinstance(peername, tuple) or not peername:
         return "local"

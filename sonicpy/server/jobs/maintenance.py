@@ -87,8 +87,11 @@ class Maintenance:
     async def consolidate(self, buckets: list[int] | None = None) -> None:
         """Build the graphs of some buckets.
 
+        Args:
+            buckets: the numbers of the buckets; None: all that are due.
+
         Raises:
-            SonicError: a graph could not be built; its words stay pending.
+            SonicError: a graph could not be built, so its words stay pending; or the store cannot be written.
         """
         async with self._consolidating:
             await self._thread_end()  # of a consolidation that was given up

@@ -58,4 +58,4 @@ class Sealer:
         return None
 
     async def remove(self) -> None:
-        """Continue the removals of half-removed buckets."""
+        """Continue the removals of objects and collections that are half gone."""

@@ -37,7 +37,7 @@ class DigestWriter:
         self._rows(bucket).set(self._view.transaction, iid, digest)
 
     def end(self, bucket: int, iid: int) -> None:
-        """Remove the digest of an object, because its words change in another way than by an UPSERT."""
+        """Remove the digest of an object, because its words change, but not by an UPSERT."""
         if self._are_used is None:
             self._are_used = uses.DIGESTS in uses_of(self._view.transaction)
         if self._are_used and self.get(bucket, iid) != NO_DIGEST:
