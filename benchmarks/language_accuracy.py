@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 from sonicpy.evaluation.language_scores import BORROWED, LENGTHS, accuracy, cut_pieces, time_us
 from sonicpy.lexer.language import LanguageGuesser
-from sonicpy.lexer.stopwords import StopWords
 from tests.support.language_samples import ACCURACY_MIN, SEED, chat_lines, sentences
 from tests.support.paths import SHARED
 
@@ -47,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.language_accuracy", description=__doc__.splitlines()[0])
     parser.add_argument("--langdetect", action="store_true", help="also measure langdetect (takes minutes)")
     theirs = load_langdetect() if parser.parse_args().langdetect else None
-    guess = LanguageGuesser(StopWords()).guess
+    guess = LanguageGuesser().guess
     texts = sentences(SHARED / "multilingual" / "sentences.tsv")
     for size_bytes in LENGTHS:
         pieces = cut_pieces(texts, size_bytes)

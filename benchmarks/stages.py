@@ -25,7 +25,6 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.index import Index
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.store.changing.mutations import PushTerms, pack_mutation
 from sonicpy.store.disk.log import Log
@@ -62,7 +61,7 @@ def encode_event(texts: list[str], folder: Path) -> Work:
 
 def guess_language(texts: list[str], folder: Path) -> Work:
     """Guess the language of a text."""
-    guesser = LanguageGuesser(StopWords())
+    guesser = LanguageGuesser()
     guesser.prepare()
     return lambda number: guesser.guess(texts[number % len(texts)])
 
