@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
+LAST_TURN_S = 0.1  # of the lines of a peer that has closed its side of TLS
 """The limit of a turn in seconds that is taken on arrival while very many connections become busy at the same time."""
 BUSY_S = 0.1
 """The time in seconds for which a connection that used up a turn has to queue for its turns."""
@@ -102,7 +103,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         self._state.is_at_end = True
-        if not self._state.waits:
+        if self._is_tls:
+            self._take_turn(LAST_TURN_S, math.inf)
+        elif not self._state.waits:
             self._take_turn()
         if not self._is_tls:
             return True  # stay open: replies may still be under way, and a turn closes
