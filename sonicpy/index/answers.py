@@ -381,7 +381,7 @@ class Answers(TextReader):
         """Return the last answer to a question, or None."""
         try:
             return self._kept.get(question)
-        except TypeError:  # an argument that cannot be hashed: whoever answers says which one is wrong
+        except TypeError:  # an argument that cannot be hashed: the search refuses it with a sentence
             return None
 
     def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
@@ -402,7 +402,7 @@ class Answers(TextReader):
             terms = self._lexer(lexicon).lex_plain(text)
             words = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART]
             unknown = [word for word, row in zip(words, lexicon.rows(words), strict=True) if row is None]
-        bucket = "" if search.buckets else search.bucket  # of several: seen by those who see the whole collection
+        bucket = "" if search.buckets else search.bucket  # of several: shown with the whole collection
         self.questions.note(search.collection, bucket, map(bytes.decode, words), map(bytes.decode, unknown))
 
     def _reading(

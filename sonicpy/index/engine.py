@@ -297,7 +297,7 @@ class Engine(TextEngine):
         with self.changing_apart() if is_long else self.changing():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            in_steps = not self.is_autocommit  # an index that commits after each change serves nobody else meanwhile
+            in_steps = not self.is_autocommit  # no steps where each change is a commit: nothing waits
             result = None
             if type(mutation) is FlushObject:
                 result = self.store.flush_object(*mutation, in_steps=in_steps)

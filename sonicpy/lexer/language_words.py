@@ -66,8 +66,8 @@ class LanguageWords:
             words: case-folded words in NFC.
         """
         found: defaultdict[str, float] = defaultdict(float)
-        for word in self.listed(words):
-            languages = self._languages(self._listed_by(word))
+        for bits in filter(None, map(self._listed_by, words)):
+            languages = self._languages(bits)
             for code, nats in languages:
                 found[code] += nats / len(languages) ** 2
         best: defaultdict[str, float] = defaultdict(float)
@@ -86,13 +86,14 @@ class LanguageWords:
 
     def _found(self, words: list[str]) -> Iterator[tuple[tuple[str, float], ...]]:
         """Yield the (language, nats) pairs of every listed word or phrase in words that follow each other."""
-        listed, phrases = self._listed, self._phrases
+        phrases = self._phrases
         for place, word in enumerate(words, 1):
             for parts, bits in phrases.get(word, ()):
                 if len(parts) <= place and words[place - len(parts) : place] == parts:
                     yield self._languages(bits)
-            if word in listed:
-                yield self._languages(self._listed_by(word))
+            bits = self._listed_by(word)
+            if bits:
+                yield self._languages(bits)
 
     def _languages(self, bits: int) -> tuple[tuple[str, float], ...]:
         pairs = self._pairs.get(bits)

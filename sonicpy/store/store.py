@@ -177,7 +177,7 @@ class Store(VectorPushes, RecoveringStore):
             self._recover(error if isinstance(error, StoreError) else None)
             if not isinstance(error, TRIED_AGAIN):
                 raise
-            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))  # says what is wrong, or passes now
+            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))  # an error of it names the fault
             return
         self.stamp += 1
         self._unsealed.append(record)
@@ -449,7 +449,7 @@ class Store(VectorPushes, RecoveringStore):
             self._refusals.check_files()
         if self._refusals.may_end:
             if self._turn is not None:
-                self.commit()  # nobody else tries again
+                self.commit()  # nothing else tries again
             elif self._refusals.is_time_to_try:
                 self._try_again()
         self._refusals.check()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     opened = late("sonicpy.store.changing.bucket_writer", "opened", __name__)
     terms_at_once = late("sonicpy.store.changing.remove_steps", "terms_at_once", __name__)
-    RecoveringStore = object  # of whoever takes these methods
+    RecoveringStore = object  # a base of the class that takes these methods
 
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
 """The errors after which a PUSH is repeated once, in a recovered transaction."""

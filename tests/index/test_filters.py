@@ -356,7 +356,7 @@ def test_filters_that_pass_objects_of_some_windows_alone() -> None:
         rows = [{"id": str(n), "text": text, "tags": tags.get(n, [])} for n, text in enumerate(texts)]
         index.push_many(rows, collection="c", bucket="b", lang="none", tags="tags")
         for asked in (f"{texts[100]} {texts[4_200]}", texts[100], texts[4_200], *(texts[n] for n in range(20))):
-            for tag, held in {"old": 100, "new": 4_200, "nobody": None}.items():
+            for tag, held in {"old": 100, "new": 4_200, "unheld": None}.items():
                 holds = held is not None and not set(texts[held].split()).isdisjoint(asked.split())
                 found = index.query("c", "b", asked, filter=tag, lang="none", complete=False)
                 assert found == ([str(held)] if holds else [])

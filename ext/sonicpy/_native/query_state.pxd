@@ -76,7 +76,7 @@ cdef struct MergedWords:
     Py_ssize_t typed_end  # of those of which no window held the typed word
 
 
-cdef struct TermWindow:  # who holds a term in a window
+cdef struct TermWindow:  # the holders of a term in a window
     Py_ssize_t first, end  # its sources
     bint has_family  # they have one weight, and one of them was typed and weighs more
     Py_ssize_t kept  # the place of its Windows
@@ -86,7 +86,7 @@ cdef struct TermWindow:  # who holds a term in a window
     Py_ssize_t window_count
     int64_t window  # -1: of none
     Holders held
-    Holders typed  # who holds the word that was typed, if the term has a family
+    Holders typed  # the holders of the typed word, if the term has a family
     Gathering *gathering  # what these refer to, unless common words have windows of their own
     Gathering *typed_gathering
     MergedWords merged  # its words together, if they are rare
@@ -97,7 +97,7 @@ cdef struct Limits:  # packed lengths from which on no object is among the best
     int once  # if it holds each once
 
 
-cdef struct TermRow:  # who holds a term in a window, and what that adds to scores
+cdef struct TermRow:  # the holders of a term in a window, and what the term adds to scores
     int64_t window  # -1: of none
     const uint64_t *bits
     uint64_t *own  # what these refer to, if the postings of the term were put together
@@ -140,7 +140,7 @@ cdef class QueryState:
     cdef readonly Plan plan  # that `bind` gave to a bucket
     cdef readonly object reader
     cdef readonly list rows  # of the words of the plan
-    cdef readonly Mask mask  # who passes the filter; None: there is none
+    cdef readonly Mask mask  # the objects that pass the filter; None: no filter
     cdef readonly uint64_t newest  # only this many objects of each word are read, the newest ones; 0: all
     cdef LengthMasks masks
     cdef PackedLengths packed
@@ -167,7 +167,7 @@ cdef class QueryState:
     cdef Asked *asked
     cdef Py_ssize_t asked_count, asked_room
 
-    # who holds the terms
+    # the holders of the terms
     cdef list windows  # Windows of terms and slots, None of rare ones
     cdef list merged  # MergedLists and TypedFrequencies that the walk reads
     cdef readonly Py_ssize_t made_bytes  # of windows that this query made, for later ones
@@ -199,7 +199,7 @@ cdef class QueryState:
     cdef Py_ssize_t without_count  # how many of these were found
 
     # the walk
-    cdef TermWindow *own  # who holds a word of the driver's slot
+    cdef TermWindow *own  # the holders of a word of the driver's slot
     cdef int64_t window  # where the walk is
     cdef uint64_t *chosen  # objects of the window that are still to be looked at
     cdef uint64_t summary  # which words of these are not 0
@@ -210,13 +210,13 @@ cdef class QueryState:
     cdef double *held  # the weights of the terms that it holds
     cdef double *rests  # by length: the most that an object of the driver can score; NaN: not known yet
     cdef bint is_started
-    cdef bint is_full_slot  # who holds the driver's slot may hold every word
+    cdef bint is_full_slot  # an object with the driver's slot may hold every word
     cdef bint skips_full  # objects that hold every word were found before
     cdef bint walks  # else the query is answered without a walk, or it was given up
     cdef uint64_t lookups  # of the walk, about
     cdef uint64_t lookups_max  # after which it is given up
     cdef bint is_merged  # the postings of rare words were put together as far as they were read
-    cdef uint64_t *able  # who may be among the best, for the other words that it holds
+    cdef uint64_t *able  # the objects that may be among the best, for the other words that they hold
     cdef int64_t able_window
     cdef int window_limit  # no longer object of the window is among the best
 

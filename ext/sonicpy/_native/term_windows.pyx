@@ -271,7 +271,7 @@ cdef int64_t window_below(QueryState query, TermWindow *here, int64_t below) noe
     none."""
     cdef Py_ssize_t number, end
     cdef int64_t newest = -1
-    if below <= 0:  # nobody may have looked at the postings of the last window
+    if below <= 0:  # the postings of the last window may not have been read yet
         return -1
     if below <= 0:
         return -1

@@ -116,7 +116,7 @@ cdef int start_driver(QueryState query) except -1:
     query.patience = PATIENCE
     forget_limits(query)
     memset(query.rests, 0xFF, LENGTHS * sizeof(double))  # NaN
-    if query.driver:  # whoever holds a driver from before was looked at there
+    if query.driver:  # the holders of earlier drivers were examined there
         query.parts[query.drivers[query.driver - 1]] = query.held[query.drivers[query.driver - 1]] = 0.0
     query.ahead = AHEAD_FIRST
     if query.driver < query.driver_count:

@@ -249,9 +249,9 @@ cdef int choose_by_bounds(QueryState query, int64_t window) except -2:
     cdef uint64_t often[WINDOW_WORDS]
     cdef uint64_t words
     cdef const TermRow *row
-    memset(some, 0, ROW_BYTES)  # who holds a needed term
-    memset(often, 0, ROW_BYTES)  # who holds one more than once
-    memset(query.among, 0, ROW_BYTES)  # who holds several
+    memset(some, 0, ROW_BYTES)  # the objects with a needed term
+    memset(often, 0, ROW_BYTES)  # the objects that hold one more than once
+    memset(query.among, 0, ROW_BYTES)  # the objects that hold several
     for at in range(query.needed_from, query.bringing):
         number = query.by_bound[at]
         if next_window(query, number, window + 1) < window:

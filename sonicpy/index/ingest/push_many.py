@@ -147,7 +147,7 @@ def _push(
             _group(chunk)
             try:
                 take(chunk, new=new)
-            except RulesDiffer:  # whoever takes them has noted the rules of the bucket
+            except RulesDiffer:  # `take` has noted the rules of the bucket
                 chunk.pushes, chunk.places, chunk.refused, chunk.unchanged = [], [], [], 0
             else:
                 return
@@ -162,7 +162,7 @@ def _note_interrupted(chunk: Chunk, report: PushReport, settle: Callable[[], Non
         return
     try:
         settle()
-    except StoreError:  # the error that is on its way says why it is not stored
+    except StoreError:  # the error that is on its way has the reason
         return
     _note(chunk, report)
 

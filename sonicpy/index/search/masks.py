@@ -55,7 +55,7 @@ class Masks:
             case Not():
                 return len(self._reader.lengths()), NotIn(self._windows, self.of(condition.condition))
             case All():
-                # Those of few objects come first: where nobody meets them, nothing else is looked at.
+                # Those of few objects come first: where no object meets them, nothing else is read.
                 made = sorted(map(self._made, one_range_each(condition.conditions)), key=lambda one: one[0])
                 return made[0][0], AllOf(self._windows, [mask for _, mask in made])
             case Any():

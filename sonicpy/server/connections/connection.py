@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 TURN_S = 0.0005
 SHORT_TURN_S = 0.00005
-LAST_TURN_S = 0.1  # of the lines of a peer that has closed its side of TLS
 """The limit of a turn in seconds that is taken on arrival while very many connections become busy at the same time."""
+LAST_TURN_S = 0.1
+"""The limit in seconds of the turn after which the loop closes a connection whose peer has ended its side of TLS."""
 BUSY_S = 0.1
 """The time in seconds for which a connection that used up a turn has to queue for its turns."""
 START_TIMEOUT_S = 10.0
@@ -103,13 +104,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         self._state.is_at_end = True
-        if self._is_tls:
-            self._take_turn(LAST_TURN_S, math.inf)
-        elif not self._state.waits:
-            self._take_turn()
         if not self._is_tls:
+            if not self._state.waits:
+                self._take_turn()
             return True  # stay open: replies may still be under way, and a turn closes
-        # Under TLS the loop closes now, whatever is returned: lines that this turn did not reach are not carried out.
+        # Under TLS the loop closes now, whatever is returned: lines that this turn does not reach are not carried out.
+        self._take_turn(LAST_TURN_S, math.inf)
         farewell = self.session.end_of_input()
         if farewell:
             self._write([farewell])

@@ -441,5 +441,5 @@ def opened(view: "WriteView", collection: str, bucket: str, rules: int | None) -
         if state is None or rules not in (None, view.rules(state.bucket)):
             return None
         return writer_of(view, collection, bucket)
-    except (StoreDamaged, DamagedBytes):  # `apply` comes upon the same rows, and says what is wrong
+    except (StoreDamaged, DamagedBytes):  # `apply` meets the same rows, and its error names the fault
         return None
