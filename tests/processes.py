@@ -31,6 +31,9 @@ HOST = "127.0.0.1"
 KEPT_VARIABLE = "SONIC_SERVER__SEARCH_PROCESSES"
 """The variable that, if set, gives search processes to all servers of the tests."""
 FREE_PORTS = (10_000, 32_000)
+WORKERS = 32
+"""The largest number of test processes beside each other that draw different ports."""
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
 START_S = WAIT_S
 STOP_S = 5.0
 """The longest time in seconds that a server may take to stop, on a machine that is not slow."""
@@ -233,10 +236,12 @@ def free_port(host: str = HOST) -> int:
     """Return a port that no process listens on. Raises OSError if the machine has no such address.
 
     The port is below those that systems give to outgoing connections and to servers that ask for any port, so that no
-    other process takes it before the server does.
+    other process takes it before the server does. Each test process draws from ports of its own: the server listens
+    some time after the draw, and another test could draw the same port in between.
     """
+    first, end = FREE_PORTS
     while True:
-        port = random.randrange(*FREE_PORTS)
+        port = random.randrange(first + WORKER, end, WORKERS)
         try:
             with socket.create_server((host, port), family=family(host)):
                 return port
