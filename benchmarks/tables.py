@@ -17,7 +17,8 @@ from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy.index.index import Index
 from sonicpy.server.jobs.committer import COMMIT_CHANGES
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
+from sonicpy.store.disk.tables import TABLE_NAMES
+from sonicpy.store.disk.transaction import Transaction
 from tests.support.texts import messages, oid
 
 MB = 1e6

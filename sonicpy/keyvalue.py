@@ -35,8 +35,9 @@ from sonicpy.store.care.backup import open_backup, write_backup
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store, may_write
 from sonicpy.store.disk.open_folders import FolderClaim, OpenFolder, guard
+from sonicpy.store.disk.table_rows import KEY_BYTES_MAX, MapFull
 from sonicpy.store.disk.temporary import MEMORY, temporary_folder
-from sonicpy.store.disk.transaction import KEY_BYTES_MAX, MapFull, Transaction
+from sonicpy.store.disk.transaction import Transaction
 
 TABLES: Final = (b"keyvalue", b"values")
 KEYVALUE: Final = 0

@@ -23,7 +23,9 @@ from sonicpy.store.changing.mutations import ChangeSynonyms, unpack_mutation
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
 from sonicpy.store.disk.log import Records
-from sonicpy.store.disk.transaction import DROPPED, PENDING, MapFull, Transaction
+from sonicpy.store.disk.table_rows import MapFull
+from sonicpy.store.disk.tables import DROPPED, PENDING
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import POSITION, note_format, read_position, write_identity
 from sonicpy.store.rows.table_checks import buckets_in

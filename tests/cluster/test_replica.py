@@ -23,7 +23,7 @@ from sonicpy.index.recorder import Recorder
 from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.watching.server_statistics import ServerStatistics
 from sonicpy.store.care.replica_backup import install_backup, progress_of_backup
-from sonicpy.store.disk.transaction import MapFull
+from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.replica_store import ReplicaStore
 from sonicpy.store.rows.log_progress import LogProgress
 from tests.cluster.memory import MemoryBroker

@@ -14,8 +14,8 @@ from sonicpy.api.rows import Refused
 from sonicpy.errors import CommandError, InvalidArgument, StoreError, StoreFull
 from sonicpy.index.ingest import push_many
 from sonicpy.store.disk import log
-from sonicpy.store.disk.transaction import PENDING
-from sonicpy.store.disk.transaction import WORDS as WORDS_TABLE
+from sonicpy.store.disk.tables import PENDING
+from sonicpy.store.disk.tables import WORDS as WORDS_TABLE
 from tests.index.shorthand import B, C, contents, open_index
 
 WORDS = [f"word{n}" for n in range(60)] + ["the", "and", "東京大学", "café", "a@b.com"]

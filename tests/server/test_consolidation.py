@@ -13,7 +13,7 @@ import pytest
 import sonicpy
 from sonicpy.server.jobs.maintenance import MEDIUM_WORDS
 from sonicpy.store.disk.log import HEADER
-from sonicpy.store.disk.transaction import PENDING
+from sonicpy.store.disk.tables import PENDING
 from tests.index.shorthand import open_index
 from tests.processes import Server
 from tests.server.fair import ping_s

@@ -24,8 +24,8 @@ from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, pu
 from sonicpy.index.search.parts import bind, find
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
-from sonicpy.store.disk import transaction as tables
-from sonicpy.store.disk.transaction import MapFull
+from sonicpy.store.disk import tables
+from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.rows import names
 from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState
 from sonicpy.store.rows.keys import block_position, scope_of

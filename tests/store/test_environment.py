@@ -12,7 +12,9 @@ import pytest
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.transaction import META, OBJECTS, OIDS, POSTINGS, WORDS, MapFull, Transaction
+from sonicpy.store.disk.table_rows import MapFull
+from sonicpy.store.disk.tables import META, OBJECTS, OIDS, POSTINGS, WORDS
+from sonicpy.store.disk.transaction import Transaction
 from tests.support.patience import WAIT_S
 
 PREFIX = b"\0\0\0\7"

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.transaction import OIDS, Transaction
+from sonicpy.store.disk.tables import OIDS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import names
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.names import NewNames, drop_stored_name, oids_from, stored_names

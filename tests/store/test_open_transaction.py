@@ -13,7 +13,7 @@ from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.transaction import MapFull
+from sonicpy.store.disk.table_rows import MapFull
 from tests.store.shorthand import found, open_store, push
 
 Answer = TypeVar("Answer")

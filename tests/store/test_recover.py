@@ -14,10 +14,11 @@ import pytest
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store import store as store_module
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
-from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk import tables
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.transaction import MapFull, Transaction
+from sonicpy.store.disk.table_rows import MapFull
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.meta import ANALYZER, CHANGES, FORMAT, POSITION
 from sonicpy.store.store import Store
 from sonicpy.store.views.write_view import WriteView

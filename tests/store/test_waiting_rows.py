@@ -15,7 +15,8 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.errors import StoreError
 from sonicpy.store.changing.mutations import PopTerms
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import MapFull, Transaction
+from sonicpy.store.disk.table_rows import MapFull
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow
 from sonicpy._native.keys import bucket_key
-from sonicpy.store.disk.transaction import COLUMNS, FACTS, Transaction
+from sonicpy.store.disk.tables import COLUMNS, FACTS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, Column, unpack_columns

@@ -19,7 +19,7 @@ from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, shown_bytes, term_id_in
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
-from sonicpy.store.disk.transaction import (
+from sonicpy.store.disk.tables import (
     COMMON,
     FACTS,
     IMPACTS,
@@ -31,8 +31,8 @@ from sonicpy.store.disk.transaction import (
     REMOVED,
     TAGS,
     WORDS,
-    Transaction,
 )
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState

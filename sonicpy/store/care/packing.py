@@ -22,7 +22,7 @@ from sonicpy.store.disk.data_file import PAGE_HEADER, newest_meta_page
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.page_filler import PageFiller
 from sonicpy.store.disk.page_tree import Leaf, PageTrees
-from sonicpy.store.disk.transaction import (
+from sonicpy.store.disk.tables import (
     COLUMNS,
     COMMON,
     IMPACTS,
@@ -34,8 +34,8 @@ from sonicpy.store.disk.transaction import (
     TERMS,
     WORDS,
     StoredRow,
-    Transaction,
 )
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.view import View
 
 PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS)

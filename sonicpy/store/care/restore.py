@@ -21,7 +21,7 @@ from sonicpy.ids import Scope
 from sonicpy.late import late
 from sonicpy.store.changing.any_store import Maintainable
 from sonicpy.store.changing.mutations import FlushCollection
-from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
+from sonicpy.store.disk.tables import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import BESIDE_MARKS, STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.rows.synonym_rules import collections_with, put_rules
@@ -79,7 +79,8 @@ class Restoration:
         drop_staged(self._store)
         self._do(_using(self._source.uses()))
         for number, (_, state) in enumerate(self._scopes):
-            self._do(_staging(_staged(number), state))
+            is_small = self._source.transaction.is_small(bucket_key(state.bucket))
+            self._do(_staging(_staged(number), state, is_small=is_small))
             for table in BUCKET_TABLES:
                 if table == PENDING:  # the graphs that are built will hold every word
                     continue
@@ -154,9 +155,11 @@ def _using(names: frozenset[str]) -> RestoreStep:
     return use
 
 
-def _staging(scope: Scope, source: BucketState) -> RestoreStep:
+def _staging(scope: Scope, source: BucketState, *, is_small: bool) -> RestoreStep:
     def stage(view: WriteView) -> None:
         state = view.bucket_to_change(*scope)
+        if is_small:
+            view.transaction.begin_small(bucket_key(state.bucket))
         fresh = BucketState.unpack(source.pack())
         fresh.bucket = state.bucket
         fresh.lexicon_version = fresh.graph_words = fresh.graph_seq = 0

@@ -12,14 +12,8 @@ from sonicpy.store.care.check_columns import column_faults
 from sonicpy.store.care.check_terms import TermsCheck, tag_faults
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
-from sonicpy.store.disk.transaction import (
-    BUCKET_TABLES,
-    BUCKETS,
-    DROPPED,
-    SCOPES,
-    TABLE_NAMES,
-    Transaction,
-)
+from sonicpy.store.disk.tables import BUCKET_TABLES, BUCKETS, DROPPED, SCOPES, SMALL, TABLE_NAMES
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
@@ -143,7 +137,7 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
     for number in dropped | set(named):
         if number >= following:
             yield f"bucket number {number} is not below the next one, {following}"
-    for table in BUCKET_TABLES:
+    for table in (*BUCKET_TABLES, SMALL):
         for number in buckets_in(transaction, table):
             if (owner := owner_of(number)) not in named and owner not in dropped:
                 yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"

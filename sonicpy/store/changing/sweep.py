@@ -1,6 +1,6 @@
 """Deletes the rows of flushed buckets, a few at a time; the flush itself has freed their names."""
 
-from sonicpy.store.disk.transaction import BUCKET_TABLES, DROPPED
+from sonicpy.store.disk.tables import BUCKET_TABLES, DROPPED
 from sonicpy.store.rows.keys import BESIDE_MARKS, bucket_key, bucket_of
 from sonicpy.store.views.write_view import WriteView
 
@@ -15,6 +15,7 @@ def sweep(view: WriteView, rows: int) -> bool:
         dropped = transaction.first(DROPPED, b"")
         if dropped is None:
             return False
+        rows -= transaction.drop_small(dropped[0])
         for prefix in (dropped[0], *(bucket_key(bucket_of(dropped[0]) | mark) for mark in BESIDE_MARKS)):
             for table in BUCKET_TABLES:
                 rows -= transaction.delete_rows(table, prefix, max(rows, 0))

@@ -1,4 +1,4 @@
-"""The LMDB environment: one file of tables, its transactions, growth. Only this file and `transaction.py` import lmdb.
+"""The LMDB environment: one file of tables, its transactions, growth. Only this file and `table_rows.py` import lmdb.
 
 Invariants:
 - A write transaction is begun, committed and aborted on one thread, because LMDB's lock of the writer belongs to it. It
@@ -34,7 +34,9 @@ from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder
-from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, not_opened, translated, with_all_of_the_map
+from sonicpy.store.disk.table_rows import not_opened, translated, with_all_of_the_map
+from sonicpy.store.disk.tables import TABLE_NAMES, Tables
+from sonicpy.store.disk.transaction import Transaction
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.transaction import StoredRow, Transaction
+from sonicpy.store.disk.tables import StoredRow
+from sonicpy.store.disk.transaction import Transaction
 
 SLICE_S = 0.5
 """The longest time for which a snapshot is used. LMDB takes about 10 us to begin the next one."""

@@ -1,189 +1,292 @@
-"""Transactions, and the tables that they read and write. Only this file and `environment.py` import lmdb.
+"""Transactions: the rows of all tables, those of small buckets included.
 
-Invariants:
-- Callers get copies of values, so no view into LMDB's memory outlives a call.
-- Every lmdb error leaves this file as a StoreError.
+The rows of a small bucket stand together in one row of the table `small`: a change of the bucket writes one page, and
+thousands of buckets of a few texts take few pages. No caller sees a difference: the methods take and return rows of
+SMALL_TABLES. A new bucket may begin as a small one, and moves into the tables, for good, once a page cannot hold its
+rows.
 """
 
-import errno
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Final, Protocol, TypeVar, cast
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
-import lmdb
-
-from sonicpy._native.bucket import floor_rows
-from sonicpy._native.term_rows import rows_with
+from sonicpy._native.small_rows import SmallRows, put_in_small
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
-from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.disk.table_rows import TableRows
+from sonicpy.store.disk.tables import META, SMALL, SMALL_TABLES, TABLE_NAMES, StoredRow, Tables
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    import lmdb
 
-# Tables, in the order of docs/storage-format.md.
-META: Final = 0
-SCOPES: Final = 1
-BUCKETS: Final = 2
-WORDS: Final = 3
-COMMON: Final = 4
-TERMS: Final = 5
-POSTINGS: Final = 6
-IMPACTS: Final = 7
-OBJECTS: Final = 8
-LENGTHS: Final = 9
-OIDS: Final = 10
-PENDING: Final = 11
-DROPPED: Final = 12
-REMOVED: Final = 13
-FACTS: Final = 14
-DIGESTS: Final = 15
-VECTORS: Final = 16
-TAGS: Final = 17
-COLUMNS: Final = 18
-ORDERS: Final = 19
-
-TABLE_NAMES: Final = (
-    b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed", b"removed", b"facts", b"digests", b"vectors", b"tags", b"columns", b"orders",
-)  # fmt: skip
-
-# The tables whose keys begin with a bucket id: their rows are deleted when a bucket is flushed.
-BUCKET_TABLES: Final = (
-    WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, DIGESTS, VECTORS, TAGS,
-    COLUMNS, ORDERS,
-)  # fmt: skip
-
-CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
-
-StoredRow = tuple[bytes, bytes]
-Tables = list["lmdb._Database | None"]
-"""The handles of tables, by the numbers above. None: the table is missing, and only a `PartialTransaction` may be
-used."""
+BUCKET_BYTES: Final = 4
+"""The size of the number of a bucket, with which keys of SMALL_TABLES begin."""
+PAGE_HEAD_BYTES: Final = 16
+SPILLED_BYTES: Final = 1 << 14
+"""The size at which rows move into the tables before they are written."""
+KEPT_MAX: Final = 512
+"""The most buckets whose rows are kept; if there are more, changes are written and all are dropped."""
+COUNTS: Final = b"small"
+"""The key of the row of `meta` with the numbers of rows in small buckets, by table of SMALL_TABLES."""
+HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
 
 
-class MapFull(StoreFull):
-    """The reserved map is used up: it can grow once the transaction is gone."""
+class Transaction(TableRows):
+    """One transaction, for reading or for writing. Threads must not share it."""
 
+    __slots__ = ("_has_small", "_small")
 
-class CachedView(Protocol):
-    """State about a snapshot that one reader of it passes on to the next."""
+    def __init__(self, tables: Tables, txn: "lmdb.Transaction", write: bool, commits: int = 0) -> None:
+        super().__init__(tables, txn, write, commits)
+        self._has_small: bool | None = None  # whether there are small buckets; None: unknown yet
+        self._small: dict[bytes, SmallRows | None] = {}  # by number; None: the bucket is not small
 
-    def end(self) -> None: ...
+    # -- small buckets -----------------------------------------------------------------------------------------------
 
+    def begin_small(self, number: bytes) -> None:
+        """Let a new bucket begin as a small one; it must not have any rows yet.
 
-KEY_BYTES_MAX: Final = 511
-"""The most bytes of a key, fixed when LMDB is compiled."""
-
-
-class Transaction:
-    """One transaction, for reading or for writing. Threads must not share it.
-
-    The ignored type errors exist because lmdb's stubs also allow memoryviews, which it returns only with `buffers`.
-    """
-
-    __slots__ = ("_cursors", "_tables", "_txn", "began_after", "cached_view", "write")
-
-    def __init__(self, tables: "Tables", txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
-        self.began_after = commits
-        """The number of commits that this process had made when the transaction began."""
-        self.cached_view: CachedView | None = None
-        """State that the reader keeps for the next reader of the snapshot."""
-        self._txn = txn
-        self._tables = cast("list[lmdb._Database]", tables)
-        self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
-        self.write = write
-
-    def is_missing(self, table: int) -> bool:
-        """Return whether the environment does not have a table: an older version made it."""
-        return cast("Tables", self._tables)[table] is None
-
-    def table_names(self) -> set[bytes]:
-        """Return the names of all tables of the environment, also of those that another program made."""
-        try:
-            with self._txn.cursor() as cursor:
-                return set(cursor.iternext(values=False))  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    @property
-    def number(self) -> int:
-        """The number of the commit that the transaction shows; a write transaction has the number of the next
-        commit.
+        Args:
+            number: the number of the bucket, as keys begin with it.
         """
-        number: int = self._txn.id()
-        return number
+        self._has_small = True
+        self._small[number] = SmallRows(number, None)
+
+    def is_small(self, number: bytes) -> bool:
+        """Return whether the rows of a bucket stand together in one row."""
+        return self._rows(SMALL_TABLES[0], number) is not None
+
+    def drop_small(self, number: bytes) -> bool:
+        """Delete all rows of SMALL_TABLES of a bucket, if it is small; return whether it was."""
+        rows = self._rows(SMALL_TABLES[0], number)
+        if rows is None:
+            return False
+        self._add_counts([(rows, -1)])
+        super().delete(SMALL, number)
+        self._small[number] = None
+        return True
+
+    def write_small(self) -> None:
+        """Write the changed rows of small buckets; move those that a page cannot hold into the tables.
+
+        Raises:
+            StoreFull, StoreError: as those of `put`.
+        """
+        if not self._small:
+            return
+        changed = [(number, rows) for number, rows in self._small.items() if rows is not None and rows.changed]
+        if not changed:
+            return
+        self._add_counts([(rows, -1) for _, rows in changed])
+        written = []
+        for number, rows in sorted(changed):
+            row = rows.pack()
+            if len(row) > self.page_bytes - PAGE_HEAD_BYTES:
+                self._move(number, rows)
+            else:
+                written.append((number, row, rows))
+        super().put_many(SMALL, [(number, row) for number, row, _ in written])
+        self._add_counts([(rows, 1) for _, _, rows in written])
+
+    def _rows(self, table: int, key: bytes) -> SmallRows | None:
+        """Return the rows of the small bucket to which a key of a table belongs; None: the table itself has the key."""
+        if self._has_small is False or not HAS_SMALL[table]:
+            return None
+        number = key[:BUCKET_BYTES]
+        try:
+            return self._small[number]
+        except KeyError:
+            return self._read_small(number)
+
+    def _read_small(self, number: bytes) -> SmallRows | None:
+        if not self._look() or len(number) < BUCKET_BYTES:
+            return None
+        if len(self._small) >= KEPT_MAX:
+            self.write_small()
+            self._small.clear()
+        row = super().get(SMALL, number)
+        try:
+            rows = None if row is None else SmallRows(number, row)
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {int.from_bytes(number, 'big')}: {error}") from error
+        self._small[number] = rows
+        return rows
+
+    def _look(self) -> bool:
+        """Return whether there are small buckets."""
+        if self._has_small is None:
+            is_there = len(self._tables) > SMALL and not self.is_missing(SMALL)
+            self._has_small = is_there and super().count(SMALL) > 0
+        return self._has_small
+
+    def _is_mixed(self, table: int) -> bool:
+        """Return whether rows of a table may stand in small buckets."""
+        return HAS_SMALL[table] and self._look()
+
+    def _move(self, number: bytes, rows: SmallRows) -> None:
+        """Move the rows of a bucket into the tables."""
+        for table in rows.tables():
+            super().put_many(table, _inside(rows, table))
+        super().delete(SMALL, number)
+        self._small[number] = None
+
+    def _spill(self, number: bytes) -> None:
+        """Move the rows of a bucket into the tables before they are written: they are many."""
+        rows = self._small.get(number)
+        if rows is not None:
+            self._add_counts([(rows, -1)])
+            self._move(number, rows)
+
+    def _add_counts(self, signed: list[tuple[SmallRows, int]]) -> None:
+        """Add the numbers of rows that buckets have in the table `small`, each times a sign, to those in `meta`."""
+        counts = self._counts()
+        for place, table in enumerate(SMALL_TABLES):
+            counts[place] += sum(sign * rows.stored(table) for rows, sign in signed)
+        super().put(META, COUNTS, pack_varints(counts))
+
+    def _counts(self) -> list[int]:
+        row = super().get(META, COUNTS)
+        return [0] * len(SMALL_TABLES) if row is None else list(unpack_varints(row))
+
+    def _all_small(self, table: int, start: bytes) -> Iterator[StoredRow]:
+        """Yield the rows of a table in small buckets whose keys are not before `start`, in key order."""
+        for number, _ in super().rows(SMALL, b"", start[:BUCKET_BYTES]):
+            rows = self._rows(table, number)
+            assert rows is not None
+            yield from _inside(rows, table, start)
+
+    def _onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
+        """Yield the rows of a table whose keys are not before `start`, in key order, whatever bucket they are of."""
+        if self.write:
+            self.write_small()
+        return merge(super().rows(table, b"", start), self._all_small(table, start))
+
+    # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, table: int, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
-        try:
-            return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
+        rows = self._rows(table, key)
+        return super().get(table, key) if rows is None else rows.get(table, key)
 
     def getter(self, table: int) -> Callable[[bytes], bytes | None]:
         """Return `get` for one table, for callers that read very many rows."""
-        get, db = self._txn.get, self._tables[table]
+        stored, find = super().getter(table), self._rows
 
         def value(key: bytes) -> bytes | None:
-            try:
-                return get(key, None, db)  # type: ignore[return-value]
-            except lmdb.Error as error:
-                raise translated(error) from error
+            rows = find(table, key)
+            return stored(key) if rows is None else rows.get(table, key)
 
         return value
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
-        if not keys:
-            return []
-        try:
-            cursor = self._cursors[table]
-            if cursor is None:  # each search comes here some times
-                cursor = self._cursor(table)
-            return cursor.getmulti(keys)  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
+        if not keys or not self._is_mixed(table) or not any(map(self._of_number(table), _numbers(keys))):
+            return super().get_many(table, keys)
+        found = ((key, self.get(table, key)) for key in keys)
+        return [(key, value) for key, value in found if value is not None]
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
         """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
         None."""
-        try:
-            return floor_rows(self._cursor(table), keys, prefix_bytes)
-        except lmdb.Error as error:
-            raise translated(error) from error
+        if not keys or not self._is_mixed(table) or not any(map(self._of_number(table), _numbers(keys))):
+            return super().floor_many(table, keys, prefix_bytes)
+        return [self._floor(table, key, prefix_bytes) for key in keys]
 
     def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                behind = int.from_bytes(prefix, "big") + 1
-                is_last = behind >> 8 * len(prefix)  # no key is behind those with this prefix
-                is_inside = not is_last and cursor.set_range(behind.to_bytes(len(prefix), "big"))
-                is_there = cursor.prev() if is_inside else cursor.last()
-                while is_there:
-                    row: StoredRow = cursor.item()  # type: ignore[assignment]
-                    if not row[0].startswith(prefix):
-                        return
-                    yield row
-                    is_there = cursor.prev()
-        except lmdb.Error as error:
-            raise translated(error) from error
+        rows = self._rows(table, prefix)
+        return super().newest_first(table, prefix) if rows is None else iter(_inside(rows, table, prefix, prefix)[::-1])
 
     def keys(self, table: int, prefix: bytes) -> list[bytes]:
         """Return the keys that begin with `prefix`. All are in memory at once, so there should be few."""
-        found: list[bytes] = []
-        try:
-            cursor = self._cursor(table)
-            is_there = cursor.set_range(prefix)
-            while is_there:
-                key: bytes = cursor.key()  # type: ignore[assignment]
-                if not key.startswith(prefix):
-                    break
-                found.append(key)
-                is_there = cursor.next()
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return found
+        rows = self._rows(table, prefix)
+        return super().keys(table, prefix) if rows is None else [key for key, _ in _inside(rows, table, prefix, prefix)]
+
+    def first(self, table: int, start: bytes) -> StoredRow | None:
+        """Return the first row whose key is not before `start`, or None."""
+        found = self.some_rows(table, start, 1)
+        return found[0] if found else None
+
+    def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
+        """Return the values of the rows whose keys begin with `prefix`, from `start` on, in key order, all at once."""
+        rows = self._rows(table, prefix)
+        if rows is None:
+            return super().rows_of(table, prefix, start)
+        return [value for _, value in _inside(rows, table, start or prefix, prefix)]
+
+    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
+        """Return the first `limit` rows whose keys are not before `start`, in key order.
+
+        Args:
+            prefix: the rows wanted begin with this prefix of `start`; reading may stop at the first other row.
+        """
+        if not self._is_mixed(table):
+            return super().some_rows(table, start, limit, prefix)
+        rows = self._rows(table, start)
+        found = super().some_rows(table, start, limit, prefix) if rows is None else _inside(rows, table, start, prefix)
+        is_whole = len(found) >= limit and (not found or found[-1][0][:BUCKET_BYTES] == start[:BUCKET_BYTES])
+        if is_whole or len(prefix) >= BUCKET_BYTES:
+            return found[:limit]
+        return list(islice(self._onward(table, start), limit))
+
+    def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
+        """Return the keys of the rows that `some_rows` would return, in less time."""
+        if not self._is_mixed(table) or (len(prefix) >= BUCKET_BYTES and self._rows(table, start) is None):
+            return super().some_keys(table, start, limit, prefix)
+        return [key for key, _ in self.some_rows(table, start, limit, prefix)]
+
+    def rows_onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
+        """Return the rows whose keys are not before `start`, in key order. Only native code may read them, and at
+        once."""
+        return self._onward(table, start) if self._is_mixed(table) else super().rows_onward(table, start)
+
+    def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
+        """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
+        rows."""
+        rows = self._rows(table, prefix)
+        if rows is None:
+            return super().word_range(table, prefix, most, letters=letters)
+        return WordRange(_inside(rows, table, prefix, prefix), prefix, most, letters)
+
+    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[StoredRow]:
+        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
+        if not self._is_mixed(table):
+            return super().rows(table, prefix, start)
+        if len(prefix) < BUCKET_BYTES:
+            return (row for row in self._onward(table, start or prefix) if row[0].startswith(prefix))
+        rows = self._rows(table, prefix)
+        return (
+            super().rows(table, prefix, start) if rows is None else iter(_inside(rows, table, start or prefix, prefix))
+        )
+
+    def count(self, table: int) -> int:
+        """Return the number of rows of a table."""
+        count = super().count(table)
+        if not self._is_mixed(table):
+            return count
+        if self.write:
+            self.write_small()
+            count = super().count(table)
+        return count + self._counts()[SMALL_TABLES.index(table)]
+
+    def _of_number(self, table: int) -> Callable[[bytes], bool]:
+        """Return a function that returns whether the bucket of a number is small."""
+        return lambda number: self._rows(table, number) is not None
+
+    def _floor(self, table: int, key: bytes, prefix_bytes: int) -> StoredRow | None:
+        rows = self._rows(table, key)
+        if rows is None:
+            return super().floor_many(table, [key], prefix_bytes)[0]
+        keys = rows.keys(table)
+        at = bisect_right(keys, key) - 1
+        if at < 0 or keys[at][:prefix_bytes] != key[:prefix_bytes]:
+            return None
+        return keys[at], _value(rows, table, keys[at])
+
+    # -- writing -----------------------------------------------------------------------------------------------------
 
     def put(self, table: int, key: bytes, value: bytes) -> None:
         """Write one row.
@@ -192,231 +295,71 @@ class Transaction:
             StoreFull: the map or the disk is full; the transaction is lost.
             StoreError: any other error of the storage; the transaction is lost.
         """
-        try:
-            self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
+        rows = self._rows(table, key)
+        if rows is None:
+            super().put(table, key, value)
+        else:
+            rows.put(table, key, value)
+            if rows.size > SPILLED_BYTES:
+                self._spill(key[:BUCKET_BYTES])
 
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
         """Write several rows. Raises the errors of `put`."""
-        if not rows:
-            return
-        try:
-            self._cursor(table).putmulti(rows)
-        except lmdb.Error as error:
-            raise translated(error) from error
+        if self._is_mixed(table):
+            rows, large = put_in_small(self._rows, table, rows, SPILLED_BYTES)
+            for key in large:
+                self._spill(key[:BUCKET_BYTES])
+        super().put_many(table, rows)
 
     def append(self, table: int, key: bytes, value: bytes) -> None:
         """Write a row whose key probably sorts behind all others, so that LMDB fills pages completely."""
-        try:
-            if not self._txn.put(key, value, db=self._tables[table], append=True):
-                self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
+        if self._rows(table, key) is None:
+            super().append(table, key, value)
+        else:
+            self.put(table, key, value)
 
     def delete(self, table: int, key: bytes) -> bool:
         """Delete one row; return whether it was there."""
-        try:
-            gone: bool = self._txn.delete(key, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return gone
+        rows = self._rows(table, key)
+        return super().delete(table, key) if rows is None else rows.delete(table, key)
 
     def delete_many(self, table: int, keys: Iterable[bytes]) -> None:
         """Delete the rows with these keys that exist."""
-        delete, db = self._txn.delete, self._tables[table]
-        try:
-            for key in keys:
-                delete(key, b"", db)
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def first(self, table: int, start: bytes) -> StoredRow | None:
-        """Return the first row whose key is not before `start`, or None."""
-        try:
-            cursor = self._cursor(table)
-            if not cursor.set_range(start):
-                return None
-            return cursor.item()  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
-        """Return the values of the rows whose keys begin with `prefix`, from `start` on, in key order, all at once."""
-        found: list[bytes] = []
-        try:
-            cursor = self._cursor(table)
-            is_there = cursor.set_range(start or prefix)
-            while is_there:
-                row: StoredRow = cursor.item()  # type: ignore[assignment]
-                if not row[0].startswith(prefix):
-                    break
-                found.append(row[1])
-                is_there = cursor.next()
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return found
-
-    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
-        """Return the first `limit` rows whose keys are not before `start`, in key order.
-
-        Args:
-            prefix: the rows wanted begin with this prefix of `start`; reading may stop at the first other row.
-        """
-        try:
-            cursor = self._placed(table, start)
-            return [] if cursor is None else rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the rows that `some_rows` would return, in less time."""
-        try:
-            cursor = self._placed(table, start)
-            if cursor is None:
-                return []
-            if limit == 1:
-                key: bytes = cursor.key()  # type: ignore[assignment]
-                return [key] if key.startswith(prefix) else []
-            return rows_with(cursor.iternext(values=False), prefix, limit)  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def rows_onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
-        """Return the rows whose keys are not before `start`, in key order. Only native code may read them, and at
-        once."""
-        try:
-            cursor = self._placed(table, start)
-            return iter(()) if cursor is None else cursor.iternext()  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
-        """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
-        rows."""
-        try:
-            cursor = self._placed(table, prefix)
-            rows = () if cursor is None else cursor.iternext()
-            return WordRange(rows, prefix, most, letters)  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[StoredRow]:
-        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
-                while found:
-                    row: StoredRow = cursor.item()  # type: ignore[assignment]
-                    if not row[0].startswith(prefix):
-                        return
-                    yield row
-                    found = cursor.next()
-        except lmdb.Error as error:
-            raise translated(error) from error
+        if not self._is_mixed(table):
+            super().delete_many(table, keys)
+            return
+        for key in keys:
+            self.delete(table, key)
 
     def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
         """Delete at most `limit` rows whose keys begin with `prefix`; return their number."""
-        deleted = 0
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                found = cursor.set_range(prefix)
-                while found and deleted < limit and bytes(cursor.key()).startswith(prefix):
-                    cursor.delete()
-                    deleted += 1
-                    found = bool(cursor.key())
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return deleted
-
-    def count(self, table: int) -> int:
-        """Return the number of rows of a table."""
-        return self._stat(table)["entries"]
-
-    def size_bytes(self, table: int) -> int:
-        """Return the number of bytes of the pages of a table."""
-        stat = self._stat(table)
-        return (stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]) * stat["psize"]
-
-    def leaf_pages(self, table: int) -> int:
-        """Return the number of leaf pages of a table."""
-        return self._stat(table)["leaf_pages"]
-
-    @property
-    def page_bytes(self) -> int:
-        """The size of a page in bytes."""
-        return self._stat(0)["psize"]
-
-    def _stat(self, table: int) -> Mapping[str, int]:
-        try:
-            return cast("Mapping[str, int]", self._txn.stat(self._tables[table]))
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def _cursor(self, table: int) -> lmdb.Cursor:
-        cursor = self._cursors[table]
-        if cursor is None:
-            cursor = self._cursors[table] = self._txn.cursor(db=self._tables[table])
-        return cursor
-
-    def _placed(self, table: int, start: bytes) -> lmdb.Cursor | None:
-        """Return a cursor at the first row whose key is not before `start`; None: there is no such row."""
-        cursor = self._cursors[table]
-        if cursor is None:
-            cursor = self._cursor(table)
-        return cursor if cursor.set_range(start) else None
+        rows = self._rows(table, prefix)
+        if rows is None:
+            return super().delete_rows(table, prefix, limit)
+        gone = _inside(rows, table, prefix, prefix)[:limit]
+        for key, _ in gone:
+            rows.delete(table, key)
+        return len(gone)
 
 
-def translated(error: lmdb.Error) -> StoreError:
-    """Return the StoreError for an error of lmdb."""
-    if isinstance(error, lmdb.MapFullError):
-        return MapFull("the map of the store is full")
-    if CLOSED in str(error):
-        return IndexClosed("the store was closed while this read it: open it again")
-    if isinstance(error, lmdb.DiskError):
-        return StoreFull(f"the disk of the store is full: {error}")
-    if os.strerror(errno.EIO) in str(error):  # LMDB's error, too, if the disk had room for only a part of a write
-        return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
-    return StoreError(f"the store failed: {error}")
+def _value(rows: SmallRows, table: int, key: bytes) -> bytes:
+    value = rows.get(table, key)
+    assert value is not None
+    return value
 
 
-def with_all_of_the_map(work: Callable[[], T], set_map_bytes: Callable[[int], None]) -> T:
-    """Return the result of `work`, the first transaction of an opened environment, which another process may be
-    growing.
-
-    A server that writes the file may grow it between the opening and the transaction. Each try maps everything that the
-    last commit uses, so another try is needed only after further growth.
-    """
-    while True:
-        try:
-            return work()
-        except lmdb.MapResizedError:
-            set_map_bytes(0)
-
-
-def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> StoreError:
-    """Return the error to raise for an error of lmdb or of the system while the environment of a folder was opened."""
-    match error:
-        case lmdb.LockError():
-            return StoreLocked(_same_process_id(folder))
-        case lmdb.MemoryError():
-            return StoreError(
-                f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
-                "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
-            )
-        case lmdb.Error():
-            return StoreError(f"cannot open the store in {folder}: {error}")
-    return StoreError(f"cannot use {folder} as a store: {error.strerror}")
+def _inside(rows: SmallRows, table: int, start: bytes = b"", prefix: bytes = b"") -> list[StoredRow]:
+    """Return the rows of a table in a small bucket from the key `start` on, up to the first one without `prefix`."""
+    keys = rows.keys(table)
+    first = bisect_left(keys, start)
+    end = first
+    if len(prefix) <= BUCKET_BYTES:
+        end = len(keys)
+    else:
+        while end < len(keys) and keys[end].startswith(prefix):
+            end += 1
+    return [(key, _value(rows, table, key)) for key in keys[first:end]]
 
 
-def _same_process_id(folder: Path) -> str:
-    """Return the message for a process id that LMDB refuses, because another process has slots of readers with it.
-
-    Only a process of another pid namespace can have the same id. Closing the environment here would clear its slots.
-    """
-    return (
-        f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
-        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
-        "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
-        "instead of its folder"
-    )
+def _numbers(keys: list[bytes]) -> set[bytes]:
+    return {key[:BUCKET_BYTES] for key in keys}

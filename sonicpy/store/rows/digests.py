@@ -13,7 +13,8 @@ from sonicpy._native.digest import DIGEST_BYTES
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
 from sonicpy.store.disk.blake import blake2b
-from sonicpy.store.disk.transaction import DIGESTS, Transaction
+from sonicpy.store.disk.tables import DIGESTS
+from sonicpy.store.disk.transaction import Transaction
 
 __all__ = [
     "DIGESTS_PER_ROW",

@@ -5,7 +5,8 @@ The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of 
 """
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
-from sonicpy.store.disk.transaction import LENGTHS, Transaction
+from sonicpy.store.disk.tables import LENGTHS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
 
 __all__ = ["OBJECTS_PER_ROW", "Lengths", "put_lengths", "read_lengths"]

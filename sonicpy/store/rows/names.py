@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import NameMerge, name_key, named, without_name
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.transaction import OBJECTS, OIDS, Transaction
+from sonicpy.store.disk.tables import OBJECTS, OIDS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, object_key
 

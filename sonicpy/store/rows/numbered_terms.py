@@ -20,7 +20,8 @@ from sonicpy._native.numbered_terms import (
 )
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.transaction import TERMS, Transaction
+from sonicpy.store.disk.tables import TERMS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key, term_key
 
 FEW = 4

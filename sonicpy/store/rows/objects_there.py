@@ -1,7 +1,8 @@
 """The IIDs of the existing objects of a bucket, for checks of other tables."""
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.transaction import OBJECTS, Transaction
+from sonicpy.store.disk.tables import OBJECTS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import object_key
 
 

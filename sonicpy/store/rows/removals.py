@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.disk.transaction import BUCKETS, FACTS, META, REMOVED, Transaction
+from sonicpy.store.disk.tables import BUCKETS, FACTS, META, REMOVED
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.keys import BUCKET_MAX, block_key, bucket_key, bucket_of, fact_key, iid_of
 from sonicpy.store.rows.meta import FLUSHING, flushing, uses_of

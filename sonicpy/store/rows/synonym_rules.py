@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.blake import blake2b
-from sonicpy.store.disk.transaction import META, Transaction
+from sonicpy.store.disk.tables import META
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.meta import uses_of
 

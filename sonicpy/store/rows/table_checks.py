@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
+from sonicpy.store.disk.tables import TABLE_NAMES
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key, bucket_of
 
 NUMBER_MAX = 0xFFFFFFFF

@@ -20,6 +20,7 @@ TEXTS: Final = "texts"
 SYNONYMS: Final = "synonyms"
 GRAPHLESS: Final = "graphless"
 ORDER: Final = "order"
+SMALL: Final = "small"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
@@ -33,6 +34,7 @@ KNOWN: Final[dict[str, str]] = {
     SYNONYMS: "synonyms of collections: two rows of `meta` for each; records of kind 10",
     GRAPHLESS: "small buckets that were consolidated without a word graph",
     ORDER: "the table `orders`: of the words of objects; facts of kind 56",
+    SMALL: "the table `small`: the rows of small buckets",
 }
 """Name -> its meaning, for error messages and the documentation."""
 

@@ -6,7 +6,8 @@ every commit would have to write; ordered by term ids, they fill a few pages.
 
 from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy._native.word_range import WordRange
-from sonicpy.store.disk.transaction import COMMON, WORDS, StoredRow, Transaction
+from sonicpy.store.disk.tables import COMMON, WORDS, StoredRow
+from sonicpy.store.disk.transaction import Transaction
 
 
 def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]:

@@ -3,7 +3,8 @@ first."""
 
 from collections.abc import Callable, Iterable
 
-from sonicpy.store.disk.transaction import FACTS, Transaction
+from sonicpy.store.disk.tables import FACTS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.keys import bucket_key, bucket_of, fact_key, fact_kind
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages

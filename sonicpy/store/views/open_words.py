@@ -8,7 +8,8 @@ from collections.abc import Callable
 from operator import itemgetter
 
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.transaction import COMMON, WORDS, StoredRow, Transaction
+from sonicpy.store.disk.tables import COMMON, WORDS, StoredRow
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.numbered_terms import drop_terms
 
 KEY = itemgetter(0)

@@ -18,7 +18,8 @@ from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, StoredRow, Transaction
+from sonicpy.store.disk.tables import IMPACTS, LENGTHS, PENDING, StoredRow
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.rows.keys import (

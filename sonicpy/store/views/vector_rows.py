@@ -1,6 +1,7 @@
 """Changed rows of vectors or orders. They wait for the commit, so that a row of many objects is written only once."""
 
-from sonicpy.store.disk.transaction import VECTORS, Transaction
+from sonicpy.store.disk.tables import VECTORS
+from sonicpy.store.disk.transaction import Transaction
 
 
 class VectorRows:

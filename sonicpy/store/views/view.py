@@ -11,7 +11,7 @@ from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import ROWS_MAX, pages
-from sonicpy.store.disk.transaction import (
+from sonicpy.store.disk.tables import (
     BUCKETS,
     DIGESTS,
     DROPPED,
@@ -24,8 +24,8 @@ from sonicpy.store.disk.transaction import (
     VECTORS,
     WORDS,
     StoredRow,
-    Transaction,
 )
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState
 from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, digest_key

@@ -8,7 +8,8 @@ from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import BufferedRow, RecordRow
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.transaction import OBJECTS, ORDERS, Transaction
+from sonicpy.store.disk.tables import OBJECTS, ORDERS
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
 from sonicpy.store.rows.keys import object_key

@@ -16,19 +16,8 @@ from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.rules import FIRST
-from sonicpy.store.disk.transaction import (
-    BUCKETS,
-    COMMON,
-    DROPPED,
-    META,
-    OBJECTS,
-    OIDS,
-    PENDING,
-    SCOPES,
-    WORDS,
-    StoredRow,
-    Transaction,
-)
+from sonicpy.store.disk.tables import BUCKETS, COMMON, DROPPED, META, OBJECTS, OIDS, PENDING, SCOPES, WORDS, StoredRow
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
@@ -164,6 +153,8 @@ class WriteView(OpenOrders, OpenFacts, View):
             if rules != FIRST:
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
+                self.require(uses.SMALL)
+                self.transaction.begin_small(bucket_key(state.bucket))
         self._changed_states.add(scope)
         self.touch(state.bucket)
         return state
@@ -432,6 +423,7 @@ class WriteView(OpenOrders, OpenFacts, View):
             self.digests.flush(bucket)
             cache.write_orders(transaction)
         self._changed_buckets.clear()
+        transaction.write_small()
         self._write_cache.shrink()
 
     def note_changes(self) -> None:

@@ -1,0 +1,236 @@
+"""The rows of a small bucket, which stand together in one row of `small`.
+
+    row     per table with rows, by rising number: v(number of the table) v(number of rows), and the rows in key order
+    entry   a head; the bytes of the key behind those that it shares with the key before; v(size of the value), the value
+    head    u8 (shared << 4 | further), the numbers of shared and of further bytes of the key; or 0xFF v(shared)
+            v(further)
+
+v() is a varint (varint.pxd). Keys stand without the number of the bucket, with which all of them begin. The first key of
+a table shares nothing.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItem
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+from sonicpy._native.memory cimport grown
+from sonicpy._native.varint cimport get_varint, put_varint
+
+from sonicpy._native.varint import DamagedBytes
+
+cdef enum:
+    BUCKET_BYTES = 4
+    TABLES = 32  # more than there are
+    SHORT_MAX = 14  # of shared or further bytes in a head of one byte
+    LONG_HEAD = 0xFF
+    ENTRY_BYTES_MAX = 32  # of all numbers of an entry, and of those of a table
+    ENTRY_BYTES = 2  # of a short entry
+
+
+cdef class SmallRows:
+    """The rows of a small bucket, by table.
+
+    Args:
+        prefix: the number of the bucket, with which all keys begin: 4 bytes.
+        row: the row of `small`; b"": the bucket has no rows. None: the bucket is new.
+
+    Attributes:
+        size: about the number of bytes of `pack()`.
+        changed: whether `pack` would return another row than the row in the table.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+
+    cdef list _tables  # per table, a dict of key -> value, or None
+    cdef list _sorted  # per table, its keys in order, or None
+    cdef list _stored  # per table, the number of rows in the row of `small`
+    cdef bytes _prefix
+    cdef readonly Py_ssize_t size
+    cdef readonly bint changed
+
+    def __init__(self, bytes prefix not None, bytes row):
+        self._prefix = prefix
+        self._tables = [None] * TABLES
+        self._sorted = [None] * TABLES
+        self._stored = [0] * TABLES
+        self.changed = row is None
+        if row is not None:
+            self.size = PyBytes_GET_SIZE(row)
+            self._read(<const uint8_t *> PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row))
+
+    cdef int _read(self, const uint8_t *at, Py_ssize_t size) except -1:
+        cdef const uint8_t *end = at + size
+        cdef uint64_t table, count, shared, further, value_bytes
+        cdef bytes key, before
+        cdef dict rows
+        cdef list keys
+        cdef char *letters
+        while at < end:
+            if get_varint(&at, end, &table) < 0 or table >= TABLES or get_varint(&at, end, &count) < 0:
+                raise DamagedBytes("the row of a small bucket is cut off in a table")
+            if self._tables[table] is not None:
+                raise DamagedBytes("the row of a small bucket has a table twice")
+            rows, keys, before = {}, [], self._prefix
+            while count:
+                count -= 1
+                if read_head(&at, end, &shared, &further) < 0 or further > <uint64_t> (end - at):
+                    raise DamagedBytes("the row of a small bucket is cut off in a key")
+                if shared > <uint64_t> (PyBytes_GET_SIZE(before) - BUCKET_BYTES):
+                    raise DamagedBytes("a key of a small bucket shares more bytes than the key before has")
+                shared += BUCKET_BYTES
+                key = PyBytes_FromStringAndSize(NULL, shared + further)
+                letters = PyBytes_AS_STRING(key)
+                memcpy(letters, PyBytes_AS_STRING(before), shared)
+                memcpy(letters + shared, at, further)
+                at += further
+                if get_varint(&at, end, &value_bytes) < 0 or value_bytes > <uint64_t> (end - at):
+                    raise DamagedBytes("the row of a small bucket is cut off in a value")
+                if keys and key <= before:
+                    raise DamagedBytes("the keys of a small bucket are out of order")
+                rows[key] = PyBytes_FromStringAndSize(<const char *> at, value_bytes)
+                at += value_bytes
+                keys.append(key)
+                before = key
+            self._tables[table], self._sorted[table], self._stored[table] = rows, keys, len(keys)
+        return 0
+
+    def get(self, int table, bytes key not None) -> bytes | None:
+        """Return the value under a key of a table, or None."""
+        cdef object rows = self._tables[table]
+        return None if rows is None else (<dict> rows).get(key)
+
+    def put(self, int table, bytes key not None, bytes value not None) -> None:
+        """Write one row."""
+        cdef object rows = self._tables[table]
+        cdef void *before
+        if rows is None:
+            rows = self._tables[table] = {}
+        before = <void *> PyDict_GetItem(<dict> rows, key)
+        self.size += PyBytes_GET_SIZE(value)
+        if before is NULL:
+            self.size += PyBytes_GET_SIZE(key) - BUCKET_BYTES + ENTRY_BYTES
+            self._sorted[table] = None
+        else:
+            self.size -= PyBytes_GET_SIZE(<bytes> before)
+        (<dict> rows)[key] = value
+        self.changed = True
+
+    def delete(self, int table, bytes key not None) -> bool:
+        """Delete one row; return whether it was there."""
+        cdef object rows = self._tables[table]
+        cdef object value = None if rows is None else (<dict> rows).pop(key, None)
+        if value is None:
+            return False
+        self.size -= PyBytes_GET_SIZE(<bytes> value) + PyBytes_GET_SIZE(key) - BUCKET_BYTES + ENTRY_BYTES
+        self._sorted[table] = None
+        self.changed = True
+        return True
+
+    def keys(self, int table) -> list:
+        """Return the keys of a table in order; the caller must not change the list."""
+        cdef object keys = self._sorted[table]
+        if keys is None:
+            rows = self._tables[table]
+            keys = self._sorted[table] = [] if rows is None else sorted(rows)
+        return keys
+
+    def count(self, int table) -> int:
+        """Return the number of rows of a table."""
+        rows = self._tables[table]
+        return 0 if rows is None else len(<dict> rows)
+
+    def stored(self, int table) -> int:
+        """Return the number of rows of a table in the row of `small`, as it was read or packed last."""
+        return self._stored[table]
+
+    def tables(self) -> list:
+        """Return the numbers of the tables with rows."""
+        return [table for table in range(TABLES) if self._tables[table]]
+
+    def pack(self) -> bytes:
+        """Return the row of `small`, which the caller writes."""
+        cdef uint8_t *room = NULL
+        cdef Py_ssize_t size = 0, used = 0, shared, further, most
+        cdef int table
+        cdef bytes key, before, value
+        cdef dict rows
+        cdef uint8_t *out
+        try:
+            for table in self.tables():
+                rows = self._tables[table]
+                room = <uint8_t *> grown(room, &size, used + ENTRY_BYTES_MAX, 1)
+                out = put_varint(put_varint(room + used, table), len(rows))
+                used = out - room
+                before = self._prefix
+                for key in self.keys(table):
+                    value = rows[key]
+                    shared, most = BUCKET_BYTES, min(PyBytes_GET_SIZE(key), PyBytes_GET_SIZE(before))
+                    while shared < most and PyBytes_AS_STRING(key)[shared] == PyBytes_AS_STRING(before)[shared]:
+                        shared += 1
+                    further = PyBytes_GET_SIZE(key) - shared
+                    room = <uint8_t *> grown(
+                        room, &size, used + ENTRY_BYTES_MAX + further + PyBytes_GET_SIZE(value), 1
+                    )
+                    out = put_head(room + used, shared - BUCKET_BYTES, further)
+                    memcpy(out, PyBytes_AS_STRING(key) + shared, further)
+                    out = put_varint(out + further, PyBytes_GET_SIZE(value))
+                    memcpy(out, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+                    used = out - room + PyBytes_GET_SIZE(value)
+                    before = key
+            self.size, self.changed = used, False
+            self._stored = [self.count(table) for table in range(TABLES)]
+            return PyBytes_FromStringAndSize(<char *> room, used)
+        finally:
+            free(room)
+
+
+cdef inline int read_head(const uint8_t **at, const uint8_t *end, uint64_t *shared, uint64_t *further) noexcept nogil:
+    """Read the head of an entry; return -1 if the bytes end inside it."""
+    if at[0] == end:
+        return -1
+    cdef uint8_t head = at[0][0]
+    at[0] += 1
+    if head == LONG_HEAD:
+        return -1 if get_varint(at, end, shared) < 0 or get_varint(at, end, further) < 0 else 0
+    shared[0], further[0] = head >> 4, head & 0xF
+    return 0
+
+
+cdef inline uint8_t *put_head(uint8_t *out, Py_ssize_t shared, Py_ssize_t further) noexcept nogil:
+    if shared <= SHORT_MAX and further <= SHORT_MAX:
+        out[0] = <uint8_t> (shared << 4 | further)
+        return out + 1
+    out[0] = LONG_HEAD
+    return put_varint(put_varint(out + 1, shared), further)
+
+
+def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
+    """Write those of (key, value) pairs that belong to small buckets.
+
+    Args:
+        find: a function that returns the SmallRows of the bucket to which a key of a table belongs; None: it is not
+            small.
+        most: the size of SmallRows that are large.
+
+    Returns:
+        The other pairs, in order; a key of each bucket that became large.
+    """
+    cdef list others = [], large = []
+    cdef bytes key, first = None
+    cdef object small = None
+    for row in rows:
+        key = (<tuple> row)[0]
+        if first is None or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(first), BUCKET_BYTES) != 0:
+            if small is not None and (<SmallRows> small).size > most:
+                large.append(first)
+            first, small = key, find(table, key)
+        if small is None:
+            others.append(row)
+        else:
+            (<SmallRows> small).put(table, key, (<tuple> row)[1])
+    if small is not None and (<SmallRows> small).size > most:
+        large.append(first)
+    return others, large

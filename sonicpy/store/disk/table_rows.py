@@ -1,0 +1,385 @@
+"""Reads and writes rows of tables in one transaction of LMDB. Only this file and `environment.py` import lmdb.
+
+Invariants:
+- Callers get copies of values, so no view into LMDB's memory outlives a call.
+- Every lmdb error leaves this file as a StoreError.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Protocol, TypeVar, cast
+
+import lmdb
+
+from sonicpy._native.bucket import floor_rows
+from sonicpy._native.term_rows import rows_with
+from sonicpy._native.word_range import WordRange
+from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
+from sonicpy.store.disk.tables import StoredRow, Tables
+
+T = TypeVar("T")
+
+CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
+
+
+class MapFull(StoreFull):
+    """The reserved map is used up: it can grow once the transaction is gone."""
+
+
+class CachedView(Protocol):
+    """State about a snapshot that one reader of it passes on to the next."""
+
+    def end(self) -> None: ...
+
+
+KEY_BYTES_MAX: Final = 511
+"""The most bytes of a key, fixed when LMDB is compiled."""
+
+
+class TableRows:
+    """The rows of all tables in one transaction of LMDB, for reading or for writing. Threads must not share it.
+
+    The ignored type errors exist because lmdb's stubs also allow memoryviews, which it returns only with `buffers`.
+    """
+
+    __slots__ = ("_cursors", "_tables", "_txn", "began_after", "cached_view", "write")
+
+    def __init__(self, tables: Tables, txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
+        self.began_after = commits
+        """The number of commits that this process had made when the transaction began."""
+        self.cached_view: CachedView | None = None
+        """State that the reader keeps for the next reader of the snapshot."""
+        self._txn = txn
+        self._tables = cast("list[lmdb._Database]", tables)
+        self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
+        self.write = write
+
+    def is_missing(self, table: int) -> bool:
+        """Return whether the environment does not have a table: an older version made it."""
+        return cast(Tables, self._tables)[table] is None
+
+    def table_names(self) -> set[bytes]:
+        """Return the names of all tables of the environment, also of those that another program made."""
+        try:
+            with self._txn.cursor() as cursor:
+                return set(cursor.iternext(values=False))  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    @property
+    def number(self) -> int:
+        """The number of the commit that the transaction shows; a write transaction has the number of the next
+        commit.
+        """
+        number: int = self._txn.id()
+        return number
+
+    def get(self, table: int, key: bytes) -> bytes | None:
+        """Return the value under `key`, or None."""
+        try:
+            return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def getter(self, table: int) -> Callable[[bytes], bytes | None]:
+        """Return `get` for one table, for callers that read very many rows."""
+        get, db = self._txn.get, self._tables[table]
+
+        def value(key: bytes) -> bytes | None:
+            try:
+                return get(key, None, db)  # type: ignore[return-value]
+            except lmdb.Error as error:
+                raise translated(error) from error
+
+        return value
+
+    def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
+        """Return the (key, value) of each key that exists, in the order of `keys`."""
+        if not keys:
+            return []
+        try:
+            cursor = self._cursors[table]
+            if cursor is None:  # each search comes here some times
+                cursor = self._cursor(table)
+            return cursor.getmulti(keys)  # type: ignore[return-value]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
+        """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
+        None."""
+        try:
+            return floor_rows(self._cursor(table), keys, prefix_bytes)
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
+        """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                behind = int.from_bytes(prefix, "big") + 1
+                is_last = behind >> 8 * len(prefix)  # no key is behind those with this prefix
+                is_inside = not is_last and cursor.set_range(behind.to_bytes(len(prefix), "big"))
+                is_there = cursor.prev() if is_inside else cursor.last()
+                while is_there:
+                    row: StoredRow = cursor.item()  # type: ignore[assignment]
+                    if not row[0].startswith(prefix):
+                        return
+                    yield row
+                    is_there = cursor.prev()
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def keys(self, table: int, prefix: bytes) -> list[bytes]:
+        """Return the keys that begin with `prefix`. All are in memory at once, so there should be few."""
+        found: list[bytes] = []
+        try:
+            cursor = self._cursor(table)
+            is_there = cursor.set_range(prefix)
+            while is_there:
+                key: bytes = cursor.key()  # type: ignore[assignment]
+                if not key.startswith(prefix):
+                    break
+                found.append(key)
+                is_there = cursor.next()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        return found
+
+    def put(self, table: int, key: bytes, value: bytes) -> None:
+        """Write one row.
+
+        Raises:
+            StoreFull: the map or the disk is full; the transaction is lost.
+            StoreError: any other error of the storage; the transaction is lost.
+        """
+        try:
+            self._txn.put(key, value, db=self._tables[table])
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
+        """Write several rows. Raises the errors of `put`."""
+        if not rows:
+            return
+        try:
+            self._cursor(table).putmulti(rows)
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def append(self, table: int, key: bytes, value: bytes) -> None:
+        """Write a row whose key probably sorts behind all others, so that LMDB fills pages completely."""
+        try:
+            if not self._txn.put(key, value, db=self._tables[table], append=True):
+                self._txn.put(key, value, db=self._tables[table])
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def delete(self, table: int, key: bytes) -> bool:
+        """Delete one row; return whether it was there."""
+        try:
+            gone: bool = self._txn.delete(key, db=self._tables[table])
+        except lmdb.Error as error:
+            raise translated(error) from error
+        return gone
+
+    def delete_many(self, table: int, keys: Iterable[bytes]) -> None:
+        """Delete the rows with these keys that exist."""
+        delete, db = self._txn.delete, self._tables[table]
+        try:
+            for key in keys:
+                delete(key, b"", db)
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def first(self, table: int, start: bytes) -> StoredRow | None:
+        """Return the first row whose key is not before `start`, or None."""
+        try:
+            cursor = self._cursor(table)
+            if not cursor.set_range(start):
+                return None
+            return cursor.item()  # type: ignore[return-value]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
+        """Return the values of the rows whose keys begin with `prefix`, from `start` on, in key order, all at once."""
+        found: list[bytes] = []
+        try:
+            cursor = self._cursor(table)
+            is_there = cursor.set_range(start or prefix)
+            while is_there:
+                row: StoredRow = cursor.item()  # type: ignore[assignment]
+                if not row[0].startswith(prefix):
+                    break
+                found.append(row[1])
+                is_there = cursor.next()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        return found
+
+    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
+        """Return the first `limit` rows whose keys are not before `start`, in key order.
+
+        Args:
+            prefix: the rows wanted begin with this prefix of `start`; reading may stop at the first other row.
+        """
+        try:
+            cursor = self._placed(table, start)
+            return [] if cursor is None else rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
+        """Return the keys of the rows that `some_rows` would return, in less time."""
+        try:
+            cursor = self._placed(table, start)
+            if cursor is None:
+                return []
+            if limit == 1:
+                key: bytes = cursor.key()  # type: ignore[assignment]
+                return [key] if key.startswith(prefix) else []
+            return rows_with(cursor.iternext(values=False), prefix, limit)  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def rows_onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
+        """Return the rows whose keys are not before `start`, in key order. Only native code may read them, and at
+        once."""
+        try:
+            cursor = self._placed(table, start)
+            return iter(()) if cursor is None else cursor.iternext()  # type: ignore[return-value]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
+        """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
+        rows."""
+        try:
+            cursor = self._placed(table, prefix)
+            rows = () if cursor is None else cursor.iternext()
+            return WordRange(rows, prefix, most, letters)  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[StoredRow]:
+        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
+                while found:
+                    row: StoredRow = cursor.item()  # type: ignore[assignment]
+                    if not row[0].startswith(prefix):
+                        return
+                    yield row
+                    found = cursor.next()
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
+        """Delete at most `limit` rows whose keys begin with `prefix`; return their number."""
+        deleted = 0
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                found = cursor.set_range(prefix)
+                while found and deleted < limit and bytes(cursor.key()).startswith(prefix):
+                    cursor.delete()
+                    deleted += 1
+                    found = bool(cursor.key())
+        except lmdb.Error as error:
+            raise translated(error) from error
+        return deleted
+
+    def count(self, table: int) -> int:
+        """Return the number of rows of a table."""
+        return self._stat(table)["entries"]
+
+    def size_bytes(self, table: int) -> int:
+        """Return the number of bytes of the pages of a table."""
+        stat = self._stat(table)
+        return (stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]) * stat["psize"]
+
+    def leaf_pages(self, table: int) -> int:
+        """Return the number of leaf pages of a table."""
+        return self._stat(table)["leaf_pages"]
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page in bytes."""
+        return self._stat(0)["psize"]
+
+    def _stat(self, table: int) -> Mapping[str, int]:
+        try:
+            return cast("Mapping[str, int]", self._txn.stat(self._tables[table]))
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def _cursor(self, table: int) -> lmdb.Cursor:
+        cursor = self._cursors[table]
+        if cursor is None:
+            cursor = self._cursors[table] = self._txn.cursor(db=self._tables[table])
+        return cursor
+
+    def _placed(self, table: int, start: bytes) -> lmdb.Cursor | None:
+        """Return a cursor at the first row whose key is not before `start`; None: there is no such row."""
+        cursor = self._cursors[table]
+        if cursor is None:
+            cursor = self._cursor(table)
+        return cursor if cursor.set_range(start) else None
+
+
+def translated(error: lmdb.Error) -> StoreError:
+    """Return the StoreError for an error of lmdb."""
+    if isinstance(error, lmdb.MapFullError):
+        return MapFull("the map of the store is full")
+    if CLOSED in str(error):
+        return IndexClosed("the store was closed while this read it: open it again")
+    if isinstance(error, lmdb.DiskError):
+        return StoreFull(f"the disk of the store is full: {error}")
+    if os.strerror(errno.EIO) in str(error):  # LMDB's error, too, if the disk had room for only a part of a write
+        return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
+    return StoreError(f"the store failed: {error}")
+
+
+def with_all_of_the_map(work: Callable[[], T], set_map_bytes: Callable[[int], None]) -> T:
+    """Return the result of `work`, the first transaction of an opened environment, which another process may be
+    growing.
+
+    A server that writes the file may grow it between the opening and the transaction. Each try maps everything that the
+    last commit uses, so another try is needed only after further growth.
+    """
+    while True:
+        try:
+            return work()
+        except lmdb.MapResizedError:
+            set_map_bytes(0)
+
+
+def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> StoreError:
+    """Return the error to raise for an error of lmdb or of the system while the environment of a folder was opened."""
+    match error:
+        case lmdb.LockError():
+            return StoreLocked(_same_process_id(folder))
+        case lmdb.MemoryError():
+            return StoreError(
+                f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
+                "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
+            )
+        case lmdb.Error():
+            return StoreError(f"cannot open the store in {folder}: {error}")
+    return StoreError(f"cannot use {folder} as a store: {error.strerror}")
+
+
+def _same_process_id(folder: Path) -> str:
+    """Return the message for a process id that LMDB refuses, because another process has slots of readers with it.
+
+    Only a process of another pid namespace can have the same id. Closing the environment here would clear its slots.
+    """
+    return (
+        f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
+        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
+        "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
+        "instead of its folder"
+    )
