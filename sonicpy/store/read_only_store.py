@@ -138,6 +138,10 @@ class ReadOnlyStore(StoreReader):
         """Return no bucket: only the writing process consolidates."""
         return set()
 
+    def pending_small(self, most: int | None) -> set[int]:
+        """Return no bucket."""
+        return set()
+
     def log_bytes(self) -> int:
         """Return the number of bytes of the log files in the folder."""
         return sum(path.stat().st_size for path in (self.folder / "log").glob("*.log"))

@@ -11,6 +11,7 @@ are in `OpenTransactions`.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -148,9 +149,13 @@ class RecoveringStore(StoreReader):
         """Return the ids of the buckets that may have words waiting for consolidation."""
         return self._write_cache.pending_buckets.copy()
 
+    def pending_small(self, most: int | None) -> set[int]:
+        """Return the ids of small buckets that could get a graph, although they need none; at most `most`."""
+        return set(islice(self._write_cache.pending_small, most))
+
     def forget_pending_bucket(self, bucket: int) -> None:
-        """Drop a bucket from `pending_buckets` because it was flushed."""
-        self._write_cache.pending_buckets.discard(bucket)
+        """Drop a bucket from `pending_buckets` and `pending_small` because it was flushed."""
+        self._write_cache.forget_pending(bucket)
 
     def take_flushed(self) -> dict[int, int]:
         """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""

@@ -102,6 +102,45 @@ cdef class SmallRows:
         cdef object rows = self._tables[table]
         return None if rows is None else (<dict> rows).get(key)
 
+    def get_many(self, int table, list keys not None) -> list:
+        """Return the (key, value) of each key that exists, in the order of `keys`."""
+        cdef object rows = self._tables[table]
+        cdef list found = []
+        cdef bytes key
+        if rows is not None:
+            for key in keys:
+                value = (<dict> rows).get(key)
+                if value is not None:
+                    found.append((key, value))
+        return found
+
+    def floor(self, int table, bytes key not None) -> tuple | None:
+        """Return the last row of a table at or before a key, or None."""
+        cdef list keys = self.keys(table)
+        cdef Py_ssize_t at = place_of(keys, key)
+        if at == len(keys) or keys[at] != key:
+            at -= 1
+        return None if at < 0 else (keys[at], (<dict> self._tables[table])[keys[at]])
+
+    def rows(self, int table, bytes start not None=b"", bytes prefix not None=b"") -> list:
+        """Return the rows of a table from the key `start` on, up to the first one without `prefix`."""
+        return self.some_rows(table, start, -1, prefix)
+
+    def some_rows(self, int table, bytes start not None, Py_ssize_t limit, bytes prefix not None=b"") -> list:
+        """Return the first `limit` rows that `rows` would return; -1: all."""
+        cdef list found = [], keys = self.keys(table)
+        cdef Py_ssize_t at = place_of(keys, start), end = len(keys), size = PyBytes_GET_SIZE(prefix)
+        cdef bytes key
+        if 0 <= limit < end - at:
+            end = at + limit
+        while at < end:
+            key = keys[at]
+            if PyBytes_GET_SIZE(key) < size or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(prefix), size) != 0:
+                break
+            found.append((key, (<dict> self._tables[table])[key]))
+            at += 1
+        return found
+
     def put(self, int table, bytes key not None, bytes value not None) -> None:
         """Write one row."""
         cdef object rows = self._tables[table]
@@ -185,6 +224,28 @@ cdef class SmallRows:
             return PyBytes_FromStringAndSize(<char *> room, used)
         finally:
             free(room)
+
+
+cdef Py_ssize_t place_of(list keys, bytes key):
+    """Return the place of the first key that is not before `key`."""
+    cdef Py_ssize_t first = 0, end = len(keys), middle
+    while first < end:
+        middle = (first + end) >> 1
+        if <bytes> keys[middle] < key:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def are_of_one_bucket(list keys not None) -> bool:
+    """Return whether all keys of a list, which is not empty, belong to one bucket."""
+    cdef const char *first = PyBytes_AS_STRING(<bytes?> keys[0])
+    cdef bytes key
+    for key in keys:
+        if memcmp(PyBytes_AS_STRING(key), first, BUCKET_BYTES) != 0:
+            return False
+    return True
 
 
 cdef inline int read_head(const uint8_t **at, const uint8_t *end, uint64_t *shared, uint64_t *further) noexcept nogil:

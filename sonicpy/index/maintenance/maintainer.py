@@ -154,7 +154,9 @@ class Maintainer:
 
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that is to be built again."""
-        return sorted(self.engine.store.pending_buckets() | self.engine.graphs.unusable)
+        store, graphs = self.engine.store, self.engine.graphs
+        small = store.pending_small(graphs.room if self.graph_limits.graphless_words else None)
+        return sorted(store.pending_buckets() | graphs.unusable | small)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether a bucket has too many pending words, which take long to compare one by one.

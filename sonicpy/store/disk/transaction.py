@@ -6,13 +6,12 @@ SMALL_TABLES. A new bucket may begin as a small one, and moves into the tables, 
 rows.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from sonicpy._native.small_rows import SmallRows, put_in_small
+from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, put_in_small
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
@@ -129,7 +128,7 @@ class Transaction(TableRows):
     def _move(self, number: bytes, rows: SmallRows) -> None:
         """Move the rows of a bucket into the tables."""
         for table in rows.tables():
-            super().put_many(table, _inside(rows, table))
+            super().put_many(table, rows.rows(table))
         super().delete(SMALL, number)
         self._small[number] = None
 
@@ -156,7 +155,7 @@ class Transaction(TableRows):
         for number, _ in super().rows(SMALL, b"", start[:BUCKET_BYTES]):
             rows = self._rows(table, number)
             assert rows is not None
-            yield from _inside(rows, table, start)
+            yield from rows.rows(table, start)
 
     def _onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
         """Yield the rows of a table whose keys are not before `start`, in key order, whatever bucket they are of."""
@@ -183,27 +182,32 @@ class Transaction(TableRows):
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
-        if not keys or not self._is_mixed(table) or not any(map(self._of_number(table), _numbers(keys))):
+        if not keys or not self._is_mixed(table):
             return super().get_many(table, keys)
+        if are_of_one_bucket(keys):
+            rows = self._rows(table, keys[0])
+            return super().get_many(table, keys) if rows is None else rows.get_many(table, keys)
         found = ((key, self.get(table, key)) for key in keys)
         return [(key, value) for key, value in found if value is not None]
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
         """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
         None."""
-        if not keys or not self._is_mixed(table) or not any(map(self._of_number(table), _numbers(keys))):
+        if not keys or not self._is_mixed(table):
+            return super().floor_many(table, keys, prefix_bytes)
+        if are_of_one_bucket(keys) and self._rows(table, keys[0]) is None:
             return super().floor_many(table, keys, prefix_bytes)
         return [self._floor(table, key, prefix_bytes) for key in keys]
 
     def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
         rows = self._rows(table, prefix)
-        return super().newest_first(table, prefix) if rows is None else iter(_inside(rows, table, prefix, prefix)[::-1])
+        return super().newest_first(table, prefix) if rows is None else iter(rows.rows(table, prefix, prefix)[::-1])
 
     def keys(self, table: int, prefix: bytes) -> list[bytes]:
         """Return the keys that begin with `prefix`. All are in memory at once, so there should be few."""
         rows = self._rows(table, prefix)
-        return super().keys(table, prefix) if rows is None else [key for key, _ in _inside(rows, table, prefix, prefix)]
+        return super().keys(table, prefix) if rows is None else [key for key, _ in rows.rows(table, prefix, prefix)]
 
     def first(self, table: int, start: bytes) -> StoredRow | None:
         """Return the first row whose key is not before `start`, or None."""
@@ -215,7 +219,7 @@ class Transaction(TableRows):
         rows = self._rows(table, prefix)
         if rows is None:
             return super().rows_of(table, prefix, start)
-        return [value for _, value in _inside(rows, table, start or prefix, prefix)]
+        return [value for _, value in rows.rows(table, start or prefix, prefix)]
 
     def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows whose keys are not before `start`, in key order.
@@ -226,10 +230,11 @@ class Transaction(TableRows):
         if not self._is_mixed(table):
             return super().some_rows(table, start, limit, prefix)
         rows = self._rows(table, start)
-        found = super().some_rows(table, start, limit, prefix) if rows is None else _inside(rows, table, start, prefix)
+        read = super().some_rows if rows is None else rows.some_rows
+        found = read(table, start, limit, prefix)
         is_whole = len(found) >= limit and (not found or found[-1][0][:BUCKET_BYTES] == start[:BUCKET_BYTES])
         if is_whole or len(prefix) >= BUCKET_BYTES:
-            return found[:limit]
+            return found
         return list(islice(self._onward(table, start), limit))
 
     def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
@@ -249,7 +254,7 @@ class Transaction(TableRows):
         rows = self._rows(table, prefix)
         if rows is None:
             return super().word_range(table, prefix, most, letters=letters)
-        return WordRange(_inside(rows, table, prefix, prefix), prefix, most, letters)
+        return WordRange(rows.some_rows(table, prefix, most, prefix), prefix, most, letters)
 
     def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
@@ -258,9 +263,7 @@ class Transaction(TableRows):
         if len(prefix) < BUCKET_BYTES:
             return (row for row in self._onward(table, start or prefix) if row[0].startswith(prefix))
         rows = self._rows(table, prefix)
-        return (
-            super().rows(table, prefix, start) if rows is None else iter(_inside(rows, table, start or prefix, prefix))
-        )
+        return super().rows(table, prefix, start) if rows is None else iter(rows.rows(table, start or prefix, prefix))
 
     def count(self, table: int) -> int:
         """Return the number of rows of a table."""
@@ -272,19 +275,12 @@ class Transaction(TableRows):
             count = super().count(table)
         return count + self._counts()[SMALL_TABLES.index(table)]
 
-    def _of_number(self, table: int) -> Callable[[bytes], bool]:
-        """Return a function that returns whether the bucket of a number is small."""
-        return lambda number: self._rows(table, number) is not None
-
     def _floor(self, table: int, key: bytes, prefix_bytes: int) -> StoredRow | None:
         rows = self._rows(table, key)
         if rows is None:
             return super().floor_many(table, [key], prefix_bytes)[0]
-        keys = rows.keys(table)
-        at = bisect_right(keys, key) - 1
-        if at < 0 or keys[at][:prefix_bytes] != key[:prefix_bytes]:
-            return None
-        return keys[at], _value(rows, table, keys[at])
+        found = rows.floor(table, key)
+        return None if found is None or found[0][:prefix_bytes] != key[:prefix_bytes] else found
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -336,30 +332,7 @@ class Transaction(TableRows):
         rows = self._rows(table, prefix)
         if rows is None:
             return super().delete_rows(table, prefix, limit)
-        gone = _inside(rows, table, prefix, prefix)[:limit]
+        gone = rows.some_rows(table, prefix, limit, prefix)
         for key, _ in gone:
             rows.delete(table, key)
         return len(gone)
-
-
-def _value(rows: SmallRows, table: int, key: bytes) -> bytes:
-    value = rows.get(table, key)
-    assert value is not None
-    return value
-
-
-def _inside(rows: SmallRows, table: int, start: bytes = b"", prefix: bytes = b"") -> list[StoredRow]:
-    """Return the rows of a table in a small bucket from the key `start` on, up to the first one without `prefix`."""
-    keys = rows.keys(table)
-    first = bisect_left(keys, start)
-    end = first
-    if len(prefix) <= BUCKET_BYTES:
-        end = len(keys)
-    else:
-        while end < len(keys) and keys[end].startswith(prefix):
-            end += 1
-    return [(key, _value(rows, table, key)) for key in keys[first:end]]
-
-
-def _numbers(keys: list[bytes]) -> set[bytes]:
-    return {key[:BUCKET_BYTES] for key in keys}

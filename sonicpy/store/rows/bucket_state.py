@@ -12,6 +12,10 @@ FIELD_NAMES = (
 )  # fmt: skip
 
 
+BORN_GRAPHLESS = 1
+"""The `graph_words` of a bucket that began as a small one: its words are compared until it is consolidated."""
+
+
 class BucketState(Counters):
     """The counters of a bucket as a whole. Its row holds the fields as varints, in this order.
 
@@ -24,7 +28,8 @@ class BucketState(Counters):
         live_words: the number of words, in the sense of the lexicon, that objects hold.
         pending_seq: the number of words ever added to `pending`: the sequence number of the last one.
         lexicon_version: the version of the bucket's word graph; 0: none was built yet.
-        graph_words: the number of words in the graph; without a graph, the number of words at the last consolidation.
+        graph_words: the number of words in the graph; without a graph, the number of words at the last consolidation,
+            or BORN_GRAPHLESS.
         graph_seq: the `pending_seq` up to which the graph includes pending words.
         named: an IID: `oids` holds all objects with a smaller one; newer objects may be missing there.
         slices: the number of slices into which `oids` divides the hashes of names.
@@ -34,7 +39,8 @@ class BucketState(Counters):
 
     @property
     def is_graphless(self) -> bool:
-        """Whether the bucket was consolidated without a graph: its pending rows may lack words."""
+        """Whether the bucket was consolidated without a graph, or began as a small one, so that its pending rows may
+        lack words."""
         return not self.lexicon_version and self.graph_words > 0
 
     @classmethod

@@ -175,6 +175,7 @@ class WriteCache:
 
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.
+        pending_small: the ids of small buckets without a graph whose words changed since the store was opened.
         flushed: the buckets flushed since the last `Store.take_flushed`, with the versions of their graphs.
         has_dropped: whether rows of flushed buckets may wait for `sweep`; true until the first sweep.
         removals: the removals under way; None: they have not been read yet.
@@ -185,6 +186,7 @@ class WriteCache:
 
     def __init__(self) -> None:
         self.pending_buckets: set[int] = set()
+        self.pending_small: set[int] = set()
         self.flushed: dict[int, int] = {}
         self.has_dropped = True
         self.removals: Removals | None = None
@@ -211,9 +213,14 @@ class WriteCache:
 
     def forget(self, bucket: int) -> None:
         """Drop the cache of a flushed bucket; its rows of words must have been written."""
-        self.pending_buckets.discard(bucket)
+        self.forget_pending(bucket)
         self._buckets.pop(bucket, None)
         self.terms.clear()
+
+    def forget_pending(self, bucket: int) -> None:
+        """Note that the words of a bucket are in its graph, or that it needs none."""
+        self.pending_buckets.discard(bucket)
+        self.pending_small.discard(bucket)
 
     def shrink(self) -> None:
         """Shrink the cache to a few MB; everything must have been written."""

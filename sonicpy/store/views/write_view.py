@@ -20,7 +20,7 @@ from sonicpy.store.disk.tables import BUCKETS, COMMON, DROPPED, META, OBJECTS, O
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
-from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
@@ -154,6 +154,7 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
                 self.require(uses.SMALL)
+                state.graph_words = BORN_GRAPHLESS
                 self.transaction.begin_small(bucket_key(state.bucket))
         self._changed_states.add(scope)
         self.touch(state.bucket)
@@ -348,9 +349,13 @@ class WriteView(OpenOrders, OpenFacts, View):
         return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
-        """Add words, given by their keys, that appeared or vanished."""
-        self._write_cache.pending_buckets.add(state.bucket)
-        self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
+        """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
+        compared, so it needs no rows."""
+        if state.lexicon_version or not self.transaction.is_small(bucket_key(state.bucket)):
+            self._write_cache.pending_buckets.add(state.bucket)
+            self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
+        else:
+            self._write_cache.pending_small.add(state.bucket)
         state.pending_seq += len(keys)
         touched = self.touched[state.bucket]
         if touched.words is not None:
@@ -359,7 +364,7 @@ class WriteView(OpenOrders, OpenFacts, View):
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, given by their keys, that the bucket's graph includes now."""
         self.transaction.delete_many(PENDING, keys)
-        self._write_cache.pending_buckets.discard(bucket)
+        self._write_cache.forget_pending(bucket)
         prefix = bucket_key(bucket)
         left = self.transaction.first(PENDING, prefix)
         if left is not None and left[0].startswith(prefix):
