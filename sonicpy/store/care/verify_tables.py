@@ -138,6 +138,9 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
         if number >= following:
             yield f"bucket number {number} is not below the next one, {following}"
     for table in (*BUCKET_TABLES, SMALL):
-        for number in buckets_in(transaction, table):
-            if (owner := owner_of(number)) not in named and owner not in dropped:
-                yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"
+        try:
+            for number in buckets_in(transaction, table):
+                if (owner := owner_of(number)) not in named and owner not in dropped:
+                    yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"
+        except StoreDamaged as error:
+            yield str(error)

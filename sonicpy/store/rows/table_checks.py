@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.tables import TABLE_NAMES
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key, bucket_of
@@ -17,8 +18,12 @@ def miscounted_tables(transaction: Transaction) -> Iterator[str]:
 
 
 def miscounted_table(transaction: Transaction, table: int) -> Iterator[str]:
-    """Read every row of a table; yield a sentence if its count of rows is wrong."""
-    rows = sum(1 for _ in transaction.rows(table, b""))
+    """Read every row of a table; yield a sentence if its count of rows is wrong, or a row of a small bucket is damaged."""
+    try:
+        rows = sum(1 for _ in transaction.rows(table, b""))
+    except StoreDamaged as error:
+        yield f"table {TABLE_NAMES[table].decode()}: {error}"
+        return
     if rows != transaction.count(table):
         yield f"table {TABLE_NAMES[table].decode()} has {rows} rows but counts {transaction.count(table)}"
 
