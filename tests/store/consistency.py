@@ -154,6 +154,8 @@ class _BucketCheck:
             self.half_gone.add(iid := number(key[:5]))
             for term_id, tf, stop, block in ObjectRecord.unpack(row, self.by_association).terms():
                 self.holdings[term_id].append((iid, tf, stop, block))
+        if any(number(key) * OBJECTS_PER_ROW >= state.next_iid for key in self._rows[tables.LENGTHS]):
+            raise ValueError("lengths of objects that do not exist yet")
         self.lengths = b"".join(
             row.ljust(OBJECTS_PER_ROW, b"\0") for row in self._length_rows(self._rows[tables.LENGTHS])
         )

@@ -66,7 +66,7 @@ class TermsCheck:
         self._transaction = transaction
         self._state = state
         self._by_association = is_by_association(transaction)
-        self._lengths = read_lengths(transaction, state.bucket)
+        self._lengths = read_lengths(transaction, state.bucket, state.next_iid)
         self._words: dict[int, TermInfo] = {}
         self._holders: Counter[int] = Counter()
         self._hidden: Counter[int] = Counter()

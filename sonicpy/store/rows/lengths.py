@@ -5,6 +5,7 @@ The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of 
 """
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.tables import LENGTHS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
@@ -12,12 +13,25 @@ from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
 __all__ = ["OBJECTS_PER_ROW", "Lengths", "put_lengths", "read_lengths"]
 
 
-def read_lengths(transaction: Transaction, bucket: int) -> bytearray:
-    """Return the lengths of all objects of a bucket."""
+IID_END = 1 << 32
+"""IIDs are smaller."""
+
+
+def read_lengths(transaction: Transaction, bucket: int, next_iid: int = IID_END) -> bytearray:
+    """Return the lengths of all objects of a bucket.
+
+    Args:
+        next_iid: the IID of the next new object of the bucket; all others are smaller.
+
+    Raises:
+        DamagedBytes: a row is of objects that do not exist yet.
+    """
     packed, prefix = bytearray(), bucket_key(bucket)
     few = transaction.some_rows(LENGTHS, prefix, 2, prefix)  # of most buckets, all of them
     for key, row in few if len(few) < 2 else transaction.rows(LENGTHS, prefix):
         start = length_row_of(key) * OBJECTS_PER_ROW
+        if start >= next_iid:  # before memory is taken for the lengths between
+            raise DamagedBytes(f"a row of lengths begins with object {start}, the next new object is {next_iid}")
         packed.extend(bytes(start - len(packed)))
         packed += row
     return packed

@@ -18,7 +18,7 @@ def miscounted_tables(transaction: Transaction) -> Iterator[str]:
 
 
 def miscounted_table(transaction: Transaction, table: int) -> Iterator[str]:
-    """Read every row of a table; yield a sentence if its count of rows is wrong, or a row of a small bucket is damaged."""
+    """Read every row of a table; yield a sentence if its count of rows is wrong, or a small bucket is damaged."""
     try:
         rows = sum(1 for _ in transaction.rows(table, b""))
     except StoreDamaged as error:

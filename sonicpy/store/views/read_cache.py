@@ -436,7 +436,7 @@ class SnapshotSource(BucketReader):
 
     def read_lengths(self) -> bytearray:
         """Return the packed lengths of all objects."""
-        return read_lengths(self._transaction, self.state.bucket)
+        return read_lengths(self._transaction, self.state.bucket, self.state.next_iid)
 
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
         """Return (number, row) of the existing rows of lengths with these numbers."""

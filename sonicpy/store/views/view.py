@@ -228,7 +228,7 @@ class View:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         lengths = self._lengths_read.get(state.bucket)
         if lengths is None:
-            lengths = self._lengths_read[state.bucket] = read_lengths(self.transaction, state.bucket)
+            lengths = self._lengths_read[state.bucket] = read_lengths(self.transaction, state.bucket, state.next_iid)
         return lengths
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
