@@ -97,7 +97,7 @@ def push_all(index: Index, lines: list[bytes]) -> None:
 
 
 def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
-    """Time each stage of QUERY over all texts."""
+    """Print the CPU time per text of each stage of QUERY."""
     count = len(texts)
     lines = [f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode() for text in texts]
     search = index.config.search.model_copy(update={"query_alternates_try": 0})

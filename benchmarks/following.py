@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def measured(folder: Path, count: int, changed: int) -> int:
-    """Print the CPU of each pass."""
+    """Print the CPU of each pass; return the exit status."""
     with sqlite3.connect(folder / "table.db") as database:
         database.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT)")
         database.executemany("INSERT INTO p VALUES (?, ?)", enumerate(chat_messages(count)))

@@ -111,8 +111,8 @@ class Taken:
 
 
 def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
-    """Call each act with the number of each round; acts take turns, so that busy moments of the machine affect all of
-    them.
+    """Call each act with the number of each round, and return the results of each act. Acts take turns, so that busy
+    moments of the machine affect all of them.
     """
     found: dict[Key, list[Found]] = {key: [] for key in acts}
     for number in range(rounds):

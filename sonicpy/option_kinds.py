@@ -52,7 +52,9 @@ class Number(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> int:
-        """Return the number that the digits mean; a plus sign may come before them."""
+        """Return the number that the digits mean; a plus sign may come before them. Raises ValueError if the text has
+        another form.
+        """
         digits = value.removeprefix("+")
         if not (digits.isascii() and digits.isdigit()):
             raise ValueError(value)

@@ -140,7 +140,9 @@ def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[b
 
 
 def _plain(given: Any) -> Any:
-    """Return packed bits as bytes, and numbers as a flat buffer or an iterable."""
+    """Return packed bits as bytes, and numbers as a flat buffer or an iterable. Raises TypeError if `given` is neither
+    a buffer nor an iterable.
+    """
     for method in ("as_py", "to_pylist"):
         if hasattr(given, method):
             return getattr(given, method)()

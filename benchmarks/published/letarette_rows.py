@@ -145,7 +145,9 @@ def run_agents(pool: Pool, agents: int, asked: TestSet, shards: Shards, seconds_
 
 
 def be_agent(work: tuple[dict[str, Any], Shards, int, float]) -> list[Result]:
-    """Run the queries of one agent; return their results. All processes of a machine share the clock."""
+    """Run the queries of one agent; return their results. All processes of a machine share the clock. Raises
+    AssertionError with the first error of a query.
+    """
     held, shards, number, seconds_max = work
     asked = TestSet.model_validate(held)
     if shards.files is None:

@@ -24,7 +24,7 @@ def read() -> dict[str, float | int | str]:
 
 
 def page_with(page: str, made: dict[str, str]) -> str:
-    """Return the page with the tables in their places."""
+    """Return the page with the tables in their places. Raises SystemExit if a place is missing."""
     for name, text in made.items():
         place = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
         if not place.search(page):

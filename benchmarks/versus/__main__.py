@@ -78,7 +78,7 @@ def parse() -> argparse.Namespace:
 
 
 def named_folder(text: str) -> tuple[str, Path]:
-    """Return the two parts of NAME=FOLDER."""
+    """Return the two parts of NAME=FOLDER. Raises ArgumentTypeError if the text has another form."""
     name, _, folder = text.partition("=")
     if name in ("", OURS) or not Path(folder, "sonicpy").is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not NAME=FOLDER with a new name and a checkout")

@@ -220,7 +220,7 @@ class GraphPool:
         self.broken |= {name.bucket for name in named - present}
 
     def _opened(self, path: Path) -> IO[bytes]:
-        """Open a file for writing; create the folder if it is missing."""
+        """Return a new file, open for writing; create the folder if it is missing."""
         try:
             return new_bytes(path, self._access)
         except FileNotFoundError:

@@ -97,7 +97,7 @@ class IndexBackend:
         return names_of(self._index, collection, after, limit)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in one commit on a thread."""
+        """Push rows in one commit on a thread; return the refused ones."""
         change = self._index.upsert if upsert else self._index.push
 
         def push() -> list[RefusedPlace]:
@@ -152,7 +152,7 @@ class ClientBackend:
         return [name for name in found if after is None or name > after][:limit]
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows, a few hundred in flight."""
+        """Push rows, a few hundred in flight; return the refused ones."""
         report = await self._client.push_many(list(rows), upsert=upsert)
         return [(refused.row, refused.reason) for refused in report.refused]
 

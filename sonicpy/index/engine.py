@@ -54,7 +54,7 @@ BATCH_COMMIT = 512
 SWEEP_ROWS = 500
 """The most rows of flushed buckets that the library deletes in one step."""
 SWEEP_FILES = 10
-"""Graph files of flushed buckets that one step deletes."""
+"""The most graph files of flushed buckets that one step deletes."""
 
 
 class Engine(TextEngine):
@@ -490,7 +490,7 @@ class PushGroup(Protocol):
 
 
 def sync_names(folder: Path) -> None:
-    """Wait until the disk has the folder entries of the graphs named in commits; it has their content already."""
+    """Wait until the disk has the folder entries of committed graphs, as it has their content. Raises StoreError."""
     try:
         if folder.is_dir():
             sync_folder(folder)

@@ -42,6 +42,9 @@ class TextReader:
         Args:
             lexer: the lexer of the rules of the bucket.
             fields: the names of texts that the bucket has.
+
+        Raises:
+            InvalidArgument: an option is invalid, or the text is not valid Unicode.
         """
         text, lang = search.text, search.lang
         if type(text) is not str:

@@ -306,6 +306,9 @@ class RecoveringStore(StoreReader):
             cause: the error that led to the recovery; if the map is full, it grows first.
             from_log_end: when a store is being opened, the log position of its last commit: the end of the log is then
                 found by the replay.
+
+        Raises:
+            StoreFull: growing the map does not help.
         """
         self._transactions.is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before

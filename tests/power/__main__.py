@@ -73,7 +73,9 @@ class Laboratory:
         return self._home / "live"
 
     def record(self, scenario: str, first: int = 0, processes: int = 1) -> Recording:
-        """Run the processes of a scenario, one after the other."""
+        """Run the processes of a scenario, one after the other. Raises AssertionError with the errors of a process that
+        fails.
+        """
         before = Disk(self.live)
         events = self._home / "events"
         events.unlink(missing_ok=True)

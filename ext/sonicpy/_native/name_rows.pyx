@@ -152,7 +152,7 @@ cdef inline uint64_t iid_at(const DenseNames *names, Py_ssize_t number) noexcept
 
 
 cdef Py_ssize_t entries_at_most(bytes row) except -1:
-    """Return the greatest number of entries in a row."""
+    """Return an upper bound of the number of entries in a row."""
     cdef DenseNames names
     if not is_dense(<const uint8_t *> <const char *> row, len(row)):
         return len(row) // 2

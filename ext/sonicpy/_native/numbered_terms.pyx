@@ -18,7 +18,7 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     PLACES = 16
     MARK = 0xFF
-    LONG = 15  # a size that is told behind
+    LONG = 15  # a larger size, which follows
 
 TERMS_PER_ROW = PLACES
 

@@ -173,7 +173,7 @@ class AsyncPool:
             slot.connection = await open_nearest(self._servers, mode, self._settings.timeout_s)
             return slot.connection
         except asyncio.CancelledError:
-            if self._is_closed:  # `close` ended it: those who wait for it were not cancelled themselves
+            if self._is_closed:  # `close` ended it: the tasks that wait for it were not cancelled themselves
                 raise self._closed() from None
             raise
         finally:

@@ -161,7 +161,9 @@ async def create_snapshots(connection: Client, copies: int) -> None:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Turn errors of the brokers and the network inside a `with` block into the exceptions of `meaning`."""
+    """Raise errors of the brokers and the network inside a `with` block as ValueChanged, if the brokers hold another
+    value by now, or as the exceptions of `meaning`.
+    """
     try:
         yield
     except KeyWrongLastSequenceError as error:

@@ -117,7 +117,7 @@ class NameClaim:
         if not self._is_watched or now_s() - self._confirmed_s > REACHED_S:
             self._is_sure = False
         if not self._is_sure and await self._has_effect(effect):
-            return  # which says nothing of the next one
+            return  # the effect of this batch proves nothing for the next one
         if self.loss is not None:
             raise NameLost(self.loss)
         self._confirmed_s = now_s()
@@ -228,7 +228,7 @@ async def _holder(connection: Client, name: str) -> str:
     """Return the process that has the name `name`; an empty string if no process answers."""
     try:
         message = await connection.request(_subject_of(name), b"", timeout=ANSWER_S)
-    except (NatsError, OSError):  # nobody listens there, or it is silent; the registry decides then
+    except (NatsError, OSError):  # no process listens there, or it is silent; the registry decides then
         return ""
     return message.data.decode()
 

@@ -103,7 +103,9 @@ class Maintainer:
     # -- word graphs -----------------------------------------------------------------------------------------------
 
     def consolidate(self) -> None:
-        """Build the graphs of all buckets whose words changed, in this process; see `Index.consolidate`."""
+        """Build the graphs of all buckets whose words changed, in this process; see `Index.consolidate`. Raises the
+        error of the first graph that failed, after the others are built.
+        """
         with self.engine.changing():
             self.engine.store.commit()
             errors = []

@@ -200,7 +200,7 @@ class Queues:
                 yield iid, ready
 
     def release_all(self) -> Iterator[tuple[int, list[int]]]:
-        """Empty all queues."""
+        """Yield, as `release` does, everything that is left in the queues."""
         return self.release(list(self._waiting))
 
     def _step_on(self, term_id: int) -> None:

@@ -271,7 +271,7 @@ class Maintenance:
         return graphs, errors
 
     async def _built_here(self, bucket: int) -> Built | None:
-        """Build the graph of a bucket, then let turns run."""
+        """Build the graph of a bucket, then let turns run; return the graph, or None if the bucket is gone."""
         try:
             return self._maintainer.build_graph(bucket)
         finally:

@@ -129,11 +129,11 @@ class Workers:
                     if self._stops != stops:
                         raise WorkerError(GIVEN_UP) from None
                     if was_idle and str(death) == DIED and not worker.has_begun:
-                        continue  # it had died while it was idle, which says nothing about the job
+                        continue  # it had died while it was idle, not because of the job
                     logger.error("a worker process %s; its job is done again by another one", death)
                     break
                 except asyncio.CancelledError:
-                    self._end()  # nobody waits for this job, and the next one must not wait for it
+                    self._end()  # no caller waits for this job, and the next job must not wait for it
                     raise
                 except OSError as error:
                     self._end()
@@ -230,7 +230,7 @@ class Worker:
                     raise WorkerDied(self._why)
             return answer.result()
         finally:
-            answer.cancel()  # if nobody waits any more
+            answer.cancel()  # if no caller waits any more
 
     def _is_gone(self) -> bool:
         """Return whether no answer can come: the thread has ended, or waits for a process that was never started."""
@@ -315,7 +315,7 @@ class Worker:
 
         try:
             self._loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop is closed: nobody waits
+        except RuntimeError:  # the loop is closed: no caller waits
             return
 
     def _reap(self) -> None:

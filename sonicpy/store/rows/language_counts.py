@@ -46,8 +46,9 @@ def pack_languages(counted: dict[str, LanguageCount]) -> bytes:
 
 
 def texts_of(languages: bytes) -> list[tuple[str, int]]:
-    """Return each language of a change with its number of texts. `languages` is `eng` for one text, or `eng 12,deu
-    3`."""
+    """Return each language of a change with its number of texts. `languages` is `eng` for one text, or, for several,
+    such as `eng 12,deu 3`.
+    """
     found = []
     for entry in languages.decode("ascii").split(","):
         code, _, texts = entry.partition(" ")

@@ -51,7 +51,7 @@ class Edited:
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the words within the allowed edits; none for a short word."""
+        """Return the words within the allowed edits, whatever `distance` is; none for a short word."""
         edits = self._edits if len(word.decode()) >= EDITED_LETTERS_MIN else 0
         return self._statistics.corrections(word, edits, transpositions=transpositions, of_long=of_long)
 
