@@ -172,7 +172,7 @@ class Side:
             of_processes[name] += microseconds
 
     def typical(self, what: str) -> float:
-        """Return the median of the rounds."""
+        """Return the median over the rounds of the figures named `what`."""
         return sorted(self.found[what])[len(self.found[what]) // 2]
 
 

@@ -345,7 +345,9 @@ cdef class AddTerms(ObjectChange):
         return block_key(self._bucket, edit.word.term_id, <uint32_t> edit.word.position)
 
     cdef int append(self, Edit *edit) except -1:
-        """Put the object behind all postings of a word."""
+        """Put the object behind all postings of a word. Raises OverflowError if the numbers of its blocks are used
+        up.
+        """
         cdef Entry *entry = edit.entry
         cdef Word *word = edit.word
         cdef uint8_t *end

@@ -374,7 +374,9 @@ cdef class PushWriter:
         return 0
 
     cdef CutTerms begin_cut(self, uint64_t iid, list gone, ObjectRecord record):
-        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses."""
+        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses. Raises
+        DamagedBytes if a term is missing.
+        """
         cdef dict words = self._read_terms(gone)
         cdef CutTerms cut
         if len(words) != len(gone):
@@ -445,7 +447,7 @@ cdef class PushWriter:
         return self._counters.next_iid
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
-        """Change the postings of an object's words; return False if nothing changes."""
+        """Change the postings of an object's words; return False if nothing changes. Raises DamagedBytes."""
         cdef list needed
         try:
             needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])

@@ -450,7 +450,9 @@ cdef class ClearTexts:
 
 
 cdef object map_file(path):
-    """Map the file at `path`, check its head and its checksum, and return it."""
+    """Map the file at `path`, check its head and its checksum, and return it. Raises ValueError if one of these is
+    wrong.
+    """
     cdef Head head
     with open(path, "rb") as file:
         first = file.read(sizeof(Head))

@@ -184,6 +184,9 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
     Args:
         pieces: for each piece, the places of its words among the terms of the record, -1 for a gap.
         terms: the number of terms of the record.
+
+    Raises:
+        ValueError: a place is out of range.
     """
     cdef list piece
     cdef Py_ssize_t words = 0

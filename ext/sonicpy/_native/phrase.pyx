@@ -158,7 +158,8 @@ cdef class Phrase(Mask):
 
     cdef int look(self, list iids, uint64_t *bits, list held) except -1:
         """Examine objects of a window, by rising IID: set the bits of those that hold the phrase, or add them to
-        `held`; return whether any object does."""
+        `held`; return whether any object does. Raises CheckedTooMany if the allowance does not suffice.
+        """
         cdef list firsts = first_of_rows(iids)
         cdef dict orders, records
         cdef uint64_t iid, number, row_number

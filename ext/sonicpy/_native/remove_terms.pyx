@@ -120,7 +120,9 @@ cdef class RemoveTerms(ObjectChange):
         return 0
 
     cdef bytes without_object(self, bytes block, bint is_plain):
-        """Return a block without the posting of the object, dense unless `is_plain`; b"": it had no other posting."""
+        """Return a block without the posting of the object, dense unless `is_plain`; b"": it had no other posting.
+        Raises DamagedBytes if the block does not have the object.
+        """
         cdef Posting postings[BLOCK_POSTINGS]
         cdef int count = decode(block, postings) if block else 0, place = 0
         while place < count and postings[place].iid != self._iid:

@@ -50,7 +50,7 @@ def shown_bytes(bytes word not None, *, bint letters) -> int:
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
-    """Read the numbers of a row, and return the index at which its tail begins."""
+    """Read the numbers of a row, and return the index at which its tail begins. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t *fields = <uint64_t *> word
@@ -303,6 +303,9 @@ def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
     Args:
         others: number of a term -> its other words, as a tuple.
         rows: the TermInfo of all these words, in their order, from place `at` on; None: no object holds the word.
+
+    Raises:
+        ValueError: the numbers of words and rows differ.
     """
     cdef dict found = {}
     cdef list held
@@ -328,6 +331,9 @@ def held_words(list words not None, list rows not None, bint live) -> list:
     Args:
         rows: the TermInfo of each word; None: no object holds it.
         live: whether only live words count; see `TermInfo.live`.
+
+    Raises:
+        ValueError: the numbers of words and rows differ.
     """
     cdef list held = []
     cdef TermInfo row

@@ -30,7 +30,8 @@ BITS_MAX = BITS
 
 cdef Py_ssize_t numbers_of(object given, double *out) except -1:
     """Write the numbers of a vector to `out`, which has room for BITS; return how many the vector has, perhaps more
-    than BITS."""
+    than BITS. Raises ValueError if it has another shape or format.
+    """
     cdef Py_ssize_t count = 0, at
     cdef Py_buffer view
     cdef bytes form

@@ -14,8 +14,9 @@ LANGUAGES_MAX = 64
 """The most languages that are counted; a further one takes the place of the rarest."""
 TEXTS_MIN = 8
 SHARE_MIN, SHARE_LEFT = 20, 50
-"""A language becomes one of the bucket with TEXTS_MIN texts, and one text in SHARE_MIN; it stays one down to one text
-in SHARE_LEFT."""
+"""A language becomes a language of the bucket when TEXTS_MIN texts, and one text in SHARE_MIN, are in it; it remains
+one while at least one text in SHARE_LEFT is in it.
+"""
 
 
 class LanguageCount(NamedTuple):
