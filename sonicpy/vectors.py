@@ -59,7 +59,7 @@ def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...
 
 
 def numbers_of(argument: str, given: Vector) -> str | None:
-    """Return the form for QUERY of one vector. Arguments and errors as in `bits_of`."""
+    """Return the form for QUERY of one vector, or None for None. Arguments and errors as in `bits_of`."""
     if given is None:
         return None
     try:

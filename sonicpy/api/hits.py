@@ -55,7 +55,7 @@ class Hit(str):
 
     @property
     def score(self) -> float | None:
-        """The score of the object."""
+        """The score of the object; None: the ranking has no scores, or the server does not return them."""
         return self._score
 
     @property

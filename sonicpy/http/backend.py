@@ -15,9 +15,7 @@ LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "object
 TURN_S = 0.0005
 """The time in seconds for which rows of a bulk request are pushed before the loop serves other requests."""
 STATS_SHARE = 20
-"""Reading the figures of a whole index takes at most this fraction of the time, as a divisor, for any number of
-buckets.
-"""
+"""The share of time for reading the figures of a whole index, as a divisor: at most 1/20, for any number of buckets."""
 
 TextRow = Row
 """A row of a body, whose parts are not checked yet."""

@@ -262,7 +262,9 @@ def _flush(index: sonicpy.Index) -> None:
 
 
 def _import(chance: random.Random, folder: Path, count: int, wrong: list[str]) -> int:
-    """Import a file with some unclosed quotes, and check the indexed rows and the messages."""
+    """Import a file with some unclosed quotes, and check the indexed rows and the messages. Return the number of
+    refused rows.
+    """
     folder.mkdir()
     texts: list[str] = []
     there: set[str] = set()

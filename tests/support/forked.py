@@ -59,7 +59,7 @@ class Template:
         ours.close()  # the file keeps it open
 
     def ask(self, message: Mapping[str, object]) -> int | None:
-        """Send a message to the process; return the number that it answers."""
+        """Send a message to the process; return its answer, a number or None."""
         with self._lock:
             self._messages.write(json.dumps(message).encode() + b"\n")
             self._messages.flush()

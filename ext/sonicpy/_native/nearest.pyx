@@ -194,7 +194,7 @@ cdef int characters_of(bytes typed, uint32_t *letters) except -1:
 cdef void compare_with(
     Likely *self, bytes typed, const uint32_t *letters, int count, double letter_worth
 ) noexcept:
-    """Compare a word with the typed one, whose characters are `letters`."""
+    """Compare a word with the typed one, whose characters are `letters`: set its `unlikeness` and `dissimilarity`."""
     cdef const uint8_t *typed_bytes = typed
     cdef uint32_t first, letter
     cdef uint64_t left = ~<uint64_t> 0, mask, matched

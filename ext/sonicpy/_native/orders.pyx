@@ -439,7 +439,7 @@ cdef int by_id(const void *left, const void *right) noexcept nogil:
 
 
 def order_of_new(bytes given not None, list ids not None) -> bytes:
-    """Return the order of an object whose only text is new.
+    """Return the order of an object whose only text is new; None: it is not a single piece without gaps.
 
     Args:
         given: the order in a record of the log, a single piece.

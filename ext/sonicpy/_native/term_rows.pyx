@@ -245,6 +245,7 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint l
 
     Raises:
         DamagedBytes: a row cannot be read.
+        ValueError: `rows` has a row of another term, or another order.
     """
     cdef Py_ssize_t at = 0, count = len(rows)
     cdef list found = []
@@ -358,7 +359,7 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
 
 
 def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
-    """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
+    """Return the first rows of an iterator, at most `limit`, before the first whose key does not begin with `prefix`.
 
     No row behind these is taken from the iterator, because each row costs a read.
 

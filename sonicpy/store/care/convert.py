@@ -168,8 +168,8 @@ class Conversion:
             self._objects += state.objects if not is_staged(scope_of(key)) else 0
 
     def _do(self, step: Callable[[WriteView], bool]) -> bool:
-        """Run a step in a transaction of its own and commit it; return its result. Raises StoreFull if growing the map
-        does not help.
+        """Run a step in a transaction of its own and commit it; return whether anything is left to do. Raises StoreFull
+        if growing the map does not help.
         """
         for _ in range(GROWTHS_MAX):
             if self._environment.needs_room():

@@ -120,7 +120,7 @@ class FolderClaim:
 
     @property
     def held(self) -> OpenFolder | None:
-        """The objects that keep the folder open."""
+        """The objects that keep the folder open; None: they are closed."""
         return self._kept.held
 
     def close(self, seconds: float = inf) -> bool:
