@@ -23,7 +23,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one system."""
+    """The measurements of a run of a system: its length and CPU times in seconds, and a latency for each operation."""
 
     seconds: float
     cpu_s: float

@@ -247,7 +247,7 @@ class BucketNames(NamedTuple):
     keeps_quotes: bool = True
 
     def read(self, value: str, languages: Languages) -> tuple[str, ...]:
-        """Return the elements."""
+        """Return the elements of a list on the wire."""
         return read_buckets(value)
 
     def write(self, value: Sequence[str]) -> str:

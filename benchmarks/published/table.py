@@ -24,7 +24,7 @@ RULE = "|---|---|---:|---|---:|---|---|---|"
 
 @dataclass(slots=True)
 class Figure:
-    """One line of a table."""
+    """The figures of a peer in a case: one line of a table."""
 
     row: str
     case: str

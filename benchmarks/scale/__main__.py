@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def read() -> dict[str, float | int | str]:
-    """Return the measured figures."""
+    """Return the figures of `measured.json`."""
     found: dict[str, float | int | str] = json.loads(MEASURED.read_text(encoding="utf-8"))
     return found
 

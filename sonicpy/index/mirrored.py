@@ -75,7 +75,7 @@ class Drift:
         return bool(self.missing or self.changed or self.extra)
 
     def note(self, kind: str, name: str) -> None:
-        """Count an object that differs."""
+        """Count an object that differs, by the attribute `kind`, and keep the first names as samples."""
         setattr(self, kind, getattr(self, kind) + 1)
         if len(self.samples[kind]) < SAMPLES_MAX:
             self.samples[kind].append(name)
