@@ -39,7 +39,7 @@ WRITER = "import sys; from benchmarks.following import write; write(sys.argv[1],
 
 
 def main() -> int:
-    """Run one of both; return the exit status: 1 if rows and objects differ."""
+    """Run the passes of a mirror, or the kills with --kills; return the exit status: 1 if rows and objects differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.following", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, help="of the table (default: 1000000, with --kills 20000)")
     parser.add_argument("--changed", type=int, default=1_000, help="the rows that change between passes")

@@ -182,7 +182,7 @@ class Model:
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack; see `tests.attacks.catalogue`."""
+    """Run the attack and return its outcome; see `tests.attacks.catalogue`."""
     dice, model = random.Random(seed), Model()
     with Server(folder) as server, Proxy(server.port) as proxy, Signals(dice) as signals:
         kills = max(1, round(KILLS * scale))

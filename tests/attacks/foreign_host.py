@@ -21,7 +21,7 @@ FOREIGN = (
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack: send requests, check each answer, and compare the content of the index before and after."""
+    """Send requests, check each answer, and compare the content of the index before and after; return the outcome."""
     chance = random.Random(seed)
     port = free_port()
     tried, refused, wrong = 0, 0, []

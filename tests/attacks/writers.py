@@ -90,7 +90,9 @@ TAMPERS: list[Callable[[Path], None]] = [
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Open a store beside its writer after the lock files were changed; count second writers and lost changes."""
+    """Open a store beside its writer after the lock files were changed; count second writers and lost changes. Return
+    the outcome.
+    """
     chance = random.Random(seed)
     store = folder / "store"
     sonicpy.open(store).close()

@@ -43,7 +43,7 @@ class Lists:
         self._term_id = 0
 
     def store(self, postings: dict[int, int], tail: int) -> StoredPostings:
-        """Store a list; its newest postings, at most `tail`, are in the tail."""
+        """Store a list, with its newest postings, at most `tail`, in the tail; return it as a query reads it."""
         self._term_id += 1
         items = sorted(postings.items())
         full = max(0, len(items) - tail)

@@ -22,7 +22,8 @@ class SonicTable:
         self.ranked: list[tuple[float, int]] = []
 
     def visit(self, word: int, iids: list[int], score: float, budget: int) -> tuple[int, bool]:
-        """Set the score of a word for the newest `budget` objects; stop once a new object has filled the table.
+        """Set the score of a word for the newest `budget` objects; stop once a new object has filled the table. Return
+        the number of visited objects, and whether the table was filled.
 
         Args:
             iids: the IIDs of the objects, oldest first.

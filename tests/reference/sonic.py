@@ -268,7 +268,9 @@ class Search:
         return len(self.table) >= self.bucket.window
 
     def _with_every_word(self) -> list[str]:
-        """Remove objects with a missing score one by one, in table order; the last entry moves to the free place."""
+        """Remove objects with a missing score one by one, in table order; the last entry moves to the free place.
+        Return the rest.
+        """
         left = list(self.table)
         for oid in self.table:
             if None in self.table[oid]:

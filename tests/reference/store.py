@@ -87,7 +87,7 @@ class Bucket:
         return words
 
     def live_words(self) -> set[bytes]:
-        """The words that are listed and counted: short enough, and held by an object as a word of its own."""
+        """Return the words that are listed and counted: short enough, and held by an object as a word of its own."""
         ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.hidden}
         return {word for word in ordinary if len(word) <= SHOWN_BYTES}
 

@@ -124,7 +124,9 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 
 def fork_server(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> ForkedServer:
-    """Fork a server: `python -m sonicpy` with these arguments, in `folder`, with stderr at the end of `log`."""
+    """Fork a server and return it: `python -m sonicpy` with these arguments, in `folder`, with stderr at the end of
+    `log`.
+    """
     parent = _template()
     message = {
         "arguments": list(arguments),

@@ -201,7 +201,9 @@ cdef class Phrase(Mask):
         self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
         uint64_t *bits, list held,
     ) except -1:
-        """Examine the objects from `first` to `end`, which share a row of records."""
+        """Examine the objects from `first` to `end`, which share a row of records, as `look` does; return whether any
+        holds the phrase.
+        """
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
         cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
         cdef const Found *order
