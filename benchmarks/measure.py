@@ -138,7 +138,7 @@ def load(
     rest_s: float = 0.0,
     check: Callable[[Lane], None] | None = None,
 ) -> Run:
-    """Send lines over connections of a mode of the channel.
+    """Send lines over connections of a mode of the channel; return the measurement.
 
     Args:
         lines: a sequence is divided among the connections; the lines of an iterator go to the connections in turn.
@@ -167,7 +167,7 @@ def run(
     rest_s: float = 0.0,
     check: Callable[[Lane], None] | None = None,
 ) -> Run:
-    """Drive lanes to a server.
+    """Drive lanes to a server until all are done; return the measurement.
 
     Args:
         seconds: the longest time in seconds.

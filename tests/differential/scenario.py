@@ -386,7 +386,9 @@ class Maker:
         return [Step(f"{INGEST} 1", (head + ("word " * room)[:room] + tail).encode())]
 
     def _consolidated(self) -> list[Step]:
-        """Return a step that consolidates, because SUGGEST, LIST and expansions see only consolidated words."""
+        """Return, mostly, a step that consolidates, because SUGGEST, LIST and expansions see only consolidated
+        words.
+        """
         return [CONSOLIDATE] if self._chance.random() < 0.85 else []
 
 

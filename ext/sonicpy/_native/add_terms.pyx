@@ -255,6 +255,7 @@ cdef class AddTerms(ObjectChange):
 
         Raises:
             DamagedBytes: a block cannot be read, or an object is not in the block it belongs to.
+            ValueError: the numbers of keys and blocks differ.
         """
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -326,6 +327,9 @@ cdef class AddTerms(ObjectChange):
 
         Args:
             postings: the postings of the block, with room for one more.
+
+        Raises:
+            DamagedBytes: the object is not in the block.
         """
         cdef int place = 0
         if edit.step == RAISE:

@@ -278,6 +278,7 @@ cdef class PushWriter:
 
         Raises:
             OverflowError, DamagedBytes: as in `push`.
+            ValueError: the lists are in the order of association.
         """
         cdef bytes name = oid.encode()
         cdef tuple found = self.find(name, name_hash(name))
@@ -318,13 +319,13 @@ cdef class PushWriter:
 
         Args:
             write_gone: a function that writes the rows that no cache takes, called once the caches and the counters
-                hold the change: `write_gone(iid, hash, record, in_newest, rewritten, vanished, blocks,
-                deleted_blocks)`: hash of the OID, whether the newest row held the record, the ids of the words whose
-                lists changed; each of the others may be None: the keys of words that were live, (key, block) pairs, the
-                keys of blocks to delete.
+                hold the change. Its arguments: the IID; the hash of the OID; the record; whether the newest row held
+                the record; the ids of the words whose lists changed; the keys of words that were live; (key, block)
+                pairs; the keys of blocks to delete. Each of the last three may be None.
 
         Raises:
             DamagedBytes: a row cannot be read.
+            ValueError: the lists are in the order of association.
         """
         cdef Counters counters = self._counters
         cdef bytes name = oid.encode()

@@ -246,6 +246,7 @@ def rows_with_blocks(list blocks not None, list found not None, lengths not None
 
     Raises:
         DamagedBytes: a row or a block cannot be read.
+        ValueError: the numbers of blocks and rows differ.
     """
     cdef PackedLengths packed = lengths_of(lengths)
     cdef dict words = {}, rows, changed = {}

@@ -95,6 +95,7 @@ cdef class RemoveTerms(ObjectChange):
 
         Raises:
             DamagedBytes: a block cannot be read, or the object is not in it.
+            ValueError: the numbers of keys and blocks differ.
         """
         cdef Py_ssize_t number
         cdef Edit *edit

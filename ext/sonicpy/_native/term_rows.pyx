@@ -276,6 +276,7 @@ def infos_found(list terms not None, list keys not None, dict rows not None, *, 
 
     Raises:
         DamagedBytes: a row cannot be read.
+        ValueError: the numbers of terms and keys differ.
     """
     cdef list found = []
     cdef TermInfo one

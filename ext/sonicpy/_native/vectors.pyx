@@ -232,6 +232,7 @@ def likenesses(bytes query not None, list places not None) -> list:
 
     Raises:
         DamagedBytes: a row cannot be read.
+        ValueError: the query has a number of numbers that no vector has.
     """
     cdef Py_ssize_t count = PyBytes_GET_SIZE(query), size = count // 8, place, byte, head
     cdef const uint8_t *at
