@@ -32,7 +32,7 @@ GONE_SHARE = 0.2
 KILLED = WRITES, MIRRORS = "writer", "mirror"
 
 PAUSE_S = 0.02
-"""Between transactions of the writer."""
+"""The pause in seconds between two transactions of the writer."""
 LIFES = 1.5
 """The longest time between two kills, as a multiple of that of a first pass, with its start."""
 WRITER = "import sys; from benchmarks.following import write; write(sys.argv[1], *map(int, sys.argv[2:]))"

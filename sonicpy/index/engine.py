@@ -418,7 +418,7 @@ class Engine(TextEngine):
         keep_for_ever(self._claim)  # closing LMDB under a thread that is inside would crash this process
 
     def abandon(self, parent: int) -> AnyStore | None:
-        """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
+        """Refuse further use in a fork of the process `parent`; return its store, or None if it was closed."""
         self.turn.renew()  # another thread of the parent may have it
         self._late = None  # a change would begin its thread here, which would commit to the parent's files
         store = self.store

@@ -1,4 +1,4 @@
-"""From texts to terms, with the errors that a caller gets; no folder is needed."""
+"""Lexing of texts into terms, with the errors that a caller gets; no store is needed."""
 
 import unicodedata
 from collections.abc import Callable, Container

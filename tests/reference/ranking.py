@@ -41,8 +41,10 @@ class SonicTable:
         return visits, False
 
     def finish(self, all_words: bool) -> None:
-        """Compute the means of scores in 32 bits; then remove objects one by one by the special rule, each time moving
-        the last entry into the gap.
+        """Fill `ranked`: the mean of each object's scores, computed in 32 bits.
+
+        With `all_words`, objects without all words are first removed one by one, each time moving the last entry into
+        the gap: this sets the order of equal means.
         """
         table = list(self.held)
         if all_words:

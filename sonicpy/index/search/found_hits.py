@@ -1,4 +1,4 @@
-"""From objects that were found to hits."""
+"""Making hits of the objects that were found."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
