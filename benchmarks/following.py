@@ -146,7 +146,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def start(name: str, folder: Path, rows: int, seed: int) -> "subprocess.Popen[bytes]":
-    """Start the writer, or a pass of the mirror."""
+    """Start the writer, or a pass of the mirror, as a process, and return it."""
     if name == WRITES:
         words = ["-c", WRITER, str(folder / "table.db"), str(rows), str(seed)]
     else:

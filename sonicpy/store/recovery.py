@@ -100,7 +100,7 @@ class RecoveringStore(StoreReader):
         return self._write_cache.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Value]) -> Value:
-        """Call `work`, which changes rows without a log record, because it changes nothing that was acknowledged.
+        """Return the result of `work`, which changes rows without a log record, but nothing that was acknowledged.
 
         Raises:
             StoreError: `work` failed twice.
@@ -267,7 +267,7 @@ class RecoveringStore(StoreReader):
         self._transactions.abort()
 
     def _at_most_twice(self, work: Callable[[WriteView, Item], Value], given: Item) -> Value:
-        """Call `work` with the open transaction; after an error of the storage once more, with a recovered one.
+        """Return the result of `work`, called with the open transaction, and after an error of the storage once more.
 
         If `work` raises anything else, the transaction is recovered, too, so that nothing half done stays. If it
         succeeds, the caller notes the records of its changes, and that the transaction is no longer torn.

@@ -267,6 +267,9 @@ def most_frequent(list found not None, Py_ssize_t most) -> list:
 
     Args:
         found: the (word, row, errors) of each; returned as it is if there are no more than `most`.
+
+    Raises:
+        TypeError: a row is None.
     """
     cdef Py_ssize_t count = len(found), number
     cdef Likely *ordered

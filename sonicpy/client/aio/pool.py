@@ -54,7 +54,7 @@ class AsyncPool:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def carry_out(self, exchange: Exchange) -> Reply:
-        """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
+        """Return the reply to an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
             ClientError, CommandError: the exchange failed, or the server refused it.

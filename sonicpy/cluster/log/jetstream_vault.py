@@ -50,7 +50,7 @@ class JetStreamVault:
 
     @classmethod
     async def create(cls, connection: Client, copies: int) -> "JetStreamVault":
-        """Make the key-value bucket, unless it exists; brokers that have just started may have no leader yet.
+        """Return the vault; make its key-value bucket, unless it exists. Waits for a leader of brokers just started.
 
         Args:
             copies: the number of brokers that keep it.

@@ -141,7 +141,10 @@ class NameClaim:
             self._is_sure = False
 
     async def _has_effect(self, effect: "asyncio.Future[None] | None") -> bool:
-        """Wait until the registry has answered or `effect` has resolved; return whether `effect` has."""
+        """Wait until the registry has answered or `effect` has resolved; return whether `effect` has.
+
+        Raises the error of asking the registry.
+        """
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_registry())
         asking = self._asking

@@ -297,7 +297,7 @@ class NodeService(BaseService):
 
     async def _push(self, command: Push | Upsert) -> bytes:
         """Carry out a PUSH, or an UPSERT, if only another node can report the rules of the bucket, or its columns of
-        vectors.
+        vectors; return the reply.
         """
         if isinstance(command, Push) and command.vector is not None:
             await self._check_vector(command, command.vector)

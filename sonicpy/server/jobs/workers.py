@@ -141,7 +141,7 @@ class Workers:
         raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
 
     def _started(self) -> tuple["Worker", bool]:
-        """Return the worker, and whether it was running already.
+        """Return the worker, started if necessary, and whether it was running already.
 
         Raises:
             WorkerError: it cannot be started.
@@ -275,7 +275,7 @@ class Worker:
             self._reap()
 
     def _start(self) -> Connection:
-        """Start the process: this blocks its parent for up to 0.1 s."""
+        """Start the process, which blocks its parent for up to 0.1 s; return the connection to it."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)

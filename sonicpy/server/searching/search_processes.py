@@ -102,7 +102,7 @@ class SearchProcesses:
         return bool(self._processes) and not self._is_stopping
 
     def choose(self, *, keeps: bool = True) -> SearchProcess | None:
-        """Return the process to give a connection to; None: the main process.
+        """Return the process to give a connection to; None: the main process, which counts the connection.
 
         Args:
             keeps: whether the main process may be chosen.

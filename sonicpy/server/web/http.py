@@ -184,7 +184,11 @@ class ServerBackend:
             await self._pace.after(synced)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in turns, between which connections are served. Raises ShuttingDown if the server stops."""
+        """Push rows in turns, between which connections are served; return the refused ones.
+
+        Raises:
+            ShuttingDown: the server stops.
+        """
         refused: list[RefusedPlace] = []
         index = self._service.index
         change = index.upsert if upsert else index.push

@@ -78,7 +78,7 @@ class Pace:
         return not self._began
 
     def take(self) -> bool:
-        """Return whether this pass has room for one more act; if not, the caller has to queue."""
+        """Count one more act; return False if this pass has no room for it, so that the caller has to queue."""
         if self._new or self._going_on or self._taken >= self._allowed:
             return False
         self._taken += 1

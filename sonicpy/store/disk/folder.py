@@ -281,7 +281,7 @@ def _held_by(descriptor: int, name: str) -> tuple[str, str | None]:
 
 
 def _locker(inode: int) -> str:
-    """Return the id of the process that has locked a file by flock, or "" if the system does not list it."""
+    """Return the process that has locked a file by flock: its id, with a note; "unknown" if it is not listed."""
     try:
         rows = [line.split() for line in LOCKS.read_text().splitlines()]
     except OSError:
