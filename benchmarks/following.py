@@ -155,7 +155,7 @@ def start(name: str, folder: Path, rows: int, seed: int) -> "subprocess.Popen[by
 
 
 def write(path: str, rows: int, seed: int) -> None:
-    """Change random rows until this process is killed; each transaction counts its own."""
+    """Change random rows until this process is killed; each transaction adds their number to the table `done`."""
     database, chance = sqlite3.connect(path, timeout=60), random.Random(seed)
     while True:
         with database:

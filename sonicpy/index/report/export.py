@@ -112,7 +112,7 @@ def line_of(exported: ExportedObject) -> dict[str, Any]:
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
-    """Return the buckets of the store or of a collection, or a single one, in order of name."""
+    """Return the buckets of the store or of a collection, or a single one, in order of name; no staged ones."""
     found = view.all_states(collection)
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
