@@ -59,7 +59,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 
 
 def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
-    """Return our server in each of its modes, and Sonic if it is installed."""
+    """Return a sonicpy server in each of its modes, and Sonic if it is installed."""
     newest = {"search.ranking": "newest", "search.query_alternates_try": 0, "search.stemming": "off"}
     return [
         Sonicpy("sonicpy", folder / "default"),

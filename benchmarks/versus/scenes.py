@@ -143,7 +143,7 @@ def restart(server: Server, results: Results, commands: Commands) -> None:
 
 
 def durability(folder: Path, results: Results, profile: Profile, texts: Sequence[str], name: str) -> None:
-    """Record the rate of PUSH of our server with each commit waiting for the disk, and by default."""
+    """Record the rate of PUSH of a sonicpy server with each commit waiting for the disk, and by default."""
     with (
         Sonicpy(name, folder / "interval") as interval,
         Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,

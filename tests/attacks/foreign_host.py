@@ -62,6 +62,6 @@ def foreign(chance: random.Random, port: int) -> tuple[str, str]:
 
 
 def asked_by(port: int, host: str) -> list[int]:
-    """Return the statuses of the answers to a query with our own Host."""
+    """Return the statuses of the answers to a query with a Host of the server itself."""
     path = "/v1/query?collection=messages&bucket=default&text=common"
     return statuses(answered(port, with_length(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n", b"")))

@@ -1,4 +1,4 @@
-"""BM25 over plain dicts, written from the formula: the twin of `Index.query`.
+"""BM25 over plain dicts, written from the formula: the reference implementation of `Index.query`.
 
 The term frequency of a word in an object is the largest count in any of its texts; the length of an object is the sum
 of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with

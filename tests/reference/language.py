@@ -1,4 +1,6 @@
-"""Naive Bayes over the profiles of langdetect, with floats and dicts: the twin of sonicpy._native.language."""
+"""Naive Bayes over the profiles of langdetect, with floats and dicts: the reference implementation of
+sonicpy._native.language.
+"""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Sonic's table of scores with dicts: the twin of `SonicTable`."""
+"""Sonic's table of scores with dicts: the reference implementation of `SonicTable`."""
 
 import struct
 

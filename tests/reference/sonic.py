@@ -1,4 +1,4 @@
-"""One bucket of Sonic with dicts and lists, as Sonic 1.10 behaves: the twin of compat mode.
+"""One bucket of Sonic with dicts and lists, as Sonic 1.10 behaves: the reference implementation of compat mode.
 
 Texts consist of words of ASCII letters and digits, separated by single blanks; no word begins with a digit. So they
 need no other analysis than `words_of`. Objects have only OIDs, no IIDs.

@@ -1,4 +1,4 @@
-"""The content of a store in dicts and lists: the twin of `Store.apply`.
+"""The content of a store in dicts and lists: the reference implementation of `Store.apply`.
 
 A bucket keeps two pictures. `objects` holds the words of each object, with the largest term frequency of its pushes and
 whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` holds the objects

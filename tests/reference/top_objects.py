@@ -1,4 +1,4 @@
-"""The best objects of a query, found by a check of every posting: the slow twin of sonicpy._native.find."""
+"""The best objects of a query, by a check of every posting: the reference implementation of sonicpy._native.find."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Buckets compared with their twin of dicts and lists, in any run of changes, commits, faults and restarts."""
+"""Buckets compared with a reference implementation, in any run of changes, commits, faults and restarts."""
 
 import random
 import shutil

@@ -311,6 +311,9 @@ def likeliest_misspelt(
         found: the (word, row, errors) of each, in any order, with at most three errors.
         taken: words to leave out.
         compared, letter_worth: see `likeliest_first`.
+
+    Raises:
+        TypeError: a row is None.
     """
     cdef Py_ssize_t all_found = len(found), number, count
     cdef Likely *ordered
