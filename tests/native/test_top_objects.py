@@ -123,8 +123,8 @@ def answer(
 
 
 def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, float]:
-    """Return terms over made-up lists, skewed or flat, with weights that may be equal, and the lengths of the
-    objects.
+    """Return terms over made-up lists, skewed or flat, with weights that may be equal; the lengths of the
+    objects; and a mean length.
     """
     longest = chance.choice((2, 6, 40, 400))
     held = [0] * objects

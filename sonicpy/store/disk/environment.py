@@ -476,7 +476,7 @@ def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") 
 
 
 def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None = None, seconds: float = inf) -> bool:
-    """Wait until no transaction is open, except those of the thread `besides`; return whether that happened in time."""
+    """Wait until only the thread `besides` has open transactions; end idle ones; return False after `seconds`."""
     deadline = time.monotonic() + seconds
     open.awaited += 1
     try:
