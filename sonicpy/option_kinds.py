@@ -52,7 +52,9 @@ class Number(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> int:
-        """Return the number that the digits mean; a plus sign may come before them."""
+        """Return the number that the digits mean; a plus sign may come before them. Raises ValueError if the text has
+        another form.
+        """
         digits = value.removeprefix("+")
         if not (digits.isascii() and digits.isdigit()):
             raise ValueError(value)
@@ -245,7 +247,7 @@ class BucketNames(NamedTuple):
     keeps_quotes: bool = True
 
     def read(self, value: str, languages: Languages) -> tuple[str, ...]:
-        """Return the elements."""
+        """Return the elements of a list on the wire."""
         return read_buckets(value)
 
     def write(self, value: Sequence[str]) -> str:

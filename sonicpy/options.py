@@ -43,7 +43,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _behind(value: Any) -> str:
-    """Return the name of the object that a page follows."""
+    """Return the name of the object that a page follows. Raises InvalidArgument if it is empty."""
     name = text_of("after", value)
     if not name:
         raise InvalidArgument("after is empty; allowed is the name of an object")
@@ -51,7 +51,7 @@ def _behind(value: Any) -> str:
 
 
 def phrase_text(value: Any) -> str:
-    """Return the text of a phrase that a program gave."""
+    """Return the text of a phrase that a program gave. Raises InvalidArgument if it has no words."""
     phrase = text_of("phrase", value)
     if not any(map(str.isalnum, phrase)):
         raise InvalidArgument(f"phrase is {phrase!r}; allowed are words")

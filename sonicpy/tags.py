@@ -89,7 +89,9 @@ class TagList(NamedTuple):
         return ",".join(map(shown_tag, tags_of(value)))
 
     def check(self, name: str, value: Any) -> list[str] | None:
-        """Return the tags that a program gave, sorted. Raises InvalidArgument if one is not allowed."""
+        """Return the tags that a program gave, sorted, or None for None. Raises InvalidArgument if one is not
+        allowed.
+        """
         return None if value is None else tags_of(value)
 
 

@@ -232,8 +232,9 @@ class ValueList(NamedTuple):
         return ",".join(f"{name}={'' if one is None else one}" for name, one in plain_values(value).items())
 
     def check(self, name: str, value: Any) -> dict[str, int | str | None] | None:
-        """Return the values that a program gave, in the form of `plain_values`. Raises InvalidArgument if one is not
-        allowed."""
+        """Return the values that a program gave, in the form of `plain_values`, or None for None. Raises
+        InvalidArgument if one is not allowed.
+        """
         return None if value is None else plain_values(value)
 
 

@@ -59,7 +59,7 @@ def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...
 
 
 def numbers_of(argument: str, given: Vector) -> str | None:
-    """Return the form for QUERY of one vector. Arguments and errors as in `bits_of`."""
+    """Return the form for QUERY of one vector, or None for None. Arguments and errors as in `bits_of`."""
     if given is None:
         return None
     try:
@@ -140,7 +140,9 @@ def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[b
 
 
 def _plain(given: Any) -> Any:
-    """Return packed bits as bytes, and numbers as a flat buffer or an iterable."""
+    """Return packed bits as bytes, and numbers as a flat buffer or an iterable. Raises TypeError if `given` is neither
+    a buffer nor an iterable.
+    """
     for method in ("as_py", "to_pylist"):
         if hasattr(given, method):
             return getattr(given, method)()

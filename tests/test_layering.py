@@ -247,7 +247,7 @@ def classes() -> dict[str, list[ast.ClassDef]]:
 
 
 def constructor(node: ast.ClassDef) -> ast.FunctionDef | None:
-    """Return the constructor that a class defines."""
+    """Return the constructor that a class defines, or None."""
     return next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
 
 

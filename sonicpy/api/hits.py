@@ -55,7 +55,7 @@ class Hit(str):
 
     @property
     def score(self) -> float | None:
-        """The score of the object."""
+        """The score of the object; None: the ranking has no scores, or the server does not return them."""
         return self._score
 
     @property
@@ -279,7 +279,7 @@ class Hits(tuple[Hit, ...]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Return pydantic's schema of a field of this type: a list of names."""
-        from pydantic_core import core_schema  # noqa: PLC0415  only those who use pydantic with hits need it
+        from pydantic_core import core_schema  # noqa: PLC0415  needed only where pydantic is used with hits
 
         names = core_schema.list_schema(core_schema.str_schema())
         return core_schema.no_info_after_validator_function(

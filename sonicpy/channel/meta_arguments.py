@@ -60,7 +60,7 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
         return option.kind.read(value, languages)
     except ValueError as error:
         if isinstance(option.kind, Spec) and isinstance(error, InvalidArgument):
-            raise  # its sentence says where
+            raise  # its sentence names the place
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 
 

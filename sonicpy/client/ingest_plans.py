@@ -56,7 +56,7 @@ def tag(
     tags: Iterable[str] | None,
     values: Mapping[str, Any] | None,
 ) -> CallPlan[int]:
-    """Plan TAG; the result is 1, or 0 if there is no such object."""
+    """Plan TAG; the result is 1, or 0 if there is no such object. Raises InvalidArgument if nothing is to change."""
     check_scope(collection, bucket)
     if tags is None and values is None:
         raise nothing_to_tag()
@@ -111,7 +111,7 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None, filter
 
 
 def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
-    """Plan FLUSHV."""
+    """Plan FLUSHV. Raises InvalidArgument if `column` is not the name of a column."""
     check_scope(collection, bucket)
     name = text_of("column", column)
     if name and not COLUMN.fullmatch(name):

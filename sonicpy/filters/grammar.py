@@ -354,7 +354,9 @@ _COMPARISONS = {
 
 
 def _clause(name: AnyValue, wanted: AnyValue) -> str:
-    """Return the text of one condition of a dict, given its key and its value."""
+    """Return the text of one condition of a dict, given its key and its value. Raises InvalidArgument if the key or the
+    value is not allowed.
+    """
     if not is_name(name):
         raise refused(f"filter has {shown_part(name)} as a key; allowed are `tag` and names of values")
     if name == TAG_NAME:

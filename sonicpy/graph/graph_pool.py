@@ -83,7 +83,9 @@ class GraphPool:
         return None if opened is None else opened.graph
 
     def opened(self, bucket: int, version: int) -> OpenGraph | None:
-        """Return the graph that `get` returns, in its OpenGraph: a query that needs it many times keeps that."""
+        """Return the graph that `get` returns, or None, in its OpenGraph: a query that needs it many times keeps
+        that.
+        """
         opened = self._open.get(bucket)
         if opened is None or opened.version < version:
             graph = self._read(bucket, version)
@@ -220,7 +222,7 @@ class GraphPool:
         self.broken |= {name.bucket for name in named - present}
 
     def _opened(self, path: Path) -> IO[bytes]:
-        """Open a file for writing; create the folder if it is missing."""
+        """Return a new file, open for writing; create the folder if it is missing."""
         try:
             return new_bytes(path, self._access)
         except FileNotFoundError:

@@ -54,7 +54,7 @@ BATCH_COMMIT = 512
 SWEEP_ROWS = 500
 """The most rows of flushed buckets that the library deletes in one step."""
 SWEEP_FILES = 10
-"""Graph files of flushed buckets that one step deletes."""
+"""The most graph files of flushed buckets that one step deletes."""
 
 
 class Engine(TextEngine):
@@ -418,7 +418,7 @@ class Engine(TextEngine):
         keep_for_ever(self._claim)  # closing LMDB under a thread that is inside would crash this process
 
     def abandon(self, parent: int) -> AnyStore | None:
-        """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
+        """Refuse further use in a fork of the process `parent`; return its store, or None if it was closed."""
         self.turn.renew()  # another thread of the parent may have it
         self._late = None  # a change would begin its thread here, which would commit to the parent's files
         store = self.store
@@ -490,7 +490,7 @@ class PushGroup(Protocol):
 
 
 def sync_names(folder: Path) -> None:
-    """Wait until the disk has the folder entries of the graphs named in commits; it has their content already."""
+    """Wait until the disk has the folder entries of committed graphs, as it has their content. Raises StoreError."""
     try:
         if folder.is_dir():
             sync_folder(folder)

@@ -75,7 +75,7 @@ class Drift:
         return bool(self.missing or self.changed or self.extra)
 
     def note(self, kind: str, name: str) -> None:
-        """Count an object that differs."""
+        """Count an object that differs, by the attribute `kind`, and keep the first names as samples."""
         setattr(self, kind, getattr(self, kind) + 1)
         if len(self.samples[kind]) < SAMPLES_MAX:
             self.samples[kind].append(name)
@@ -151,7 +151,7 @@ class Mirror:
         return self._held.get(self._prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
-        """Bring the objects in step with the rows.
+        """Bring the objects in step with the rows; return the counts.
 
         Args:
             rows: rows of this bucket.
@@ -189,7 +189,7 @@ class Mirror:
         return gone
 
     def check(self, rows: Iterable[Row | Refused]) -> Drift:
-        """Compare rows with the objects, by digests alone; change nothing."""
+        """Return the differences between rows and objects, found only by digests; change nothing."""
         drift, seen = Drift(), set[int]()
         rules = self._index.text_rules(*self._scope)
         taken = self._named(rows, seen)

@@ -1,4 +1,4 @@
-"""From texts to terms, with the errors that a caller gets; no folder is needed."""
+"""Lexing of texts into terms, with the errors that a caller gets; no store is needed."""
 
 import unicodedata
 from collections.abc import Callable, Container
@@ -42,6 +42,9 @@ class TextReader:
         Args:
             lexer: the lexer of the rules of the bucket.
             fields: the names of texts that the bucket has.
+
+        Raises:
+            InvalidArgument: an option is invalid, or the text is not valid Unicode.
         """
         text, lang = search.text, search.lang
         if type(text) is not str:

@@ -365,7 +365,7 @@ class Store(VectorPushes, RecoveringStore):
     # -- reading -------------------------------------------------------------------------------------------------
 
     def shown_now(self) -> View | None:
-        """Return the view of the open write transaction if this thread owns one, for reading.
+        """Return the view of the open write transaction for reading; None: this thread does not own one.
 
         An interrupted change is completed or undone first, so that reads stay valid.
 

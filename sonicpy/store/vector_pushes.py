@@ -1,5 +1,6 @@
-"""Short ways for a PUSH with a vector or an order, an UPSERT and a FLUSHO. The short way of a plain PUSH is
-`Store.push`."""
+"""Fast paths for a PUSH with a vector or an order, an UPSERT and a FLUSHO. The fast path of a plain PUSH is
+`Store.push`.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
 
 
 class VectorPushes(RecoveringStore):
-    """A store with short ways for some changes besides plain PUSHes."""
+    """A store with fast paths for some changes besides plain PUSHes."""
 
     _refusals: Refusals
 
@@ -101,8 +102,9 @@ class VectorPushes(RecoveringStore):
         return words
 
     def _ready_writer(self, collection: str, bucket: str, rules: int | None) -> "BucketWriter | None":
-        """Return the writer of a bucket, if a short way is open to the change; `rules`: those of the text, None:
-        any."""
+        """Return the writer of a bucket if the change can take a fast path, else None. `rules`: the rules of the text;
+        None: any rules.
+        """
         view = self.view
         if view is None or self.is_torn or self._refusals.now is not None:
             return None

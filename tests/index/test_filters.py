@@ -1,4 +1,6 @@
-"""Filters, orders and facets of an index give the answers of the twin over dicts, after any changes."""
+"""Filters, orders and facets of an index give the answers of the reference implementation over dicts, after any
+changes.
+"""
 
 import math
 import random

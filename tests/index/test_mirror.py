@@ -25,7 +25,7 @@ PLACE: dict[str, Any] = {"collection": C, "bucket": B}
 
 
 def held(index: sonicpy.Index) -> dict[str, frozenset[str]]:
-    """Return the words of every object: the twin of a table, in whatever way the changes came."""
+    """Return the words of every object, as a reference for a table, in whatever way the changes came."""
     return {name: frozenset(index.words_of_objects(C, B, [name])[0]) for name in index.iterate_objects(C, B)}
 
 

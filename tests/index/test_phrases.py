@@ -1,4 +1,6 @@
-"""Phrases by the order of words, compared with a slow twin; and where the order is stored, changed and transferred."""
+"""Phrases by the order of words, compared with a reference implementation; and where the order is stored, changed and
+transferred.
+"""
 
 import contextlib
 from collections import Counter

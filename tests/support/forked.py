@@ -59,7 +59,7 @@ class Template:
         ours.close()  # the file keeps it open
 
     def ask(self, message: Mapping[str, object]) -> int | None:
-        """Send a message to the process; return the number that it answers."""
+        """Send a message to the process; return its answer, a number or None."""
         with self._lock:
             self._messages.write(json.dumps(message).encode() + b"\n")
             self._messages.flush()
@@ -124,7 +124,9 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 
 def fork_server(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> ForkedServer:
-    """Fork a server: `python -m sonicpy` with these arguments, in `folder`, with stderr at the end of `log`."""
+    """Fork a server and return it: `python -m sonicpy` with these arguments, in `folder`, with stderr at the end of
+    `log`.
+    """
     parent = _template()
     message = {
         "arguments": list(arguments),

@@ -278,6 +278,7 @@ cdef class PushWriter:
 
         Raises:
             OverflowError, DamagedBytes: as in `push`.
+            ValueError: the lists are in the order of association.
         """
         cdef bytes name = oid.encode()
         cdef tuple found = self.find(name, name_hash(name))
@@ -318,13 +319,13 @@ cdef class PushWriter:
 
         Args:
             write_gone: a function that writes the rows that no cache takes, called once the caches and the counters
-                hold the change: `write_gone(iid, hash, record, in_newest, rewritten, vanished, blocks,
-                deleted_blocks)`: hash of the OID, whether the newest row held the record, the ids of the words whose
-                lists changed; each of the others may be None: the keys of words that were live, (key, block) pairs, the
-                keys of blocks to delete.
+                hold the change. Its arguments: the IID; the hash of the OID; the record; whether the newest row held
+                the record; the ids of the words whose lists changed; the keys of words that were live; (key, block)
+                pairs; the keys of blocks to delete. Each of the last three may be None.
 
         Raises:
             DamagedBytes: a row cannot be read.
+            ValueError: the lists are in the order of association.
         """
         cdef Counters counters = self._counters
         cdef bytes name = oid.encode()
@@ -374,7 +375,9 @@ cdef class PushWriter:
         return 0
 
     cdef CutTerms begin_cut(self, uint64_t iid, list gone, ObjectRecord record):
-        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses."""
+        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses. Raises
+        DamagedBytes if a term is missing.
+        """
         cdef dict words = self._read_terms(gone)
         cdef CutTerms cut
         if len(words) != len(gone):
@@ -445,7 +448,7 @@ cdef class PushWriter:
         return self._counters.next_iid
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
-        """Change the postings of an object's words; return False if nothing changes."""
+        """Change the postings of an object's words; return False if nothing changes. Raises DamagedBytes."""
         cdef list needed
         try:
             needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])

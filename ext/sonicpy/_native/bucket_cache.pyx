@@ -376,7 +376,7 @@ cdef class CachingReader:
         return found
 
     cdef int read_names(self, list iids, list found, list missing) except -1:
-        """Read missing OIDs, and put them into their places."""
+        """Read missing OIDs, and put them into their places. Raises DamagedBytes if an object has no row."""
         cdef dict names = self._cache._names
         cdef Py_ssize_t at
         cdef uint64_t iid
@@ -487,7 +487,7 @@ cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list miss
 
 
 cdef int fill(dict held, list found, list missing, list read) except -1:
-    """Put the values that were read into the holes, and into the cache."""
+    """Put the values that were read into the holes, and into the cache. Raises ValueError if their numbers differ."""
     cdef Py_ssize_t number, at = 0
     if len(read) != len(missing):
         raise ValueError(f"{len(missing)} keys need as many values, not {len(read)}")

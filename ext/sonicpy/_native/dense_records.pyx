@@ -209,7 +209,7 @@ cdef int begin_names(Names *names, bytes row) except -1:
 
 
 cdef bint next_name(Names *names) except -1:
-    """Go on to the next OID; return False if there is none."""
+    """Go on to the next OID; return False if there is none. Raises DamagedBytes."""
     cdef const uint8_t *at = names.at
     cdef int size
     if not names.places:

@@ -78,7 +78,9 @@ cdef inline dict found_by(list sources, list patterns, Folding folding, bint beg
 
 
 cdef inline dict candidates(list sources, Kin kin, Stem stem, list patterns):
-    """Return the first words that begin as a pattern does; joined words come as their aliases, which begin so."""
+    """Return the first words that begin as a pattern does; joined words come as their aliases, which begin with a
+    part.
+    """
     return walk_all(
         sources, patterns, kin._kept_folding, 0, True, True, True, False, b"", CANDIDATES, EDGES_MAX, stem.ends,
         stem._folded_bytes,

@@ -23,7 +23,9 @@ OBJECTS_PER_RECORD_ROW = PLACES
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
-    """Read the next item of a row into `item`, which contains the previous OID with the place `before` (-1: none)."""
+    """Read the next item of a row into `item`, which contains the previous OID with the place `before` (-1: none).
+    Raises DamagedBytes.
+    """
     cdef uint8_t shared, own, before_size = item.oid_size if before >= 0 else 0
     if end - at[0] < 3:
         raise DamagedBytes("a row of objects is cut off")
@@ -94,7 +96,7 @@ def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
 
 
 cdef uint64_t row_number(bytes key) except? 0:
-    """Return the number of a row from its key; see `row_keys`."""
+    """Return the number of a row from its key; see `row_keys`. Raises ValueError if the key has another size."""
     cdef const uint8_t *at = <const uint8_t *> key
     if len(key) != 9:
         raise ValueError(f"the key of a row of objects has 9 bytes, not {len(key)}")

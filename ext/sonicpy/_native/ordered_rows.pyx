@@ -45,7 +45,7 @@ cdef uint8_t *put_order(uint8_t *head, uint8_t *out, int place, const uint8_t *o
 
 
 cdef int read_row(bytes row, Found *found) except -1:
-    """Find the orders of a row by place; `at` is NULL for a place without an order."""
+    """Find the orders of a row by place; `at` is NULL for a place without an order. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef const uint8_t *head = at
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)

@@ -158,7 +158,8 @@ cdef class Phrase(Mask):
 
     cdef int look(self, list iids, uint64_t *bits, list held) except -1:
         """Examine objects of a window, by rising IID: set the bits of those that hold the phrase, or add them to
-        `held`; return whether any object does."""
+        `held`; return whether any object does. Raises CheckedTooMany if the allowance does not suffice.
+        """
         cdef list firsts = first_of_rows(iids)
         cdef dict orders, records
         cdef uint64_t iid, number, row_number
@@ -200,7 +201,9 @@ cdef class Phrase(Mask):
         self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
         uint64_t *bits, list held,
     ) except -1:
-        """Examine the objects from `first` to `end`, which share a row of records."""
+        """Examine the objects from `first` to `end`, which share a row of records, as `look` does; return whether any
+        holds the phrase.
+        """
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
         cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
         cdef const Found *order

@@ -159,7 +159,7 @@ cdef class NearWords:
 
 
 cdef Word read_word(const uint8_t *text, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
-    """Count the letters of a word in valid UTF-8."""
+    """Return a word in valid UTF-8 with its letters as bits and their number."""
     cdef Word self = Word(0, <uint32_t> start, <uint16_t> size, 0)
     cdef Py_ssize_t at = start
     cdef uint64_t letter

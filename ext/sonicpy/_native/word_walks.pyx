@@ -390,6 +390,9 @@ cdef dict walk_all(
     Args:
         leading: also find the words that are a beginning of a pattern, and return for each word the number of its
             folded letters in place of its distance; `distance` must be 0 and `begins` must be false.
+
+    Raises:
+        ValueError: the distance is out of range, or a word is not UTF-8.
     """
     cdef Pattern read
     cdef Ends kept

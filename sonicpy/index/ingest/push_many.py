@@ -229,7 +229,7 @@ def _digest(row: Row, lexer: Lexer) -> bytes | str:
 def _unchanged(
     rows: Sequence[Row | Refused], digests: Sequence[bytes | str | None], have_digests: HaveDigests
 ) -> set[int]:
-    """Return the places of the rows whose objects hold just their text."""
+    """Return the places of the rows whose objects already hold the text of the row and nothing else."""
     asked: dict[tuple[str, str], list[tuple[int, tuple[str, bytes]]]] = {}
     for place, (row, digest) in enumerate(zip(rows, digests, strict=True)):
         if not isinstance(digest, bytes) or isinstance(row, Refused):

@@ -77,7 +77,9 @@ def merge_facets(parts: Sequence[Mapping[str, AnyValue]], limit: int) -> Facets:
 
 
 def without(condition: Condition | None, facet: Facet) -> Condition | None:
-    """Return a filter without the clauses that are only about the tags or values of a facet."""
+    """Return a filter without the clauses that are only about the tags or values of a facet; None: no clause is
+    left.
+    """
     if condition is None:
         return None
     rest = tuple(clause for clause in clauses(condition) if not all(_is_of(each, facet) for each in literals(clause)))

@@ -63,8 +63,8 @@ class PhraseChecks:
             _CHECKS.reset(token)
 
     def steps(self) -> Iterator[None]:
-        """Check all objects with phrases that the tries have reached, at most 4,096 in a step. Each try reads the same
-        state of the index.
+        """Check the rest of the objects for the phrases that the tries have looked for, at most 4,096 objects in a
+        step. Each try reads the same state of the index.
         """
         for mask in list(self._known.values()):
             if isinstance(mask, Phrase):
@@ -125,7 +125,9 @@ def masked(plan: Plan, reader: BucketReader, mask: Mask | None) -> Mask | None:
 
 
 def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
-    """Yield the mask of each phrase of a plan in a bucket."""
+    """Yield the mask of each phrase of a plan in a bucket. Raises InvalidArgument if the bucket keeps no orders of
+    words.
+    """
     if not plan.phrases:
         return
     is_kept = keeps_order(reader)

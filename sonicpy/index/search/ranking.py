@@ -107,6 +107,9 @@ def carry_out(
     Args:
         masks: the objects of each bucket that pass a filter; None: all.
         share: returns the approximate share of the objects that pass the filter; None: not known.
+
+    Raises:
+        InvalidArgument: the ranking of the settings does not know an option of the query.
     """
     if isinstance(lexicon, UnitedLexicon):
         check_together(lexicon, config)

@@ -299,7 +299,7 @@ def in_order(
 
 
 def iids_in_order(reader: BucketReader, found: Mask, sort: Sort, wanted: int, behind: Place | None) -> list[int]:
-    """Return the IIDs of `in_order`."""
+    """Return only the IIDs of the result of `in_order`."""
     if behind is None and sort.name == NEWEST:
         return found.newest(wanted)
     return [iid for iid, _ in in_order(reader, found, sort, wanted, behind)]

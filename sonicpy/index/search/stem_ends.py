@@ -49,7 +49,7 @@ _TAKEN_OF_SHORT = {
 _CHANGED = {
     "english": {"e": "i", "i": "y", "l": "i", "y": "i"},  # using, carry, capability, skies
     "french": {"i": "y", "l": "iu", "t": "c", "x": "s"},  # essayer, notabilite, chevaux, presence, heureuse
-    "german": dict.fromkeys(ascii_lowercase, "e"),  # in ae, oe and ue it stands for marks
+    "german": dict.fromkeys(ascii_lowercase, "e"),  # in ae, oe and ue it replaces marks
     "italian": {"t": "z"},  # presenza
     "portuguese": {"t": "c"},  # presenca
     "spanish": {"t": "c"},  # presencia

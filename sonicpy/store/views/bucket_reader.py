@@ -183,7 +183,7 @@ class BucketReader:
         return blocks[::-1], max(count - window, 0) if window else 0
 
     def oids(self, iids: list[int]) -> list[str]:
-        """Return the OIDs of objects, in the order of `iids`."""
+        """Return the OIDs of objects, in the order of `iids`. Raises StoreDamaged if one is missing."""
         bucket = self.state.bucket
         names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
         if None in names:

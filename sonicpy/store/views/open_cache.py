@@ -70,8 +70,9 @@ class OpenCache(SnapshotCache):
         return None
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
-        """Return the changes of the commits after `commit`, without those of the open transaction; see
-        `SnapshotCache`."""
+        """Return the changes of the commits after `commit`, without those of the open transaction; None: they are not
+        known. See `SnapshotCache`.
+        """
         if commit not in self._since:
             self._since[commit] = self._changes_between(commit, transaction.number - 1, transaction)
         return self._since[commit]

@@ -142,14 +142,14 @@ class BucketWriteCache:
 
     @property
     def vectors(self) -> VectorRows:
-        """See above."""
+        """The rows of vectors, read and changed in this transaction; made at the first use."""
         if self._vectors is None:
             self._vectors = VectorRows()
         return self._vectors
 
     @property
     def orders(self) -> VectorRows:
-        """See above."""
+        """The rows of orders, read and changed in this transaction; made at the first use."""
         if self._orders is None:
             self._orders = VectorRows(ORDERS)
         return self._orders

@@ -151,6 +151,9 @@ class WriteView(OpenOrders, OpenFacts, View):
 
         Args:
             rules: the rules of a new bucket.
+
+        Raises:
+            OverflowError: the numbers of buckets are used up.
         """
         state = self.bucket(collection, bucket)
         scope = (collection, bucket)
