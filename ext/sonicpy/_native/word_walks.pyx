@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
-from sonicpy._native.automaton cimport Node, open_node
+from sonicpy._native.automaton cimport Node, open_node, prefetch_target
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.letter_folding cimport Folded, Folding, folded_of
 from sonicpy._native.letter_steps cimport (
@@ -78,9 +78,12 @@ cdef void visit_all(Walk *self, Children *children, const State *state, int dept
     cdef State other  # behind a letter that is none of the next ones of the pattern
     cdef uint64_t places, next_places = 0
     cdef bint is_known = False, is_last = False
-    cdef int errors
+    cdef int errors, step
     for errors in range(self.distance + 1):
         next_places |= state.row[errors] | state.swap[errors]
+    if self.words.nodes != NULL:
+        for step in range(children.node.count):
+            prefetch_target(&children.node, self.words.nodes, step)
     while next_child(children, &child):
         self.budget -= 1
         if child.label == 0:
@@ -113,7 +116,8 @@ cdef void descend(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth)
     cdef Node node
     cdef const uint64_t *first = self.pattern.first
     cdef uint64_t wanted = row | swap, places
-    cdef int step
+    cdef uint8_t steps[256]
+    cdef int step, found = 0, number
     if depth >= BYTES_MAX - 4 or self.budget < 0 or self.wanted <= 0:
         return
     if self.words.nodes == NULL or not self.begins or self.distance == 0:
@@ -124,11 +128,15 @@ cdef void descend(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth)
         descend_wanted(self, spot, row, swap, depth)
         return
     self.budget -= node.count
-    for step in range(node.count):
-        places = first[node.labels[step]]
-        if places & wanted:
-            take_edge(&node, step, &child)
-            arrive_last(self, &child, (row & places) << 1 | (swap & places) << 2, depth)
+    for step in range(node.count):  # without branches, because none could be foretold
+        steps[found] = <uint8_t> step
+        found += first[node.labels[step]] & wanted != 0
+    for number in range(found):
+        prefetch_target(&node, self.words.nodes, steps[number])
+    for number in range(found):
+        places = first[node.labels[steps[number]]]
+        take_edge(&node, steps[number], &child)
+        arrive_last(self, &child, (row & places) << 1 | (swap & places) << 2, depth)
 
 
 cdef void descend_wanted(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth) noexcept nogil:
