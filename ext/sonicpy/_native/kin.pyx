@@ -14,7 +14,8 @@ cimport cython
 
 from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.stem_ends cimport StemEnds
-from sonicpy._native.word_walks cimport EDGES_MAX, has_only_letters, walk_all
+from sonicpy._native.walked_words cimport has_only_letters
+from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
 from sonicpy._native.parts import aliases_of, word_of
 
