@@ -289,8 +289,8 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
     for name, value in options.items():
         option = taken.get(name)
         values[_PLACES[name]] = checked_value(verb, name, value) if option is None else option.kind.check(name, value)
-    found = Search._make(values)
-    return found._replace(buckets=buckets) if buckets else found
+    values[_PLACES["buckets"]] = buckets
+    return tuple.__new__(Search, values)  # `_make` counts the values, too
 
 
 def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
