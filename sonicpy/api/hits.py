@@ -109,9 +109,9 @@ class Hits(tuple[Hit, ...]):
             groups.
     """
 
-    _scores: tuple[float, ...] | None
-    _total: int | None
-    _whole: int | None
+    _scores: tuple[float, ...] | None = None
+    _total: int | None = None
+    _whole: int | None = None
     _hows: tuple[tuple[HeldWord, ...], ...] | None = None
     _corrected: str | None = None
     _facets: Facets | None = None
@@ -130,13 +130,15 @@ class Hits(tuple[Hit, ...]):
         groups: Iterable[GroupKey | None] | None = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
-        hits = super().__new__(cls, objects)  # type: ignore[arg-type]
-        known = None if scores is None else tuple(scores)
-        if known is not None and len(known) != len(hits):
-            raise ValueError(f"{len(hits)} objects need as many scores, not {len(known)}")
-        hits._scores = known
-        hits._total = total
-        hits._whole = whole
+        hits = tuple.__new__(cls, objects)
+        if scores is not None:
+            hits._scores = tuple(scores)
+            if len(hits._scores) != len(hits):
+                raise ValueError(f"{len(hits)} objects need as many scores, not {len(hits._scores)}")
+        if total is not None:
+            hits._total = total
+        if whole is not None:
+            hits._whole = whole
         if hows is not None:
             hits._hows, hits._corrected = tuple(hows), corrected
         if buckets is not None:

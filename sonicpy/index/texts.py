@@ -181,3 +181,20 @@ def check_scope(search: Search) -> None:
     """Raise InvalidArgument if the collection or the bucket of a search has no valid name."""
     if not are_names(search.collection, search.bucket):
         check_names(search.collection, search.bucket)
+
+
+def word_prefix(lexer: Lexer, prefix: str) -> bytes:
+    """Return a typed prefix in the normal form of words."""
+    if not prefix:
+        return b""
+    encoded("prefix", prefix)
+    terms = lexer.lex_plain(prefix)
+    return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+
+def encoded(argument: str, text: str) -> bytes:
+    """Return the UTF-8 of a text. Raises InvalidArgument, which names the argument, if it is not Unicode."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise not_unicode(argument, error) from error

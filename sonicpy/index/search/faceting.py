@@ -5,16 +5,14 @@ from typing import Any as AnyValue
 
 from sonicpy._native.mask import Bits, settled
 from sonicpy._native.ordered import count_ranges
-from sonicpy._native.term_mask import count_each, lists_of
 from sonicpy.api.facets import Facets, RangeCount, in_order, merged, most_first
 from sonicpy.filters.conditions import All, Any, Condition, HasTag, Not, clauses, literals
 from sonicpy.filters.sorting import Facet
 from sonicpy.index.search.refine import Wanted
+from sonicpy.index.search.tag_holders import count_holders
 from sonicpy.store.views.bucket_reader import BucketReader
 
 ALL_TAGS = 1 << 32
-TAGS_AT_ONCE = 1_000
-"""The most tags whose holders are read together."""
 
 
 def count_facets(
@@ -102,16 +100,9 @@ def _count_tags(reader: BucketReader, prefix: str, among: Bits) -> dict[str, int
     tags = reader.tags
     if tags is None:
         return {}
-    counts: dict[str, int] = {}
     rows = list(tags.starting(prefix.encode()))
-    for start in range(0, len(rows), TAGS_AT_ONCE):
-        some = rows[start : start + TAGS_AT_ONCE]
-        postings = tags.postings_of([row for _, row in some])
-        lists = lists_of(tags, [[each] for each in postings], reader.length_masks())
-        for (tag, _), count in zip(some, count_each(lists, among), strict=True):
-            if count:
-                counts[tag.decode()] = count
-    return counts
+    counts = count_holders(tags, [row for _, row in rows], reader.length_masks(), among)
+    return {tag.decode(): count for (tag, _), count in zip(rows, counts, strict=True) if count}
 
 
 def _count_values(reader: BucketReader, facet: Facet, among: Bits) -> list[RangeCount]:
