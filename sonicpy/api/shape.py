@@ -63,7 +63,7 @@ class Shape:
         if not isinstance(self.object, str | None):
             raise InvalidArgument(f"object is {shown(self.object)}; allowed is the name of a column")
         named = self.text if isinstance(self.text, Mapping) else {}
-        columns = list(named.values()) if named else self.text
+        columns: Any = list(named.values()) if named else self.text
         if not isinstance(columns, str) and not _are_columns(columns):
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
         vectors = {"": self.vector} if isinstance(self.vector, str) else self.vector or {}
@@ -80,6 +80,7 @@ class Shape:
             "lang": language_of(self.lang),
             "object_columns": OBJECT_COLUMNS if self.object is None else (self.object,),
             "text_columns": (columns,) if isinstance(columns, str) else tuple(columns),
+            "text": columns[0] if not named and not isinstance(columns, str) and len(columns) == 1 else self.text,
             "named_columns": tuple(texts_of(dict.fromkeys(named, ""))),
             "vectors": tuple(vectors.items()),
             "scope_columns": tuple(name for name, value in given.items() if value is None),
