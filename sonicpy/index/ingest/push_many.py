@@ -13,6 +13,7 @@ from typing import Protocol
 
 from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
+from sonicpy._native.terms import Terms
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.index.ingest.given_orders import order_of, order_of_texts
@@ -194,26 +195,28 @@ def _analyze_changed(chunk: Chunk, lexer_of: LexerOf, changed: Changed) -> None:
     """Set the replacements of a chunk as `_analyze` sets pushes, without rows whose objects hold just their text."""
     rows = chunk.rows
     digests = row_digests(rows, lambda collection, bucket: lexer_of(collection, bucket).rules)
-    places = set(changed(rows, digests))
-    names = {rows[place].object for place in places}
-    seen = [place for place, row in enumerate(rows) if row.object in names] if places else []
+    places = changed(rows, digests)
+    left, replaced = frozenset(places), set[tuple[str, str, str]]()
+    are_all = len(left) == len(rows)
+    names = frozenset() if are_all else frozenset(rows[place].object for place in places)
+    seen = places if are_all else [place for place, row in enumerate(rows) if row.object in names] if names else []
     chunk.unchanged = len(rows) - len(seen)
-    replaced: set[tuple[str, str, str]] = set()
     for place in seen:
         row = rows[place]
         if isinstance(row, Refused):
             chunk.refused.append(row)
             continue
-        if place not in places and row[:3] not in replaced:
+        if not are_all and place not in left and row[:3] not in replaced:
             chunk.unchanged += 1
             continue
         push = _replacement(row, digests[place], lexer_of(row.collection, row.bucket))
         if isinstance(push, str):
             chunk.refused.append(Refused(chunk.first + place, row.object, push))
-        else:
+            continue
+        if not are_all:
             replaced.add(row[:3])
-            chunk.pushes.append(push)
-            chunk.places.append(chunk.first + place)
+        chunk.pushes.append(push)
+        chunk.places.append(chunk.first + place)
 
 
 def _replacement(row: Row, digest: Digest, lexer: Lexer) -> UpsertTerms | str:
@@ -221,11 +224,12 @@ def _replacement(row: Row, digest: Digest, lexer: Lexer) -> UpsertTerms | str:
     if isinstance(digest, UnicodeEncodeError):
         return _not_unicode(digest)
     assert digest is not None
-    push = _analyzed(row, lexer)
-    if isinstance(push, str):
-        return push
-    others = push.fields if isinstance(push, PushWith) else ()
-    return UpsertTerms(*push[:4], rules=push.rules, fields=(*others, (DIGESTS.id, digest)))
+    found = _terms_and_fields(row, lexer)
+    if isinstance(found, str):
+        return found
+    terms, fields = found
+    parts = (row.collection, row.bucket, row.object, terms, lexer.rules, (*fields, (DIGESTS.id, digest)))
+    return tuple.__new__(UpsertTerms, parts)  # as _analyzed, in a fifth of the time of UpsertTerms()
 
 
 def _embed(rows: list[Row | Refused], embed: Embed) -> None:
@@ -287,6 +291,17 @@ def _is_spread(chunk: list[Row | Refused]) -> bool:
 
 def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     """Return the PUSH of a row, or its refusal."""
+    found = _terms_and_fields(row, lexer)
+    if isinstance(found, str):
+        return found
+    terms, fields = found
+    if fields:
+        return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
+    return tuple.__new__(PushTerms, (row.collection, row.bucket, row.object, terms, 0, lexer.rules))
+
+
+def _terms_and_fields(row: Row, lexer: Lexer) -> tuple[Terms, Fields] | str:
+    """Return the terms and the other fields of a row, or its refusal."""
     try:
         terms = lexer.lex_push(row.text, row.lang)
         if row.lang is not None or is_sampled(row.object):
@@ -306,9 +321,7 @@ def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
         fields += vector_fields(row.vector)
     if row.texts:
         fields += text_fields(row.texts, lambda text: terms if text == row.text else lexer.lex_push(text, row.lang))
-    if fields:
-        return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
-    return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)
+    return terms, fields
 
 
 def _not_unicode(error: UnicodeEncodeError) -> str:

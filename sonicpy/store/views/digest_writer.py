@@ -35,7 +35,8 @@ class DigestWriter:
             self._view.require(uses.DIGESTS)
             self._are_used = True
         self._view.note_to_flush(bucket)
-        self._rows(bucket).set(self._view.transaction, iid, digest)
+        rows = self._buckets.get(bucket) or self._rows(bucket)
+        rows.set(self._view.transaction, iid, digest)
 
     def end(self, bucket: int, iid: int) -> None:
         """Remove the digest of an object, because its words change, but not by an UPSERT."""
