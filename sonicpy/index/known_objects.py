@@ -16,8 +16,13 @@ ROWS_AT_ONCE = 64
 """The most rows of records that one read of the store returns."""
 
 
+KNOWN_MAX = 1 << 24
+"""The most objects of a bucket whose digests are held in memory, in up to 500 MB; those of a larger one are looked up
+row by row."""
+
+
 class KnownObjects:
-    """The objects of a bucket when a pass begins, with their digests in memory: about 24 bytes each.
+    """The objects of a bucket when a pass begins, with their digests in memory.
 
     Args:
         engine: holds the bucket; its changes are committed.
@@ -42,7 +47,7 @@ class KnownObjects:
             self.end = 0 if state is None else state.next_iid
             self._bucket, self._count = (-1, 0) if state is None else (state.bucket, state.objects)
             self._known = KnownDigests(self.end)
-            if state is not None:
+            if state is not None and state.objects <= KNOWN_MAX:
                 for first, row in digest_rows(view.transaction, state.bucket):
                     self._known.add(first, row)
 
