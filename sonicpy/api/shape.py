@@ -33,6 +33,7 @@ class Shape:
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
         tag_columns: the columns that give tags.
         value_columns: the column of each value, by its name.
+        is_plain: whether rows give only an object, one text, and perhaps a language.
 
     Raises:
         InvalidArgument: one of them is not valid.
@@ -54,6 +55,7 @@ class Shape:
     vectors: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     tag_columns: tuple[str, ...] = field(init=False, repr=False)
     value_columns: dict[str, str] = field(init=False, repr=False)
+    is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.collection is not None:
@@ -88,6 +90,8 @@ class Shape:
             "value_columns": _value_columns(self.values),
         }.items():
             object.__setattr__(self, name, value)
+        others = self.scope_columns or self.vectors or self.tag_columns or self.value_columns
+        object.__setattr__(self, "is_plain", isinstance(self.text, str) and not others)
 
 
 def _several(columns: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -242,7 +242,7 @@ def _embed(rows: list[Row | Refused], embed: Embed) -> None:
 
 def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
     """Refuse the rows that the columns of their buckets do not allow."""
-    if all(type(push) is PushTerms for push in chunk.pushes):
+    if PushWith not in map(type, chunk.pushes):
         return
     refusal, kept = refuses(), []
     for place, push in zip(chunk.places, chunk.pushes, strict=True):
