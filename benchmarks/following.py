@@ -5,8 +5,8 @@
 
 The first form prints the CPU of a first pass beside that of `push_many`, of a pass with some changed rows, of one
 without, and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; one
-of them or both are killed at random moments. At the end a last pass runs; the words of all objects are compared with the table, then
-`--check` compares digests.
+of them or both are killed at random moments. At the end a last pass runs; the words of all objects are compared with
+the table, then `--check` compares digests.
 """
 
 import argparse
