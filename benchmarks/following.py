@@ -4,9 +4,9 @@
     python -m benchmarks.following --kills 500 [--rows 20000] [--changes 1000000]
 
 The first form prints the CPU of a first pass beside that of `push_many`, of a pass with some changed rows, of one
-without, and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; both
-are killed at random moments. At the end a last pass runs; the words of all objects are compared with the table, then
-`--check` compares digests.
+without, and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; one
+of them or both are killed at random moments. At the end a last pass runs; the words of all objects are compared with
+the table, then `--check` compares digests.
 """
 
 import argparse
@@ -30,6 +30,8 @@ AT_ONCE = 200
 WORDS = [f"word{number}" for number in range(200)]
 GONE_SHARE = 0.2
 KILLED = WRITES, MIRRORS = "writer", "mirror"
+VICTIMS = (WRITES,), (MIRRORS,), KILLED
+"""The processes that are killed at one moment."""
 
 PAUSE_S = 0.02
 """The pause in seconds between two transactions of the writer."""
@@ -124,10 +126,10 @@ def killed(folder: Path, count: int, changes: int, kills: int) -> int:
             if name not in running or running[name].poll() is not None:
                 running[name] = start(name, folder, count, sum(deaths.values()))
         time.sleep(chance.random() * longest)
-        victim = chance.choice(KILLED)
-        if running[victim].poll() is None:
-            end(running.pop(victim))
-            deaths[victim] += 1
+        for victim in chance.choice(VICTIMS):
+            if running[victim].poll() is None:
+                end(running.pop(victim))
+                deaths[victim] += 1
     for process in running.values():
         end(process)
     print(f"{made(database):,} changes of {count:,} rows; killed: {deaths}")

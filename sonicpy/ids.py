@@ -106,11 +106,16 @@ def object_name(object: Any) -> str:
     Raises:
         InvalidArgument: `object` is neither a str nor a whole number nor a UUID.
     """
-    from uuid import UUID  # noqa: PLC0415  loaded when it is needed
+    if type(object) is int:  # as most keys of tables are
+        number: int | None = object
+    elif isinstance(object, str):
+        return plain_str(object)
+    else:
+        from uuid import UUID  # noqa: PLC0415  loaded when it is needed
 
-    if isinstance(object, str | UUID):
-        return plain_str(object) if isinstance(object, str) else str(object)
-    number = object if type(object) is int else _whole(object)
+        if isinstance(object, UUID):
+            return str(object)
+        number = _whole(object)
     if number is None or number.bit_length() > _BITS_MAX:
         raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
     return str(number)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
     from sonicpy.config import Config
     from sonicpy.index.ingest.push_many import Chunk
+    from sonicpy.index.ingest.row_digests import Changed
     from sonicpy.index.maintenance.maintainer import Maintainer
     from sonicpy.index.report.export import ExportedObject
     from sonicpy.index.report.stats import Figures
@@ -203,6 +204,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
         from sonicpy.api.rows import PushReport, Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.ingest.row_digests import changed_rows  # noqa: PLC0415  loaded when it is needed
 
         shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, vector, tags, values)
         if shape.compat and shape.vectors:
@@ -218,7 +220,8 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self._check_upsert()
         call_of("progress", progress)
         report = PushReport() if report is None else report
-        self.push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
+        changed = partial(changed_rows, have_digests=self._engine.have_digests) if upsert else None
+        self.push_read(read_rows(rows, shape), report, progress, new=new, changed=changed)
         return report
 
     def push_read(
@@ -228,9 +231,13 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         progress: "OnProgress | None",
         *,
         new: bool = False,
-        upsert: bool = False,
+        changed: "Changed | None" = None,
     ) -> None:
-        """Push rows that were read; see `push_many`."""
+        """Push rows that were read; see `push_many`.
+
+        Args:
+            changed: returns the rows whose texts replace the words of their objects; None: texts add up.
+        """
         from sonicpy.index.ingest.push_many import push_rows  # noqa: PLC0415  loaded when it is needed
 
         touched: set[Scope] = set()
@@ -241,7 +248,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self._engine.commit_before_reading,
             report,
             new=new,
-            have_digests=self._engine.have_digests if upsert else None,
+            changed=changed,
             progress=progress,
             refuses=self._refusal,
             embed=self._embed,

@@ -228,7 +228,8 @@ class Store(VectorPushes, RecoveringStore):
         """
         self._check_accepting()
         check_rules(self._writing(), pushes)
-        check_room(self._writing(), (push for push in pushes if not isinstance(push, PushTerms) and push.fields))
+        if bounded := [push for push in pushes if not isinstance(push, PushTerms) and has_bounds(push.fields)]:
+            check_room(self._writing(), bounded)
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
