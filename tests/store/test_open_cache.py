@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import sonicpy
+from sonicpy.store.views.read_cache import Snapshot
+from sonicpy.store.views.write_view import WriteView
 
 C, B = "c", "b"
 
@@ -14,8 +16,11 @@ def test_a_reader_of_the_last_commit_keeps_its_rows(tmp_path: Path) -> None:
         store = index.engine.store
         with store.snapshot() as snapshot:
             state = snapshot.bucket(C, B)
+            assert isinstance(snapshot, Snapshot)
+            assert state is not None
             reader = snapshot.reader(state)
             (before,) = reader.words([b"amber"])
+            assert before is not None
             assert before.df == 1
             for number in range(3):  # the first query takes the cache over, the others renew it
                 index.push(C, "another", f"o{number}", "coral")
@@ -23,6 +28,7 @@ def test_a_reader_of_the_last_commit_keeps_its_rows(tmp_path: Path) -> None:
                 index.push(C, B, f"new{number}", "amber")
                 assert index.query(C, B, "amber").objects[0] == f"new{number}"
                 (row,) = reader.words([b"amber"])
+                assert row is not None
                 assert row.df == 1
                 assert reader.oids([0]) == ["old"]
                 assert len(reader.lengths()) == 1
@@ -34,6 +40,11 @@ def test_a_bucket_has_one_reader_in_a_transaction(tmp_path: Path) -> None:
         for number in range(5):
             index.push(C, B, f"o{number}", "amber")
             with index.engine.read() as view:
-                readers.append(view.reader(view.bucket(C, B)))
-                assert readers[-1].words([b"amber"])[0].df == number + 1
+                state = view.bucket(C, B)
+                assert isinstance(view, WriteView)
+                assert state is not None
+                readers.append(view.reader(state))
+                (row,) = readers[-1].words([b"amber"])
+                assert row is not None
+                assert row.df == number + 1
         assert len(set(map(id, readers))) == 1
