@@ -8,19 +8,22 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import NUMBER_MAX
 from sonicpy.bucket_names import in_bucket
-from sonicpy.filters.grammar import parse
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.ranking import AnyLexicon, carry_out, count_whole
 from sonicpy.index.search.several import SeveralParts
+from sonicpy.late import late
 from sonicpy.options import LIMIT
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.filters.grammar import parse
     from sonicpy.index.engine import Engine
+else:
+    parse = late("sonicpy.filters.grammar", "parse", __name__)
 
 _PAGED = {"filter", "limit"}
 
