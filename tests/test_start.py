@@ -38,7 +38,8 @@ with sonicpy.open({!r}) as index:
 PATTERNS = """
 import re
 ours = [module for name, module in sys.modules.items() if name.startswith("sonicpy.")]
-print(json.dumps([f"{one.__name__}.{name}" for one in ours for name in vars(one) if type(vars(one)[name]) is re.Pattern]))
+held = [(f"{module.__name__}.{name}", value) for module in ours for name, value in vars(module).items()]
+print(json.dumps([name for name, value in held if isinstance(value, re.Pattern)]))
 """
 UNUSED = {
     *("asyncio", "ctypes", "dataclasses", "datetime", "decimal", "email", "fastapi", "hashlib", "http", "inspect"),
