@@ -8,13 +8,11 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.filters.grammar import filter_text
-from sonicpy.filters.grouping import group_text
-from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
+from sonicpy.late import late
 from sonicpy.option_kinds import (
     BucketNames,
     Choice,
@@ -31,6 +29,18 @@ from sonicpy.option_kinds import (
 from sonicpy.tags import TagList
 from sonicpy.text_names import name_of_text, weights_text
 from sonicpy.values import ValueList
+
+if TYPE_CHECKING:
+    from sonicpy.filters.grammar import filter_text
+    from sonicpy.filters.grouping import group_text
+    from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
+else:
+    filter_text = late("sonicpy.filters.grammar", "filter_text")
+    group_text = late("sonicpy.filters.grouping", "group_text")
+    boost_text = late("sonicpy.filters.sorting", "boost_text")
+    of_text = late("sonicpy.filters.sorting", "of_text")
+    ranges_text = late("sonicpy.filters.sorting", "ranges_text")
+    sort_text = late("sonicpy.filters.sorting", "sort_text")
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1

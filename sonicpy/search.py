@@ -6,13 +6,20 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
-from sonicpy.filters.grouping import group_text, in_group, parse_group
-from sonicpy.filters.sorting import SCORE, facets_texts, parse_sort
 from sonicpy.ids import Scope
+from sonicpy.late import late
 from sonicpy.options import ARGUMENTS, checked, checked_value
+
+if TYPE_CHECKING:
+    from sonicpy.filters.grouping import behind_group
+    from sonicpy.filters.sorting import facets_texts, sorts_by_score
+else:
+    behind_group = late("sonicpy.filters.grouping", "behind_group", __name__)
+    facets_texts = late("sonicpy.filters.sorting", "facets_texts", __name__)
+    sorts_by_score = late("sonicpy.filters.sorting", "sorts_by_score", __name__)
 
 FilterLike = str | Mapping[str, Any] | None
 """A filter in the forms that programs may give."""
@@ -124,7 +131,7 @@ class Search(NamedTuple):
     @property
     def is_by_score(self) -> bool:
         """Whether the objects of the answer are ordered by their scores."""
-        return self.has_words and (self.sort is None or parse_sort(self.sort).name == SCORE)
+        return self.has_words and (self.sort is None or sorts_by_score(self.sort))
 
 
 def _fields(*names: str) -> Callable[[Search], object]:
@@ -299,7 +306,7 @@ def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
     if not hasattr(after, "group"):
         return after
     name = behind_hit(after) if has_buckets else after
-    return in_group(after.group, str(name)) if group is not None and parse_group(group_text(group)).is_tags else name
+    return name if group is None else behind_group(group, after.group, str(name))
 
 
 _PLACES = {name: place for place, name in enumerate(Search._fields)}

@@ -20,14 +20,18 @@ Vector = Any
 """A vector that a program gives: numbers (a list, an array of NumPy, a value of Arrow), int8, or packed bits as bytes;
 or a dict of them by names of columns."""
 
-COLUMN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
-"""Matches the name of a column, such as the name of a model."""
+_COLUMN = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}"
 COLUMNS_MAX = 2
 NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
 NUMBERS_FORMATS = frozenset("fdb")
 """The formats of buffers that are read without conversion: floats and int8."""
+
+
+def is_column(name: str) -> bool:
+    """Return whether a column of vectors may have this name, such as the name of a model."""
+    return re.fullmatch(_COLUMN, name) is not None
 
 
 def bits_of(argument: str, given: Vector) -> str | None:
@@ -104,7 +108,7 @@ def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, b
 
 
 def _checked(name: str) -> str:
-    if not isinstance(name, str) or not COLUMN.fullmatch(name):
+    if not isinstance(name, str) or not is_column(name):
         raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
     return name
 

@@ -122,6 +122,11 @@ def filter_text(value: AnyValue) -> str:
     return value
 
 
+def condition_of(value: AnyValue) -> Condition:
+    """Return the condition of a filter that a program gave. Raises the errors of `filter_text`."""
+    return parse(filter_text(value))
+
+
 # -- text --------------------------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ FILES_ENOUGH = 100
 """The number of files up to which small buckets get graphs, too."""
 SYNCED_TOGETHER = 16
 """The number of files from which on one call syncs the whole file system, instead of each file."""
-FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
+FILE_NAME = r"(\d+)-(\d+)\.graph(\.new)?"
 
 
 class GraphName(NamedTuple):
@@ -210,7 +210,7 @@ class GraphPool:
         """Delete the files of graphs that are not in `named`, and add buckets whose file is missing to `broken`."""
         present = set()
         for path in self.folder.glob("*.graph*"):
-            found = FILE_NAME.fullmatch(path.name)
+            found = re.fullmatch(FILE_NAME, path.name)
             if found is None:
                 continue  # not a file of the pool
             name = GraphName(int(found[1]), int(found[2]))

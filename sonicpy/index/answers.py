@@ -13,14 +13,12 @@ from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
-from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import NO_TERMS, query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
-from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope, encoded, word_prefix
 from sonicpy.late import late
 from sonicpy.lexer.lexer import Lexer
@@ -43,14 +41,17 @@ from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
     from sonicpy.filters.conditions import Condition
+    from sonicpy.filters.grammar import condition_of
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
     from sonicpy.index.search.matching import Matching
     from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+    from sonicpy.index.search.web_syntax import wanted_text
 else:
+    condition_of = late("sonicpy.filters.grammar", "condition_of", __name__)
+    wanted_text = late("sonicpy.index.search.web_syntax", "wanted_text", __name__)
     suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
     suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
-
 
 Moment = tuple[object, ...] | None
 """The state of a bucket, or of several, which is compared to notice a change; None: there was no bucket."""
@@ -155,7 +156,7 @@ class Answers(TextReader):
             reader = lexicon.reader
             behind = None if after is None else reader.number_of(after)
             below = reader.state.next_iid if behind is None else behind
-            found = everybody(reader, parse(filter))
+            found = everybody(reader, condition_of(filter))
             return reader.oids(found.newest(reader.state.next_iid if limit is None else limit, below))
 
     def find_hits(self, search: Search) -> Hits:
@@ -239,10 +240,9 @@ class Answers(TextReader):
         """
         first, buckets = one_or_several(bucket)
         if filter is not None:
-            return self._suggest_passing(collection, first, word, limit, buckets, parse(filter_text(filter)))
+            return self._suggest_passing(collection, first, word, limit, buckets, condition_of(filter))
         question = (collection, first, word, limit, buckets)
-        store = self._engine.store
-        stamp = store.readable_stamp()
+        stamp = self._engine.store.readable_stamp()
         kept = self._kept_answer(question)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()

@@ -19,7 +19,6 @@ from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import call_of, path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
-from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
@@ -30,6 +29,7 @@ from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
 from sonicpy.index.mirroring import Mirroring
 from sonicpy.index.text_digests import TextDigests
+from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
 from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
@@ -37,6 +37,7 @@ from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
     from sonicpy.config import Config
+    from sonicpy.filters.grammar import filter_text
     from sonicpy.index.ingest.push_many import Chunk
     from sonicpy.index.ingest.row_digests import Changed
     from sonicpy.index.maintenance.maintainer import Maintainer
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
     from sonicpy.index.report.unanswered import Questions
+else:
+    filter_text = late("sonicpy.filters.grammar", "filter_text", __name__)
 
 logger = LateLogger(__name__)
 

@@ -9,18 +9,25 @@ from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names
-from sonicpy.index.search.asked_terms import asked_terms
-from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
-from sonicpy.index.search.web_syntax import plain_web, read_web, with_phrase
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.late import late
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.index.search.asked_terms import asked_terms
+    from sonicpy.index.search.fitting import Typed
+    from sonicpy.index.search.web_syntax import plain_web, read_web, with_phrase
+else:
+    asked_terms = late("sonicpy.index.search.asked_terms", "asked_terms", __name__)
+    Typed = late("sonicpy.index.search.fitting", "Typed", __name__)
+    plain_web = late("sonicpy.index.search.web_syntax", "plain_web", __name__)
+    read_web = late("sonicpy.index.search.web_syntax", "read_web", __name__)
+    with_phrase = late("sonicpy.index.search.web_syntax", "with_phrase", __name__)
 
 Lexed = TypeVar("Lexed")
 
@@ -77,7 +84,7 @@ class TextReader:
             return terms, None
         return terms, Matching(code, text.isascii(), lang is not None)
 
-    def _typed(self, text: str, lexer: Lexer) -> Typed:
+    def _typed(self, text: str, lexer: Lexer) -> "Typed":
         """Return the words of a text for SUGGEST.
 
         Args:

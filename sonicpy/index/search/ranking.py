@@ -7,7 +7,7 @@ sonic    sonic.py, whose plan is made while it is carried out
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, Union
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sonicpy._native.filling import Filling
 from sonicpy._native.mask import Mask
@@ -57,7 +57,7 @@ class Planner(Protocol):
 
 AnyLexicon = Lexicon | UnitedLexicon
 """The words of a bucket, or of several."""
-FoundPart = Union[Part, "SonicPart", SeveralParts]
+FoundPart: TypeAlias = "Part | SonicPart | SeveralParts"
 
 
 def fielded(planner: Planner) -> Planner:
