@@ -154,7 +154,7 @@ def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyP
         text = ["bb aa", "aa cc bb", "bb aa bb"][number % 3] + " dd" * (number % 7)
         index.push("c", buckets[number % len(buckets)], f"o{number}", text, lang="none", tags=[f"t{number % 2}"])
     more: list[QueryOptions] = [{}, {"filter": "t1"}, {"offset": 30}, {"offset": 36}]
-    for looked_at in ((), (1,), (3, 20), (500,)):
+    for looked_at in ((1, 1), (3, 20), (500, 500)):
         monkeypatch.setattr(phrases_module, "LOOKED_AT_FIRST", looked_at)
         for text, options in product(("", "dd"), more):
             whole, page = (

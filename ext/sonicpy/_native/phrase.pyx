@@ -27,7 +27,7 @@ PHRASE_WORDS_MAX = MOST_PLACES
 
 cdef enum:
     MOST_PLACES = 64
-    ALONE_MAX = 32  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
+    ALONE_MAX = 4  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
 
 
 class CheckedTooMany(Exception):

@@ -30,9 +30,11 @@ FoundObject = tuple[int, int, float]
 """(IID, kind, score) of an object, as `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
-"""How many of the best objects are checked in the first and the second try, before all objects that hold the words; at
+"""How many of the best objects are checked in the first and in the last try, before all objects that hold the words; at
 least twice the page.
 """
+MORE = 3
+"""How many times as many objects as in the try before, or as would fill the page at its rate, are checked in a try."""
 
 __all__ = ["CheckedTooMany"]
 
@@ -169,17 +171,23 @@ def best_with_phrases(
         The query and the objects; None: too few of the best hold the phrases, or no order decides.
     """
     masks = [*phrase_masks(plan, reader)]
-    for count in LOOKED_AT_FIRST if masks and wanted else ():
-        count = max(count, 2 * wanted)
+    count, most = (max(count, 2 * wanted) for count in LOOKED_AT_FIRST)
+    checked: set[int] = set()
+    held: set[int] = set()
+    while masks and wanted:
         query = bound()
         found, _ = find_top(query, count, floor=floor)
-        held = sorted(iid for iid, _, _ in found)
+        new = sorted(iid for iid, _, _ in found if iid not in checked)
+        checked.update(new)
         for mask in masks:
-            held = mask.those(held) if isinstance(mask, Phrase) else list(filter(mask.has, held))
-        among = set(held)
-        best = [one for one in found if one[0] in among]
+            new = mask.those(new) if isinstance(mask, Phrase) else list(filter(mask.has, new))
+        held.update(new)
+        best = [one for one in found if one[0] in held]
         if len(best) >= wanted or len(found) < count:
             return query, best[:wanted]
+        if count >= most:
+            break
+        count = min(max(MORE * count, MORE * count * wanted // max(len(best), 1)), most)
     return None
 
 
