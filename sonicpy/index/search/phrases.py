@@ -54,10 +54,14 @@ class PhraseChecks:
         self._known: dict[tuple[int, WordsInPlace], Mask] = {}
 
     @contextmanager
-    def trying(self) -> Iterator[None]:
-        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be checked."""
+    def trying(self, at_once: int | None = None) -> Iterator[None]:
+        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be checked.
+
+        Args:
+            at_once: the most objects in this try, if there is a limit; None: as in others.
+        """
         if self._allowance is not None and self._at_once is not None:
-            self._allowance.left = self._at_once
+            self._allowance.left = self._at_once if at_once is None else at_once
         token = _CHECKS.set(self)
         try:
             yield
