@@ -165,6 +165,14 @@ def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyP
             assert page.objects or options.get("offset")
 
 
+@pytest.mark.parametrize("text", ["aa OR bb", "bb OR aa", "bb OR ee aa OR dd", "+bb aa OR ee"])
+def test_words_of_alternatives_keep_their_places_in_a_phrase(index: Index, text: str) -> None:
+    for number, words in enumerate(["aa bb cc", "bb cc aa", "aa cc bb", "dd ee aa bb", "ee bb aa"]):
+        index.push("c", "b", f"o{number}", words, lang="none")
+    for asked in (f'"aa bb" {text}', f'{text} "aa bb"'):
+        assert set(index.query("c", "b", asked, syntax="web", lang="none", complete=False)) == {"o0", "o3"}
+
+
 def test_a_phrase_goes_with_everything(index: Index) -> None:
     for number in range(40):
         text = "red ink here" if number % 2 else "ink red here"

@@ -99,9 +99,12 @@ def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Mat
     if demands is None or not demands.phrases:
         return plan
     numbers = {word: number for number, word in enumerate(terms.words)}
+    among = {number for _, alternatives in demands.either for each in alternatives for number in each}
     forms: dict[int, list[bytes]] = {}
     for clause in plan.clauses:
         if clause.role & BRINGS:
+            if clause.term in among:  # alternatives joined in one clause come before the clause of the word alone
+                forms.pop(clause.term, None)
             whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
             forms.setdefault(clause.term, []).extend(word for slot in whole for word in slot.words)
     known: dict[bytes, tuple[bytes, ...]] = {}
