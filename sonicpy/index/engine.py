@@ -37,7 +37,6 @@ from sonicpy.store.changing.mutations import (
 )
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
-from sonicpy.store.fields.all_fields import ORDER
 from sonicpy.store.shared_store import SharedStore
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
@@ -266,11 +265,13 @@ class Engine(TextEngine):
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
         """Carry out a PUSH of terms, and of their order, as `push` does."""
+        if self._is_alone:
+            self.store.push_with_order(collection, bucket, oid, terms, order, rules)
+            return
         with self.turn.hold():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            if not self.store.push_with_order(collection, bucket, oid, terms, order, rules):
-                self.store.apply(PushWith(collection, bucket, oid, terms, ((ORDER.id, order),), rules))
+            self.store.push_with_order(collection, bucket, oid, terms, order, rules)
             self._finish_change()
 
     def upsert(

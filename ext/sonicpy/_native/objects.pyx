@@ -61,11 +61,11 @@ cdef bint find_item(bytes row, int place, Item *item) except -1:
 
 
 def row_keys(uint32_t bucket, list iids not None) -> list:
-    """Return the keys of the rows of objects, each key once."""
-    cdef set keys = set()
+    """Return the keys of the rows of objects, each key once, in the order of the objects."""
+    cdef dict keys = {}
     cdef uint64_t iid
     for iid in iids:
-        keys.add(term_key(bucket, iid // PLACES))
+        keys[term_key(bucket, iid // PLACES)] = None
     return list(keys)
 
 
