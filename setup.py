@@ -42,16 +42,16 @@ MODULES = [
     "add_terms", "admitted", "analyzer", "answer_cache", "bm25", "brief_filter", "bucket", "bucket_cache",
     "bucket_words", "clauses", "column_mask", "column_window", "completions", "corrector", "cut_terms",
     "dense_changes", "dense_records", "digest", "edit_automaton", "expansions", "explained", "filling", "find",
-    "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys", "kin", "language",
-    "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask", "merged_list", "name_map",
-    "name_rows", "named_terms", "nearest", "neighbours", "newest_pages", "numbered_terms", "object_change",
-    "object_record", "object_scores", "object_table", "objects", "one_thread", "ordered", "ordered_rows",
-    "orders", "parts", "phrase", "plain", "plan", "planner", "postings", "query_state", "quoting", "readers",
-    "records", "remove_terms", "replies", "score_bounds", "slot_scores", "small_rows", "sonic_table", "sphere",
-    "stem_ends", "stems", "stop_set", "stop_votes", "stored_postings", "tag_rows", "term_cache", "term_mask",
-    "term_rows", "term_windows", "terms", "together", "turn", "varint", "vectors", "walk", "walk_choice",
-    "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break", "word_range",
-    "word_source", "word_text", "word_walks",
+    "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys", "kin",
+    "known_digests", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask",
+    "merged_list", "name_map", "name_rows", "named_terms", "nearest", "neighbours", "newest_pages",
+    "numbered_terms", "object_change", "object_record", "object_scores", "object_table", "objects",
+    "one_thread", "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner",
+    "postings", "query_state", "quoting", "readers", "records", "remove_terms", "replies", "score_bounds",
+    "slot_scores", "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes",
+    "stored_postings", "tag_rows", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together",
+    "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice",
+    "window_scores", "word_break", "word_range", "word_source", "word_text", "word_walks",
 ]  # fmt: skip
 HOT = {
     "add_terms", "analyzer", "column_window", "corrector", "dense_records", "language", "mask", "merged_list",
@@ -60,11 +60,11 @@ HOT = {
 }  # fmt: skip
 """Modules in which a stage of `benchmarks.instructions` spends 2 % or more, or whose loops go over postings: -O3."""
 RARE = {
-    "answer_cache", "bm25", "cut_terms", "dense_changes", "digest", "expansions", "explained", "filling", "held",
-    "held_together", "ids", "impact_rows", "keys", "kin", "leading_words", "length_masks", "lengths", "named_terms",
-    "neighbours", "numbered_terms", "object_record", "object_table", "one_thread", "ordered_rows", "quoting", "readers",
-    "remove_terms", "replies", "slot_scores", "sonic_table", "stem_ends", "stop_set", "tag_rows", "turn",
-    "wanted_blocks", "window_bounds", "word_range", "word_source", "word_text",
+    "answer_cache", "bm25", "cut_terms", "dense_changes", "digest", "expansions", "explained", "filling",
+    "held", "held_together", "ids", "impact_rows", "keys", "kin", "leading_words", "length_masks", "lengths",
+    "named_terms", "neighbours", "numbered_terms", "object_record", "object_table", "one_thread",
+    "ordered_rows", "quoting", "readers", "remove_terms", "replies", "slot_scores", "sonic_table", "stem_ends",
+    "stop_set", "tag_rows", "turn", "wanted_blocks", "window_bounds", "word_range", "word_source",
 }  # fmt: skip
 """Modules in which each stage spends less than 1 %: -O1 compiles them in two thirds of the time of -O2."""
 DIRECTIVES = {

@@ -74,7 +74,9 @@ class Lane:
         self._send(self._in_flight)
 
     def turn(self) -> None:
-        """Receive available bytes, and send one command for each complete reply."""
+        """Receive available bytes, and send one command for each complete reply. Raises ConnectionError if the server
+        closes the connection.
+        """
         data = self.connection.recv(RECEIVE_BYTES)
         now = perf_counter()
         if not data:

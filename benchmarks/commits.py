@@ -128,7 +128,7 @@ def share(index: Index) -> int:
 
 
 def read_count(errors: str, status: int) -> int:
-    """Return the count in the output of callgrind."""
+    """Return the count in the output of callgrind. Raises RuntimeError if the process failed."""
     found = parse_counter(errors)
     if status or found is None:
         raise RuntimeError(f"a process ended with status {status}:\n{errors}")

@@ -26,7 +26,7 @@ GROWN_WORDS = 2_000_000
 """The number of generated words among GROWN objects."""
 HEAPS = 0.7
 SKEW = 6.0
-"""The exponent of the random fraction of all numbers that chooses an older word: low numbers are common."""
+"""The exponent that makes low numbers common: an older word is chosen by a random fraction raised to this power."""
 OPEN_SYLLABLES = [first + second for first in "bcdfghjklmnprstvwxz" for second in "aeiou"]
 OPEN_SYLLABLES_MIN = 3
 

@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
-    """Time each stage of PUSH over all texts."""
+    """Print the CPU time per text of each stage of PUSH."""
     count = len(texts)
     row("  line to command", cpu_us(lambda: read_all(session("ingest"), lines), count))
     row("  text to terms", cpu_us(lambda: [lexer.lex_push(text, None) for text in texts], count))
@@ -97,7 +97,7 @@ def push_all(index: Index, lines: list[bytes]) -> None:
 
 
 def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
-    """Time each stage of QUERY over all texts."""
+    """Print the CPU time per text of each stage of QUERY."""
     count = len(texts)
     lines = [f"QUERY {COLLECTION} {BUCKET} {quoted(text)}\n".encode() for text in texts]
     search = index.config.search.model_copy(update={"query_alternates_try": 0})
@@ -129,7 +129,7 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
 
 
 def queries_between_pushes(index: Index, asked: list[str], texts: list[str]) -> None:
-    """Time queries alone, and again between uncommitted changes, as a server answers them."""
+    """Print the times of queries alone, and again between uncommitted changes, as a server answers them."""
 
     def ask(text: str, limit: int = 10) -> None:
         index.query_ids(COLLECTION, BUCKET, text, limit=limit)

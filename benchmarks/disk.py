@@ -1,10 +1,10 @@
-"""Compare the disk space of our server and of Sonic for equal texts, consolidated, restarted and idle.
+"""Compare the disk space of sonicpy and of Sonic for equal texts, consolidated, restarted and idle.
 
     python -m benchmarks.disk [TEXTS ...] [--rest SECONDS] [--folder FOLDER]
 
 Each of TEXTS is `messages` (330,000 chat messages), `joined` (1,000,000 texts of 90 bytes and more, made of messages)
 or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts are sent over a socket with 16 in flight.
-For our store the program also prints the size of each table and each group of files; then the size of an index that
+For sonicpy the program also prints the size of each table and each group of files; then the size of an index that
 `push_many` made of the texts, just after closing it, and the sizes of SQLite FTS5, with the texts and without them.
 """
 

@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:
-    """Yield the objects."""
+    """Yield `count` objects with random texts, tags, times and prices; every call yields the same."""
     chance, words = random.Random(SEED), vocabulary()
     weights = [1 / (rank + 10) for rank in range(len(words))]
     texts = chance.choices(words, weights, k=count * WORDS)

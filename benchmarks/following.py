@@ -4,9 +4,9 @@
     python -m benchmarks.following --kills 500 [--rows 20000] [--changes 1000000]
 
 The first form prints the CPU of a first pass beside that of `push_many`, of a pass with some changed rows, of one
-without, and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; both
-are killed at random moments. At the end a last pass runs; the words of all objects are compared with the table, then
-`--check` compares digests.
+without, and of `--check`. In the second one a process changes random rows in transactions and another one mirrors; one
+of them or both are killed at random moments. At the end a last pass runs; the words of all objects are compared with
+the table, then `--check` compares digests.
 """
 
 import argparse
@@ -30,16 +30,18 @@ AT_ONCE = 200
 WORDS = [f"word{number}" for number in range(200)]
 GONE_SHARE = 0.2
 KILLED = WRITES, MIRRORS = "writer", "mirror"
+VICTIMS = (WRITES,), (MIRRORS,), KILLED
+"""The processes that are killed at one moment."""
 
 PAUSE_S = 0.02
-"""Between transactions of the writer."""
+"""The pause in seconds between two transactions of the writer."""
 LIFES = 1.5
 """The longest time between two kills, as a multiple of that of a first pass, with its start."""
 WRITER = "import sys; from benchmarks.following import write; write(sys.argv[1], *map(int, sys.argv[2:]))"
 
 
 def main() -> int:
-    """Run one of both; return the exit status: 1 if rows and objects differ."""
+    """Run the passes of a mirror, or the kills with --kills; return the exit status: 1 if rows and objects differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.following", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, help="of the table (default: 1000000, with --kills 20000)")
     parser.add_argument("--changed", type=int, default=1_000, help="the rows that change between passes")
@@ -53,7 +55,7 @@ def main() -> int:
 
 
 def measured(folder: Path, count: int, changed: int) -> int:
-    """Print the CPU of each pass."""
+    """Print the CPU of each pass; return the exit status."""
     with sqlite3.connect(folder / "table.db") as database:
         database.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT)")
         database.executemany("INSERT INTO p VALUES (?, ?)", enumerate(chat_messages(count)))
@@ -124,10 +126,10 @@ def killed(folder: Path, count: int, changes: int, kills: int) -> int:
             if name not in running or running[name].poll() is not None:
                 running[name] = start(name, folder, count, sum(deaths.values()))
         time.sleep(chance.random() * longest)
-        victim = chance.choice(KILLED)
-        if running[victim].poll() is None:
-            end(running.pop(victim))
-            deaths[victim] += 1
+        for victim in chance.choice(VICTIMS):
+            if running[victim].poll() is None:
+                end(running.pop(victim))
+                deaths[victim] += 1
     for process in running.values():
         end(process)
     print(f"{made(database):,} changes of {count:,} rows; killed: {deaths}")
@@ -146,7 +148,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def start(name: str, folder: Path, rows: int, seed: int) -> "subprocess.Popen[bytes]":
-    """Start the writer, or a pass of the mirror."""
+    """Start the writer, or a pass of the mirror, as a process, and return it."""
     if name == WRITES:
         words = ["-c", WRITER, str(folder / "table.db"), str(rows), str(seed)]
     else:
@@ -155,7 +157,7 @@ def start(name: str, folder: Path, rows: int, seed: int) -> "subprocess.Popen[by
 
 
 def write(path: str, rows: int, seed: int) -> None:
-    """Change random rows until this process is killed; each transaction counts its own."""
+    """Change random rows until this process is killed; each transaction adds their number to the table `done`."""
     database, chance = sqlite3.connect(path, timeout=60), random.Random(seed)
     while True:
         with database:

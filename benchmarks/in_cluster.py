@@ -172,7 +172,7 @@ class Side:
             of_processes[name] += microseconds
 
     def typical(self, what: str) -> float:
-        """Return the median of the rounds."""
+        """Return the median over the rounds of the figures named `what`."""
         return sorted(self.found[what])[len(self.found[what]) // 2]
 
 
@@ -444,7 +444,9 @@ def time_of_new(dev: DevCluster) -> str:
 
 
 def time_until_current(dev: DevCluster, node: str) -> str:
-    """Return the time and the CPU time, as text, until a node that was just started is up to date."""
+    """Return the time and the CPU time, as text, until a node that was just started is up to date. Raises SystemExit if
+    it is not after CURRENT_S seconds.
+    """
     began = time.monotonic()
     try:
         asyncio.run(asyncio.wait_for(wait_until_current(dev, node), CURRENT_S))
@@ -472,7 +474,7 @@ async def wait_until_current(dev: DevCluster, node: str) -> None:
 
 
 def main() -> None:
-    """Carry out one of the measurements."""
+    """Carry out the measurement that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.in_cluster", description=__doc__.splitlines()[0])
     parser.add_argument("--logs", type=int, default=1, help="logs that the partitions share (default 1)")
     below = parser.add_subparsers(metavar="WHAT", required=True)

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def push(folder: Path, rows: Rows) -> None:
-    """Print the indexing rates; our index stays in `folder`."""
+    """Print the indexing rates; the index of sonicpy stays in `folder`."""
     has_tantivy = tantivy.is_installed()
     with sonicpy.open(folder / "ours") as index:
         line("push_many", rate(lambda: index.push_many(rows, collection=C, bucket=B), len(rows)), TEXTS_PER_S_BAR)

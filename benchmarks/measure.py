@@ -23,7 +23,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one system."""
+    """The measurements of a run of a system: its length and CPU times in seconds, and a latency for each operation."""
 
     seconds: float
     cpu_s: float
@@ -111,8 +111,8 @@ class Taken:
 
 
 def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
-    """Call each act with the number of each round; acts take turns, so that busy moments of the machine affect all of
-    them.
+    """Call each act with the number of each round, and return the results of each act. Acts take turns, so that busy
+    moments of the machine affect all of them.
     """
     found: dict[Key, list[Found]] = {key: [] for key in acts}
     for number in range(rounds):
@@ -138,7 +138,7 @@ def load(
     rest_s: float = 0.0,
     check: Callable[[Lane], None] | None = None,
 ) -> Run:
-    """Send lines over connections of a mode of the channel.
+    """Send lines over connections of a mode of the channel; return the measurement.
 
     Args:
         lines: a sequence is divided among the connections; the lines of an iterator go to the connections in turn.
@@ -167,7 +167,7 @@ def run(
     rest_s: float = 0.0,
     check: Callable[[Lane], None] | None = None,
 ) -> Run:
-    """Drive lanes to a server.
+    """Drive lanes to a server until all are done; return the measurement.
 
     Args:
         seconds: the longest time in seconds.

@@ -29,7 +29,7 @@ SECONDS = 1.0
 
 
 class TlsServer(Sonicpy):
-    """Our server with TLS."""
+    """A sonicpy server with TLS."""
 
     def __init__(self, name: str, folder: Path, certificates: Certificates, processes: int) -> None:
         super().__init__(name, folder, {**certificates.settings(), "server.search_processes": processes})

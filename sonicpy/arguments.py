@@ -26,7 +26,7 @@ def plain_scalar(value: Any) -> Any:
 
 
 def number_of(argument: str, value: Any) -> int:
-    """Return a limit or an offset: a whole number from 0 on."""
+    """Return a limit or an offset: a whole number from 0 on. Raises InvalidArgument if it is anything else."""
     if type(value) is int and 0 <= value <= NUMBER_MAX:
         return value
     whole = None if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index_of(value)
@@ -36,7 +36,7 @@ def number_of(argument: str, value: Any) -> int:
 
 
 def decimals_of(argument: str, value: Any, ceiling: float) -> float:
-    """Return a number from 0 to a ceiling, rounded to six decimals."""
+    """Return a number from 0 to a ceiling, rounded to six decimals. Raises InvalidArgument if it is anything else."""
     value = plain_scalar(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= ceiling:
         return round(float(value), 6)
@@ -72,7 +72,9 @@ def text_of(argument: str, value: Any) -> str:
 
 
 def language_of(lang: Any) -> str | None:
-    """Return the ISO 639-3 code of a language, "none" for no language, or None for one that is to be guessed."""
+    """Return the ISO 639-3 code of a language, "none" for no language, or None for one that is to be guessed. Raises
+    InvalidArgument if it is no known language.
+    """
     if lang is None or (isinstance(lang, str) and lang in LANG_CODES):
         return lang
     code = language_code(lang) if isinstance(lang, str) else None
@@ -82,7 +84,7 @@ def language_of(lang: Any) -> str | None:
 
 
 def switch_of(argument: str, value: Any) -> bool:
-    """Return a switch as True or False."""
+    """Return a switch as True or False. Raises InvalidArgument if it is anything else."""
     given = plain_scalar(value)
     if isinstance(given, int) and given in (0, 1):
         return bool(given)
@@ -90,7 +92,9 @@ def switch_of(argument: str, value: Any) -> bool:
 
 
 def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
-    """Return `value` if it is one of the allowed words; a whole number is read as its digits."""
+    """Return `value` if it is one of the allowed words; a whole number is read as its digits. Raises InvalidArgument if
+    it is not.
+    """
     given = plain_scalar(value)
     word = str(given) if type(given) is int else given
     if isinstance(word, str) and word in allowed:
@@ -99,14 +103,14 @@ def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
 
 
 def call_of(argument: str, value: Any) -> Any:
-    """Return `value` if it is a function or None."""
+    """Return `value` if it is a function or None. Raises InvalidArgument if it is anything else."""
     if value is None or callable(value):
         return value
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are a function, and None")
 
 
 def path_of(argument: str, value: Any) -> str:
-    """Return the path of a folder as a str."""
+    """Return the path of a folder as a str. Raises InvalidArgument if it is no path."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     if isinstance(path, str) and path and "\0" not in path:
         return path

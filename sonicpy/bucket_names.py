@@ -12,9 +12,9 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import NAME_MAX_BYTES, check_bucket, shown
 
 STAR = "*"
-_ELEMENT = re.compile(r'"(?:[^"\\]|\\.)*"|[^",]+')
-_ODD = re.compile(r'[",*()]')
-_ESCAPE = re.compile(r"\\(.)")
+_ELEMENT = r'"(?:[^"\\]|\\.)*"|[^",]+'
+_ODD = frozenset('",*()')
+_ESCAPE = r"\\(.)"
 ALLOWED = "a name, or a beginning of names with * behind it; a name with , * ( ) or a quote stands in quotes"
 
 AnyBucket = str | Sequence[str]
@@ -26,8 +26,9 @@ def read_buckets(text: str) -> tuple[str, ...]:
     element is not allowed."""
     found: list[str] = []
     at = 0
+    elements = re.compile(_ELEMENT)
     while True:
-        element = _ELEMENT.match(text, at)
+        element = elements.match(text, at)
         if element is None:
             raise ValueError(text)
         found.append(checked_element(element[0]))
@@ -44,9 +45,9 @@ def checked_element(element: str) -> str:
     if element.startswith('"'):
         if len(element) < 2 or not element.endswith('"'):
             raise ValueError(element)
-        return quoted_bucket(_ESCAPE.sub(r"\1", element[1:-1]))
+        return quoted_bucket(re.sub(_ESCAPE, r"\1", element[1:-1]))
     name = element.removesuffix(STAR)
-    if _ODD.search(name) or (element != STAR and not _is_name(name)):
+    if not _ODD.isdisjoint(name) or (element != STAR and not _is_name(name)):
         raise ValueError(element)
     return element
 
@@ -55,7 +56,7 @@ def quoted_bucket(name: str) -> str:
     """Return the element for one bucket, in quotes if needed. Raises ValueError if `name` is no name of a bucket."""
     if not _is_name(name):
         raise ValueError(name)
-    if not _ODD.search(name):
+    if _ODD.isdisjoint(name):
         return name
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -105,7 +106,7 @@ def first_name(elements: Sequence[str]) -> str:
 def name_of(element: str) -> tuple[str, bool]:
     """Return the name in an element, and whether it is the beginning of names; a beginning keeps its star."""
     if element.startswith('"'):
-        return _ESCAPE.sub(r"\1", element[1:-1]), False
+        return re.sub(_ESCAPE, r"\1", element[1:-1]), False
     return element, element.endswith(STAR)
 
 

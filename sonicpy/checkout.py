@@ -52,5 +52,5 @@ def _installed(package: str) -> Iterator[ModuleSpec]:
 def _load(spec: ModuleSpec) -> None:
     assert spec.loader is not None
     module = importlib.import_module("importlib.util").module_from_spec(spec)  # needed here alone
-    sys.modules[spec.name] = module  # the import that is under way returns what stands here at its end
+    sys.modules[spec.name] = module  # the import that is under way returns the module that is here at its end
     spec.loader.exec_module(module)

@@ -38,7 +38,7 @@ def sync_folder(folder: Path) -> None:
 
 def sync_file_system(folder: Path) -> bool:
     """Wait until the disk holds all files of the file system of a folder; return False if the system has no call for
-    it.
+    it. Raises OSError.
 
     For thousands of small files this takes a hundredth of the time that it takes to sync each file.
     """

@@ -28,7 +28,7 @@ SonicError
 
 import re
 
-_NO_SENTENCE = re.compile(r"[A-Z]+\[|\S*\Z")
+_NO_SENTENCE = r"[A-Z]+\[|\S*\Z"
 """Matches the beginning of a detail that is no sentence, such as `LIMIT[x]` or `InvalidBucket`."""
 SENTENCES = frozenset({"invalid_argument", "invalid_meta_value", "not_permitted"})
 """Codes whose details are sentences, unless they are one word."""
@@ -63,7 +63,7 @@ def sentence_of(error: SonicError) -> str:
     """Return the sentence of an error, without the code that a server puts around it on the channel."""
     if isinstance(error, CommandError) and str(error).startswith(f"{error.code}("):
         detail = error.detail or ""
-        if error.code in SENTENCES and not _NO_SENTENCE.match(detail):
+        if error.code in SENTENCES and not re.match(_NO_SENTENCE, detail):
             return detail
     return str(error)
 

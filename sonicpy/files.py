@@ -196,7 +196,9 @@ def _refuse_irregular(descriptor: int, path: Path) -> None:
 
 
 def _give(new: Path | int, mode: int, folder: Path, access: Access) -> None:
-    """Set the group and the mode of a new file or folder, from whose mode the umask may have removed bits."""
+    """Set the group and the mode of a new file or folder, from whose mode the umask may have removed bits. Raises
+    PermissionError, with a sentence about the group that this user is not in.
+    """
     held = os.stat(new)
     if access.takes_group and (group := folder.stat().st_gid) != held.st_gid:
         try:

@@ -11,18 +11,20 @@ read and removed, but no text can be added to it.
 
 import re
 from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import InvalidArgument
+
+NAME_MAX_BYTES = 128
 
 if TYPE_CHECKING:
     from decimal import Decimal
     from uuid import UUID
 
-NAME_MAX_BYTES = 128
-
-ObjectName: TypeAlias = Union[str, SupportsIndex, float, "Decimal", "UUID"]  # noqa: UP007  loaded when needed
+    ObjectName: TypeAlias = str | SupportsIndex | float | Decimal | UUID
+else:
+    ObjectName = str | SupportsIndex | float  # and Decimal and UUID, which are loaded when they are needed
 """The name of an object as an argument of the library: a str; a whole number, whose digits are the name; or a UUID."""
 
 SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
@@ -32,7 +34,7 @@ OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and con
 EXACT_MAX = 2**53
 """The bound up to which a float represents every whole number exactly."""
 
-_UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNFIT = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 _NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
 _SHOWN = 60
 _BITS_MAX = (10**NAME_MAX_BYTES).bit_length()
@@ -106,11 +108,16 @@ def object_name(object: Any) -> str:
     Raises:
         InvalidArgument: `object` is neither a str nor a whole number nor a UUID.
     """
-    from uuid import UUID  # noqa: PLC0415  loaded when it is needed
+    if type(object) is int:  # as most keys of tables are
+        number: int | None = object
+    elif isinstance(object, str):
+        return plain_str(object)
+    else:
+        from uuid import UUID  # noqa: PLC0415  loaded when it is needed
 
-    if isinstance(object, str | UUID):
-        return plain_str(object) if isinstance(object, str) else str(object)
-    number = object if type(object) is int else _whole(object)
+        if isinstance(object, UUID):
+            return str(object)
+        number = _whole(object)
     if number is None or number.bit_length() > _BITS_MAX:
         raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
     return str(number)
@@ -168,4 +175,4 @@ def _is_ascii_name(name: object) -> bool:
 
 
 def _is_object_name(name: object) -> bool:
-    return isinstance(name, str) and not _UNFIT.search(name) and 0 < len(name.encode()) <= NAME_MAX_BYTES
+    return isinstance(name, str) and not re.search(_UNFIT, name) and 0 < len(name.encode()) <= NAME_MAX_BYTES

@@ -324,8 +324,7 @@ class KeyValue:
         keep_for_ever(self._claim)
 
     def abandon(self, parent: int) -> OpenFolder | None:
-        """In a forked process: refuse every further use; return the environment of the parent; None: the table was
-        closed."""
+        """Refuse further use in a fork of the process `parent`; return its environment, or None if it was closed."""
         self._turn.renew()  # another thread of the parent may have it
         if self._environment is None:
             return None

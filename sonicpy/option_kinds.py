@@ -13,7 +13,7 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 """Characters of a quoted value -> their escapes."""
 _ESCAPED = str.maketrans(ESCAPES)
 
-_DECIMAL = re.compile(r"(?=[.\d])\d{0,4}(?:\.\d{0,6})?", re.ASCII)
+_DECIMAL = r"(?=[.0-9])[0-9]{0,4}(?:\.[0-9]{0,6})?"
 
 
 class Languages(NamedTuple):
@@ -52,7 +52,9 @@ class Number(NamedTuple):
     is_text: bool = False
 
     def read(self, value: str, languages: Languages) -> int:
-        """Return the number that the digits mean; a plus sign may come before them."""
+        """Return the number that the digits mean; a plus sign may come before them. Raises ValueError if the text has
+        another form.
+        """
         digits = value.removeprefix("+")
         if not (digits.isascii() and digits.isdigit()):
             raise ValueError(value)
@@ -70,10 +72,10 @@ class Number(NamedTuple):
         return number_of(name, value)
 
 
-class Switch(NamedTuple):
+class Switch:
     """Yes or no: 1 or 0 on the wire."""
 
-    is_text: bool = False
+    is_text = False
 
     def read(self, value: str, languages: Languages) -> bool:
         """Return whether the switch is on. Raises ValueError unless the text is 1 or 0."""
@@ -88,10 +90,10 @@ class Switch(NamedTuple):
         return switch_of(name, value)
 
 
-class LanguageCode(NamedTuple):
+class LanguageCode:
     """The language of a text: an ISO 639-3 code in lower case, `none`, or None to guess."""
 
-    is_text: bool = False
+    is_text = False
 
     def read(self, value: str, languages: Languages) -> str:
         """Return the code of a language, or `none`. Raises ValueError if the language is not accepted."""
@@ -113,10 +115,10 @@ class LanguageCode(NamedTuple):
         return language_of(value)
 
 
-class Name(NamedTuple):
+class Name:
     """A text of at least one character, such as a name or the beginning of one."""
 
-    is_text: bool = True
+    is_text = True
 
     def read(self, value: str, languages: Languages) -> str:
         """Return the text. Raises ValueError if it is empty."""
@@ -163,7 +165,7 @@ class Decimals(NamedTuple):
 
     def read(self, value: str, languages: Languages) -> float:
         """Return the number. Raises ValueError unless it is a number from 0 to the ceiling."""
-        number = float(value) if _DECIMAL.fullmatch(value) else -1.0
+        number = float(value) if re.fullmatch(_DECIMAL, value) else -1.0
         if not 0 <= number <= self.ceiling:
             raise ValueError(value)
         return number
@@ -177,10 +179,10 @@ class Decimals(NamedTuple):
         return decimals_of(name, value, self.ceiling)
 
 
-class VectorBits(NamedTuple):
+class VectorBits:
     """The vectors of an object, in the form of `sonicpy.vectors`."""
 
-    is_text: bool = False
+    is_text = False
 
     def read(self, value: str, languages: Languages) -> str:
         """Return the vectors. Raises ValueError if the text has another form."""
@@ -196,10 +198,10 @@ class VectorBits(NamedTuple):
         return bits_of(name, value)
 
 
-class VectorNumbers(NamedTuple):
+class VectorNumbers:
     """The vector of a query, in the form of `sonicpy.vectors`."""
 
-    is_text: bool = False
+    is_text = False
 
     def read(self, value: str, languages: Languages) -> str:
         """Return the vector. Raises ValueError if the text has another form."""
@@ -238,14 +240,14 @@ class Spec(NamedTuple):
         return None if value is None else self.check_text(value)
 
 
-class BucketNames(NamedTuple):
+class BucketNames:
     """Elements of `sonicpy.bucket_names`: names of buckets, and beginnings of names with a star."""
 
-    is_text: bool = True
-    keeps_quotes: bool = True
+    is_text = True
+    keeps_quotes = True
 
     def read(self, value: str, languages: Languages) -> tuple[str, ...]:
-        """Return the elements."""
+        """Return the elements of a list on the wire."""
         return read_buckets(value)
 
     def write(self, value: Sequence[str]) -> str:

@@ -8,13 +8,11 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.filters.grammar import filter_text
-from sonicpy.filters.grouping import group_text
-from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
+from sonicpy.late import late
 from sonicpy.option_kinds import (
     BucketNames,
     Choice,
@@ -32,6 +30,18 @@ from sonicpy.tags import TagList
 from sonicpy.text_names import name_of_text, weights_text
 from sonicpy.values import ValueList
 
+if TYPE_CHECKING:
+    from sonicpy.filters.grammar import filter_text
+    from sonicpy.filters.grouping import group_text
+    from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
+else:
+    filter_text = late("sonicpy.filters.grammar", "filter_text")
+    group_text = late("sonicpy.filters.grouping", "group_text")
+    boost_text = late("sonicpy.filters.sorting", "boost_text")
+    of_text = late("sonicpy.filters.sorting", "of_text")
+    ranges_text = late("sonicpy.filters.sorting", "ranges_text")
+    sort_text = late("sonicpy.filters.sorting", "sort_text")
+
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
 DEPTH_CEILING = 1_000
@@ -43,7 +53,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _behind(value: Any) -> str:
-    """Return the name of the object that a page follows."""
+    """Return the name of the object that a page follows. Raises InvalidArgument if it is empty."""
     name = text_of("after", value)
     if not name:
         raise InvalidArgument("after is empty; allowed is the name of an object")
@@ -51,7 +61,7 @@ def _behind(value: Any) -> str:
 
 
 def phrase_text(value: Any) -> str:
-    """Return the text of a phrase that a program gave."""
+    """Return the text of a phrase that a program gave. Raises InvalidArgument if it has no words."""
     phrase = text_of("phrase", value)
     if not any(map(str.isalnum, phrase)):
         raise InvalidArgument(f"phrase is {phrase!r}; allowed are words")

@@ -6,13 +6,20 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
-from sonicpy.filters.grouping import group_text, in_group, parse_group
-from sonicpy.filters.sorting import SCORE, facets_texts, parse_sort
 from sonicpy.ids import Scope
-from sonicpy.options import checked, checked_value
+from sonicpy.late import late
+from sonicpy.options import ARGUMENTS, checked, checked_value
+
+if TYPE_CHECKING:
+    from sonicpy.filters.grouping import behind_group
+    from sonicpy.filters.sorting import facets_texts, sorts_by_score
+else:
+    behind_group = late("sonicpy.filters.grouping", "behind_group", __name__)
+    facets_texts = late("sonicpy.filters.sorting", "facets_texts", __name__)
+    sorts_by_score = late("sonicpy.filters.sorting", "sorts_by_score", __name__)
 
 FilterLike = str | Mapping[str, Any] | None
 """A filter in the forms that programs may give."""
@@ -106,6 +113,11 @@ class Search(NamedTuple):
         return _REFINEMENTS(self) != _UNREFINED
 
     @property
+    def asks_newest(self) -> bool:
+        """Whether the search has a filter but no text, and asks for a page of the newest objects alone."""
+        return self.filter is not None and _ORDER(self) == _NEWEST
+
+    @property
     def has_demands(self) -> bool:
         """Whether the search has signs, MATCH or FUZZY, which put conditions on words: see
         `sonicpy.index.search.demands`."""
@@ -119,7 +131,7 @@ class Search(NamedTuple):
     @property
     def is_by_score(self) -> bool:
         """Whether the objects of the answer are ordered by their scores."""
-        return self.has_words and (self.sort is None or parse_sort(self.sort).name == SCORE)
+        return self.has_words and (self.sort is None or sorts_by_score(self.sort))
 
 
 def _fields(*names: str) -> Callable[[Search], object]:
@@ -129,8 +141,9 @@ def _fields(*names: str) -> Callable[[Search], object]:
 
 _REFINEMENTS = _fields("filter", "sort", "after", "boost", "group")
 _DEMANDS = _fields("syntax", "match", "fuzzy", "fields", "phrase")
+_ORDER = _fields("text", "sort", "after", "group", "phrase", "total")
 _PLAIN = Search("", "", "", 0, 0, None)
-_UNREFINED, _UNDEMANDING = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN)
+_UNREFINED, _UNDEMANDING, _NEWEST = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN), _ORDER(_PLAIN)
 
 FACET_TAGS = 100
 """The most tags of a facet in the answer of a query with facets."""
@@ -279,11 +292,12 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
     if not options and not buckets:
         return Search._make((collection, first, text, *_unasked(verb)))
     values: list[Any] = [collection, first, text, *_unasked(verb)]
+    taken = ARGUMENTS[verb]
     for name, value in options.items():
-        value = checked_value(verb, name, value)  # refuses a name that is none
-        values[_PLACES[name]] = value
-    found = Search._make(values)
-    return found._replace(buckets=buckets) if buckets else found
+        option = taken.get(name)
+        values[_PLACES[name]] = checked_value(verb, name, value) if option is None else option.kind.check(name, value)
+    values[_PLACES["buckets"]] = buckets
+    return tuple.__new__(Search, values)  # `_make` counts the values, too
 
 
 def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
@@ -292,7 +306,7 @@ def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
     if not hasattr(after, "group"):
         return after
     name = behind_hit(after) if has_buckets else after
-    return in_group(after.group, str(name)) if group is not None and parse_group(group_text(group)).is_tags else name
+    return name if group is None else behind_group(group, after.group, str(name))
 
 
 _PLACES = {name: place for place, name in enumerate(Search._fields)}

@@ -6,7 +6,7 @@ The tags of a list are separated by commas; blanks may follow a comma. A tag is 
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from unicodedata import normalize
 
 from sonicpy.errors import InvalidArgument
@@ -20,13 +20,11 @@ TAG: Final = f"1 to {TAG_BYTES_MAX} bytes of UTF-8 without control characters"
 GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"))
 """The keywords of filters; a tag that equals one is written in quotes."""
 
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_PLAIN = re.compile(r"[\w\-.:/]+\Z")
+_UNFIT = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+_PLAIN = r"[\w\-.:/]+"
 _ITEM: Final = r"""(?:"(?:[^"\\]|\\.)*"|[^\s"(),]+)"""
-_ITEMS: Final = re.compile(_ITEM, re.DOTALL)
-LIST: Final = re.compile(rf"\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\)".encode(), re.DOTALL)
-"""Matches a list in brackets, in the bytes of a line."""
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+LIST: Final = rf"(?s:\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\))".encode()
+"""The pattern of a list in brackets, in the bytes of a line."""
 
 
 def tag_of(tag: Any) -> str:
@@ -35,7 +33,7 @@ def tag_of(tag: Any) -> str:
     Raises:
         InvalidArgument: the argument is no tag.
     """
-    if isinstance(tag, str) and not _UNFIT.search(tag):
+    if isinstance(tag, str) and (tag.isprintable() or not re.search(_UNFIT, tag)):
         normal = normalize("NFC", plain_str(tag))
         if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
             return normal
@@ -64,7 +62,7 @@ def tags_of(tags: Any) -> list[str]:
 
 def is_plain(tag: str) -> bool:
     """Return whether commands and filters write a tag without quotes."""
-    return _PLAIN.match(tag) is not None and tag not in GRAMMAR_WORDS
+    return re.fullmatch(_PLAIN, tag) is not None and tag not in GRAMMAR_WORDS
 
 
 def shown_tag(tag: str) -> str:
@@ -72,31 +70,33 @@ def shown_tag(tag: str) -> str:
     return tag if is_plain(tag) else '"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class TagList(NamedTuple):
+class TagList:
     """The kind of option whose value is all tags of an object."""
 
-    is_text: bool = False
-    is_list: bool = True
+    is_text = False
+    is_list = True
 
     def read(self, value: str, languages: object) -> list[str]:
         """Return the tags of a list on the wire. Raises ValueError if it cannot be read."""
-        if LIST.fullmatch(f"({value})".encode()) is None:
+        if re.fullmatch(LIST, f"({value})".encode()) is None:
             raise ValueError(value)
-        return tags_of([_read(item) for item in _ITEMS.findall(value)])
+        return tags_of([_read(item) for item in re.findall(_ITEM, value, re.DOTALL)])
 
     def write(self, value: Iterable[str]) -> str:
         """Return the form of tags between brackets on the wire."""
         return ",".join(map(shown_tag, tags_of(value)))
 
     def check(self, name: str, value: Any) -> list[str] | None:
-        """Return the tags that a program gave, sorted. Raises InvalidArgument if one is not allowed."""
+        """Return the tags that a program gave, sorted, or None for None. Raises InvalidArgument if one is not
+        allowed.
+        """
         return None if value is None else tags_of(value)
 
 
 def _read(item: str) -> str:
     """Return the tag that an item of a list on the wire means. Raises InvalidArgument if it is no tag."""
     if item[0] == '"':
-        return _ESCAPED.sub(r"\1", item[1:-1])
+        return re.sub(r"\\(.)", r"\1", item[1:-1], flags=re.DOTALL)
     if not is_plain(item):
         raise InvalidArgument(f"the tag {item} needs quotes", "invalid_meta_value", f"TAGS[{item}]")
     return item

@@ -11,13 +11,13 @@ from sonicpy.ids import shown
 
 TEXTS_MAX: Final = 8
 """The most names of texts in a bucket."""
-NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 WEIGHT_MAX: Final = 100.0
 DEFAULT_WEIGHT: Final = 0.25
 """The weight of a text for which none is given, beside texts with a weight; measured by
 `python -m benchmarks.quality titles`."""
 ALLOWED: Final = "allowed are 1 to 64 ASCII letters, digits and _ - . with a letter or _ first"
-_ENTRY = re.compile(rf"({NAME.pattern})(?:\^([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?))?", re.ASCII)
+_ENTRY: Final = rf"({_NAME})(?:\^([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?))?"
 
 Weights = dict[str, float | None]
 """The weight of each text by its name; None: no weight was given."""
@@ -33,7 +33,7 @@ def name_of_text(value: Any) -> str:
 
 @lru_cache(maxsize=64)  # many rows have the same few
 def _is_name(name: str) -> bool:
-    return NAME.fullmatch(name) is not None
+    return re.fullmatch(_NAME, name) is not None
 
 
 def texts_of(value: Mapping[Any, Any]) -> dict[str, str]:
@@ -73,7 +73,7 @@ def weights_text(value: Any) -> str:
 
 
 def _entry(entry: str) -> tuple[str, float | None]:
-    found = _ENTRY.fullmatch(entry.strip())
+    found = re.fullmatch(_ENTRY, entry.strip())
     if found is None:
         raise InvalidArgument(f"fields names {entry.strip()!r}; allowed is a name, perhaps with a weight: title^5")
     return found[1], None if found[2] is None else _weight(found[1], float(found[2]))

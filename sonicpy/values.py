@@ -14,12 +14,12 @@ from sonicpy.ids import index_of, shown
 
 VALUES_MAX: Final = 16
 """The most names of values in a bucket."""
-NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}\Z")
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}"
 NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter or _"
 _PAIR: Final = r"[^\s\"(),=]+=[^\s\"(),=]*"
-_PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
+_PAIRS: Final = rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?"
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
-DEGREES: Final = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,3}(\.[0-9]{1,30})?\Z")
+_DEGREES: Final = r"[+-]?(?=\.?[0-9])[0-9]{0,3}(\.[0-9]{1,30})?"
 DEGREE: Final = 10**7
 """The number of units in a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
@@ -70,7 +70,7 @@ def shown_point(value: int) -> str:
 
 def is_name(name: Any) -> bool:
     """Return whether values may have this name."""
-    return isinstance(name, str) and NAME.match(name) is not None
+    return isinstance(name, str) and re.fullmatch(_NAME, name) is not None
 
 
 def name_of(name: Any) -> str:
@@ -200,7 +200,7 @@ def _units(degrees: Any) -> int:
     """Return degrees in units of 1e-7 degree, rounded half to even. Raises ValueError or decimal.InvalidOperation."""
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
 
-    if isinstance(degrees, bool) or (isinstance(degrees, str) and not DEGREES.match(degrees)):
+    if isinstance(degrees, bool) or (isinstance(degrees, str) and not re.fullmatch(_DEGREES, degrees)):
         raise ValueError(f"{degrees!r} is no number of degrees")
     number = Decimal(str(degrees))
     if not number.is_finite() or abs(number) > 1000:
@@ -213,17 +213,17 @@ def _degrees(units: int) -> str:
     return f"{'-' if units < 0 else ''}{whole}.{part:07d}".rstrip("0").rstrip(".")
 
 
-class ValueList(NamedTuple):
+class ValueList:
     """The kind of option whose value is a list of values by name: `price=1999,place=47.21/-1.55,old=`."""
 
-    is_text: bool = False
-    is_list: bool = True
+    is_text = False
+    is_list = True
 
     def read(self, value: str, languages: object) -> dict[str, int | str | None]:
         """Return the values of a list on the wire, in the form of `plain_values`. Raises ValueError if it cannot be
         read."""
         pairs = [item.partition("=") for item in re.findall(_PAIR, value)]
-        if not _PAIRS.fullmatch(value) or len({name for name, *_ in pairs}) < len(pairs):
+        if not re.fullmatch(_PAIRS, value) or len({name for name, *_ in pairs}) < len(pairs):
             raise ValueError(value)
         return plain_values({name: text or None for name, _, text in pairs})
 
@@ -232,8 +232,9 @@ class ValueList(NamedTuple):
         return ",".join(f"{name}={'' if one is None else one}" for name, one in plain_values(value).items())
 
     def check(self, name: str, value: Any) -> dict[str, int | str | None] | None:
-        """Return the values that a program gave, in the form of `plain_values`. Raises InvalidArgument if one is not
-        allowed."""
+        """Return the values that a program gave, in the form of `plain_values`, or None for None. Raises
+        InvalidArgument if one is not allowed.
+        """
         return None if value is None else plain_values(value)
 
 

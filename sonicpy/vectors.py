@@ -20,14 +20,18 @@ Vector = Any
 """A vector that a program gives: numbers (a list, an array of NumPy, a value of Arrow), int8, or packed bits as bytes;
 or a dict of them by names of columns."""
 
-COLUMN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
-"""Matches the name of a column, such as the name of a model."""
+_COLUMN = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}"
 COLUMNS_MAX = 2
 NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
 NUMBERS_FORMATS = frozenset("fdb")
 """The formats of buffers that are read without conversion: floats and int8."""
+
+
+def is_column(name: str) -> bool:
+    """Return whether a column of vectors may have this name, such as the name of a model."""
+    return re.fullmatch(_COLUMN, name) is not None
 
 
 def bits_of(argument: str, given: Vector) -> str | None:
@@ -59,7 +63,7 @@ def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...
 
 
 def numbers_of(argument: str, given: Vector) -> str | None:
-    """Return the form for QUERY of one vector. Arguments and errors as in `bits_of`."""
+    """Return the form for QUERY of one vector, or None for None. Arguments and errors as in `bits_of`."""
     if given is None:
         return None
     try:
@@ -104,7 +108,7 @@ def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, b
 
 
 def _checked(name: str) -> str:
-    if not isinstance(name, str) or not COLUMN.fullmatch(name):
+    if not isinstance(name, str) or not is_column(name):
         raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
     return name
 
@@ -140,7 +144,9 @@ def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[b
 
 
 def _plain(given: Any) -> Any:
-    """Return packed bits as bytes, and numbers as a flat buffer or an iterable."""
+    """Return packed bits as bytes, and numbers as a flat buffer or an iterable. Raises TypeError if `given` is neither
+    a buffer nor an iterable.
+    """
     for method in ("as_py", "to_pylist"):
         if hasattr(given, method):
             return getattr(given, method)()

@@ -13,7 +13,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 
 def python(code: str, folder: Path, *path: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python code in a folder, where it looks for modules first, and then in `path`."""
+    """Return the result of Python code in a folder, where it looks for modules first, and then in `path`."""
     program = f"import sys; sys.path[1:1] = {list(map(str, path))}; {code}"
     # -S -E: an editable sonicpy of the machine must not answer instead.
     command = [sys.executable, "-S", "-E", "-c", program]

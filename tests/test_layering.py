@@ -54,10 +54,12 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
     "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
-    "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "text_names", "values"},
+    "options": {
+        *("arguments", "bucket_names", "errors", "filters", "late", "option_kinds", "tags", "text_names", "values"),
+    },
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"bucket_names", "filters", "ids", "options"},
+    "search": {"bucket_names", "filters", "ids", "late", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},
@@ -247,7 +249,7 @@ def classes() -> dict[str, list[ast.ClassDef]]:
 
 
 def constructor(node: ast.ClassDef) -> ast.FunctionDef | None:
-    """Return the constructor that a class defines."""
+    """Return the constructor that a class defines, or None."""
     return next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
 
 

@@ -23,7 +23,7 @@ SHARED = {
 
 
 def file_names() -> Iterator[str]:
-    """Yield the names of the package's files, without those named after other things; twins count once."""
+    """Yield the names of the package's files, without those named after other things; one in both TWINS counts once."""
     for path in FILES:
         folder, *_ = path.relative_to(PACKAGE).parts
         is_twin = path.is_relative_to(PACKAGE / TWINS[1]) and (PACKAGE / TWINS[0] / path.name).exists()

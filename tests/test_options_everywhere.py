@@ -228,8 +228,8 @@ def test_facets_take_what_decides_an_answer() -> None:
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"limit", "group"}))
 def test_facets_count_what_answers(index: sonicpy.Index, name: str) -> None:
-    """An option that changes which objects answer is an option of FACETS, too; `limit` counts tags there, and facets
-    count the objects of groups.
+    """An option that changes which objects answer is an option of FACETS, too; `limit` is a number of tags there,
+    and facets count the objects of groups.
     """
     value, text, _, beside = EXAMPLES[name]
     plain, wanted = (index.query(C, B, text, **{**given, "total": True}) for given in (beside, {**beside, name: value}))

@@ -34,7 +34,7 @@ class DictKeys(KeyValuePeer):
         self._held: MutableMapping[bytes, bytes] = self.empty()
 
     def empty(self) -> Any:
-        """Return the dictionary."""
+        """Return a new, empty dictionary."""
         return {}
 
     def set(self, key: bytes, value: bytes) -> None:

@@ -72,7 +72,7 @@ class TextPeer(Peer):
 
     @abstractmethod
     def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
-        """Return at most LIMIT numbers of documents, best first."""
+        """Return at most LIMIT numbers of documents, best first; None: the peer does not have this kind of query."""
 
     @abstractmethod
     def point(self, number: int) -> bool:

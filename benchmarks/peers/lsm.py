@@ -17,7 +17,7 @@ class LevelDb(KeyValuePeer):
         self._database = self.open()
 
     def open(self) -> Any:
-        """Return the database."""
+        """Return the database in the folder, opened or created."""
         return importlib.import_module("plyvel").DB(str(self.folder), create_if_missing=True)
 
     def set(self, key: bytes, value: bytes) -> None:

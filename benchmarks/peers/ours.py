@@ -101,7 +101,7 @@ class OurTexts(TextPeer):
 
 
 class ServedTexts(TextPeer):
-    """A filled server of the channel, called through our client.
+    """A filled server of the channel, called through sonicpy's client.
 
     Args:
         expanding: another server with equal documents, for prefixes and typos, because expansions are a setting of a
@@ -158,7 +158,7 @@ class OurNames(NamePeer):
 
 
 class ServedNames(OurNames):
-    """Names in our server, through its client, which has no call for only new names."""
+    """Names in a sonicpy server, through its client, which has no call for only new names."""
 
     is_remote = True
 
@@ -171,7 +171,7 @@ class ServedNames(OurNames):
 
 
 class OurKeys(KeyValuePeer):
-    """Keys and values in our table."""
+    """Keys and values in a table of `sonicpy.keyvalue`."""
 
     name = "sonicpy.keyvalue"
 

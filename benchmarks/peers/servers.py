@@ -62,7 +62,7 @@ class Server(ServerProcess):
 
 
 class Sonicpy(Server):
-    """Our server.
+    """A sonicpy server.
 
     Args:
         settings: values other than the defaults, by dotted key.

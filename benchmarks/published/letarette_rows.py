@@ -145,7 +145,14 @@ def run_agents(pool: Pool, agents: int, asked: TestSet, shards: Shards, seconds_
 
 
 def be_agent(work: tuple[dict[str, Any], Shards, int, float]) -> list[Result]:
-    """Run the queries of one agent; return their results. All processes of a machine share the clock."""
+    """Run the queries of one agent; return their results. All processes of a machine share the clock.
+
+    Args:
+        work: the fields of a TestSet, the shards, the number of the agent, and its time limit in seconds.
+
+    Raises:
+        AssertionError: a query failed; the message is its error.
+    """
     held, shards, number, seconds_max = work
     asked = TestSet.model_validate(held)
     if shards.files is None:

@@ -86,7 +86,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
          "3 sonicpy serve", CLUSTER),
     ),
 }  # fmt: skip
-"""Slot of a page -> (text, row, case, place, our figure, peer to compare with) of each line."""
+"""Slot of a page -> (text, row, case, place, figure of sonicpy, peer to compare with) of each line."""
 
 
 def main() -> None:

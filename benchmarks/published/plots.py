@@ -97,7 +97,7 @@ def latencies(figures: Iterable[dict[str, Any]]) -> Lines:
 
 
 def svg(plot: Plot) -> str:
-    """Return a plot of lines."""
+    """Return a plot of lines as SVG."""
     points = [point for some in plot.lines.values() for point in some]
     least, widest = min(x for x, _ in points), max(x for x, _ in points)
     highest = nice(max(y for _, y in points))

@@ -182,7 +182,9 @@ def mixed(table: Table, peer: KeyValuePeer, seconds: float, count: int) -> None:
 
 
 def counters_and_space(table: Table, profile: Profile, folder: Path) -> None:
-    """K3: exact counters with 8 threads; the growth of the file; a backup that is identical."""
+    """K3: exact counters with 8 threads; the growth of the file; a backup that is identical. Raises AssertionError if a
+    count or the backup is wrong.
+    """
     folder.mkdir(parents=True)
     with keyvalue.open(folder / "counters") as held:
         counts = min(COUNTS, profile.keys // 50)

@@ -59,7 +59,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 
 
 def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
-    """Return our server in each of its modes, and Sonic if it is installed."""
+    """Return a sonicpy server in each of its modes, and Sonic if it is installed."""
     newest = {"search.ranking": "newest", "search.query_alternates_try": 0, "search.stemming": "off"}
     return [
         Sonicpy("sonicpy", folder / "default"),
@@ -181,7 +181,7 @@ def mean_figure(row: str, case: str, name: str, runs: Sequence[Run]) -> Figure:
 
 
 def ask_for(server: Server, lines: Sequence[bytes], connections: int, seconds: float, _: int = 0) -> Run:
-    """Send lines to a server over `connections` connections for `seconds`."""
+    """Send lines to a server over `connections` connections for `seconds`; return the measurement."""
     return load(server, "search", cycle(lines), connections=connections, reply_lines=2, seconds=seconds)
 
 
@@ -308,7 +308,7 @@ def recall(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def functions(table: Table, profile: Profile, folder: Path) -> None:
-    """S4: the functions that Sonic's own benchmarks measure, by pytest-benchmark."""
+    """S4: the functions that Sonic's own benchmarks measure, by pytest-benchmark. Raises RuntimeError if they fail."""
     folder.mkdir(parents=True)
     report = folder / "report.json"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--benchmark-only", f"--benchmark-json={report}",

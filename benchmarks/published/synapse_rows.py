@@ -104,8 +104,8 @@ def commits(add: Callable[[Rows], object], rows: Rows) -> None:
 
 
 def gate(table: Table, profile: Profile, folder: Path) -> None:
-    """Push equal objects over 8 connections at once; if not every object exists exactly once afterwards, no rate of Y
-    counts.
+    """Push equal objects over 8 connections at once. Raises AssertionError if not every object exists exactly once
+    afterwards: no rate of Y counts then.
     """
     folder.mkdir(parents=True)
     with Sonicpy("sonicpy serve", folder / "server") as server:

@@ -24,7 +24,7 @@ RULE = "|---|---|---:|---|---:|---|---|---|"
 
 @dataclass(slots=True)
 class Figure:
-    """One line of a table."""
+    """The figures of a peer in a case: one line of a table."""
 
     row: str
     case: str
@@ -67,7 +67,7 @@ class Table:
     _kept: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, figure: Figure) -> Figure:
-        """Add a figure and print it."""
+        """Add a figure, print it and return it."""
         self.figures.append(figure)
         self.say(as_line(figure))
         return figure

@@ -1,4 +1,4 @@
-"""Print the tables of docs/quality.md: our server beside plain BM25, stemming engines, and the original Sonic.
+"""Print the tables of docs/quality.md: sonicpy beside plain BM25, stemming engines, and the original Sonic.
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 

@@ -46,7 +46,9 @@ def finding_table(data: Path) -> str:
 
 
 def attributes() -> list[str]:
-    """Search for every combination of values of one to three attributes; return rows of the table."""
+    """Search for every combination of values of one to three attributes; return the cells of a row: the number of
+    questions and the share answered in full.
+    """
     chance = random.Random(1)
     rows = [tuple(chance.choice(values) for values in ATTRIBUTES) for _ in range(ROWS)]
     questions = [
@@ -69,7 +71,9 @@ def attributes() -> list[str]:
 
 
 def titles(data: Path) -> list[str]:
-    """Search for titles whose words are drawn by Zipf's law from common English words; return rows of the table."""
+    """Search for titles whose words are drawn by Zipf's law from common English words; return the cells of a row: the
+    number of questions and the share found.
+    """
     chance = random.Random(2)
     words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))[:VOCABULARY]
     shares = list(accumulate(1 / (place + 1) for place in range(len(words))))
@@ -89,8 +93,8 @@ def titles(data: Path) -> list[str]:
 
 
 def forms() -> list[str]:
-    """Push a form of each word and search for another form, which only its family connects to the first; return rows of
-    the table.
+    """Push a form of each word and search for another form, which only its family connects to the first; return the
+    cells of a row: the number of questions and the share found.
     """
     found = asked = 0
     for lang, pairs in FORMS.items():

@@ -174,7 +174,7 @@ def fused_by_rank(text: str, vector: Any, *, ways: Sequence[Ask]) -> list[str]:
 
 
 def ways_of(given: Collection, vectors: Vectors) -> tuple[dict[str, tuple[int, Ask]], Words]:
-    """Return the ways to answer by their names, each with its bytes of vectors per object; and our index."""
+    """Return the ways to answer by their names, each with its bytes of vectors per object; and the index of sonicpy."""
     ours, exact = Words(given, vectors), Exact(vectors)
     fts5 = Fts5(options=", tokenize = 'porter unicode61'")
     fts5.add(list(enumerate(given.documents.values())))

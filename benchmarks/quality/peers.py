@@ -43,7 +43,7 @@ class Judged:
         return []
 
     def flush_collection(self, collection: str) -> int:
-        """Do nothing, so that the collection is kept."""
+        """Do nothing, so that the collection is kept; return 0."""
         return 0
 
 

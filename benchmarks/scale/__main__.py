@@ -18,13 +18,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def read() -> dict[str, float | int | str]:
-    """Return the measured figures."""
+    """Return the figures of `measured.json`."""
     found: dict[str, float | int | str] = json.loads(MEASURED.read_text(encoding="utf-8"))
     return found
 
 
 def page_with(page: str, made: dict[str, str]) -> str:
-    """Return the page with the tables in their places."""
+    """Return the page with the tables in their places. Raises SystemExit if a place is missing."""
     for name, text in made.items():
         place = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
         if not place.search(page):

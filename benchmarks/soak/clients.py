@@ -199,7 +199,7 @@ class Reader:
 
 
 def connected(server: Server) -> sonicpy.Client:
-    """Connect the blocking client, without retries."""
+    """Return a connected blocking client, which does not retry."""
     return sonicpy.connect(f"sonic://{server.host}:{server.port}", retry_s=0, timeout_s=TIMEOUT_S)
 
 
@@ -225,7 +225,7 @@ def call(client: sonicpy.Client, change: Change, collection: str) -> int:
 
 
 def value_by_client(client: sonicpy.Client, key: Key, collection: str) -> Value:
-    """Read the value of a key through the client."""
+    """Return the value of a key, read through the client."""
     match key:
         case "QUERY", word:
             return frozenset(str(name) for name in client.query(collection, BUCKET, word, limit=LIMIT, lang="none"))
@@ -243,7 +243,7 @@ def value_by_client(client: sonicpy.Client, key: Key, collection: str) -> Value:
 
 
 def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Value:
-    """Read the value of a key with lines of the protocol."""
+    """Return the value of a key, read with lines of the protocol."""
     scope = f"{collection} {BUCKET}"
     match key:
         case "QUERY", word:

@@ -121,7 +121,7 @@ class History:
         self._set(step.before)
 
     def value(self, key: Key) -> Value:
-        """Return the value of a key after all changes."""
+        """Return the value of a key after all changes. Raises ValueError if the key is unknown."""
         match key:
             case "QUERY", word:
                 return frozenset(self._holders.get(word, ()))

@@ -114,7 +114,7 @@ def quiet(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
 
 
 def consolidate(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Consolidate repeatedly."""
+    """Consolidate every STEP_S seconds, until `stopped` is set."""
     while not stopped.wait(STEP_S):
         rounds.trigger(control, "consolidate")
 

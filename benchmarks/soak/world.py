@@ -111,7 +111,7 @@ class World:
                 self.faults.append(f"a client failed: {error!r}")
 
     def back_up(self, control: Peer, folder: Path) -> Backup:
-        """Make a backup while clients work; raises ConnectionError if the server ends meanwhile."""
+        """Return a backup made while clients work. Raises ConnectionError if the server ends meanwhile."""
         first = [place.history.answered for place in self.places]
         answer = control.ask(f"TRIGGER backup {folder}")
         if answer != "OK":

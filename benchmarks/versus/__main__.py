@@ -1,4 +1,4 @@
-"""Compare our server with Sonic, Redis, SQLite FTS5 and tantivy, and print the verdict of each bar.
+"""Compare sonicpy with Sonic, Redis, SQLite FTS5 and tantivy, and print the verdict of each bar.
 
     python -m benchmarks.versus [--profile quick|full] [--only PART ...] [--json FILE] [--checkout NAME=FOLDER]
 
@@ -78,7 +78,7 @@ def parse() -> argparse.Namespace:
 
 
 def named_folder(text: str) -> tuple[str, Path]:
-    """Return the two parts of NAME=FOLDER."""
+    """Return the two parts of NAME=FOLDER. Raises ArgumentTypeError if the text has another form."""
     name, _, folder = text.partition("=")
     if name in ("", OURS) or not Path(folder, "sonicpy").is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not NAME=FOLDER with a new name and a checkout")
@@ -121,7 +121,7 @@ def measure(
 
 
 def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
-    """Return our server, and the servers to compare it with."""
+    """Return the sonicpy server, and the servers to compare it with."""
     servers: list[Server] = [Sonicpy(OURS, folder / OURS)]
     servers += [Sonicpy(name, folder / name, checkout=checkout) for name, checkout in checkouts.items()]
     if THEIRS in checkouts:

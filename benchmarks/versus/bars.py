@@ -72,7 +72,7 @@ def cpu_in(operation: str, mode: str, limit: float) -> Bar:
 
 
 def figure(name: str, limit: float) -> Bar:
-    """Return the bar of a figure of our server, which may be at most `limit`."""
+    """Return the bar of a figure of the sonicpy server, which may be at most `limit`."""
     return Bar(name, limit, False, lambda results: results.figures.get((name, OURS)))
 
 

@@ -1,4 +1,4 @@
-"""Our library beside SQLite FTS5 and tantivy, in process: equal texts and queries, no socket.
+"""The sonicpy library beside SQLite FTS5 and tantivy, in process: equal texts and queries, no socket.
 
 Each library keeps its index in a folder, commits once for all texts, and returns the ids of the best ten objects.
 """

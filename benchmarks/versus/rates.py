@@ -67,7 +67,9 @@ def rates(acts: Mapping[Key, Callable[[int], Run]], rounds: int) -> dict[Key, Ra
 
 
 def push_run(server: Server, mode: Mode, lines: Sequence[bytes] | Iterator[bytes], rest_s: float = 0.0) -> Run:
-    """Push lines over the connections of a mode; then wait until the server is quiet. Raises WrongAnswers."""
+    """Push lines over the connections of a mode, then wait until the server is quiet; return the measurement. Raises
+    WrongAnswers.
+    """
     check = partial(check_replies, server, PUSH)
     return load(
         server,
@@ -81,7 +83,9 @@ def push_run(server: Server, mode: Mode, lines: Sequence[bytes] | Iterator[bytes
 
 
 def read_run(server: Server, operation: str, mode: Mode, lines: Iterator[bytes], seconds: float) -> Run:
-    """Send lines over the connections of a mode, in turn, for `seconds`; check the answers. Raises WrongAnswers."""
+    """Send lines over the connections of a mode, in turn, for `seconds`; check the answers and return the measurement.
+    Raises WrongAnswers.
+    """
     return load(
         server,
         "search",

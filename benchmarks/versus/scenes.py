@@ -130,7 +130,9 @@ def queries_beside_pushes(
 
 
 def restart(server: Server, results: Results, commands: Commands) -> None:
-    """Restart a server on its data; record the time from the start to the first answer."""
+    """Restart a server on its data; record the time from the start to the first answer. Raises WrongAnswers if that
+    answer is wrong.
+    """
     server.stop()
     began = time.perf_counter()
     server.start()
@@ -141,7 +143,7 @@ def restart(server: Server, results: Results, commands: Commands) -> None:
 
 
 def durability(folder: Path, results: Results, profile: Profile, texts: Sequence[str], name: str) -> None:
-    """Record the rate of PUSH of our server with each commit waiting for the disk, and by default."""
+    """Record the rate of PUSH of a sonicpy server with each commit waiting for the disk, and by default."""
     with (
         Sonicpy(name, folder / "interval") as interval,
         Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,
@@ -170,7 +172,7 @@ def growth(server: Server, results: Results, profile: Profile, texts: Sequence[s
 def push_numbers(
     server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0, mode: Mode = SIXTEEN
 ) -> Run:
-    """Push the texts from number `start` to `end`."""
+    """Push the texts from number `start` to `end`; return the measurement."""
     return push_run(server, mode, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
 
 

@@ -152,7 +152,9 @@ def script_ranges(path: Path) -> Iterator[tuple[int, int, str]]:
 
 
 def collect_scripts(ranges: list[tuple[int, int, str]]) -> list[Script]:
-    """Return the scripts of the table of languages, those with n-grams first, and Other at the end."""
+    """Return the scripts of the table of languages, those with n-grams first, and Other at the end. Raises ValueError
+    if several languages share a script without profiles.
+    """
     points = defaultdict(list)
     for first, last, name in ranges:
         points[name].extend(range(first, last + 1))
@@ -171,7 +173,9 @@ def collect_scripts(ranges: list[tuple[int, int, str]]) -> list[Script]:
 
 
 def profiled_script(name: str, letters: set[str]) -> Script:
-    """Return a script with its n-grams and numbered letters."""
+    """Return a script with its n-grams and numbered letters. Raises ValueError if it has too many languages or
+    letters.
+    """
     languages, probabilities = script_profiles(name, letters)
     if len(languages) > WIDE_ROW:
         raise ValueError(f"{len(languages)} languages of {name} do not fit into a row of {WIDE_ROW} bytes")

@@ -146,7 +146,8 @@ def cyrillic(gram: str) -> str:
 
 def read_profile(key: str) -> dict:
     """Return the profile `key` of langdetect: the counts of n-grams in `freq`, and their sums by number of letters in
-    `n_words`."""
+    `n_words`. Raises FileNotFoundError if there is none.
+    """
     for file in files("langdetect") or ():
         if file.parts == ("langdetect", "profiles", key):
             return json.loads(file.read_text(encoding="utf-8"))

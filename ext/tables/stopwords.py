@@ -129,7 +129,7 @@ def yiddish_spellings(word: str) -> set[str]:
 
 
 def read_stopwords_iso() -> dict[str, list[str]]:
-    """Return the lists of stopwords-iso by ISO 639-1 code."""
+    """Return the lists of stopwords-iso by ISO 639-1 code. Raises FileNotFoundError if there are none."""
     for file in files("stopwordsiso") or ():
         if file.name == "stopwords-iso.json":
             return json.loads(file.read_text(encoding="utf-8"))

@@ -59,7 +59,7 @@ BYTE_BITS = {
 }
 """Word break class of an ASCII character -> its bits."""
 PATTERN_SIGNS = "@.:"
-"""The signs in patterns: each match of a pattern contains one of them, a digit or a low line."""
+"""The signs in patterns: each match of a pattern contains one of them, a digit or an underscore."""
 
 
 def write_headers(folder: Path) -> None:

@@ -31,6 +31,7 @@ class BucketCache:
     def take_over(
         self, before: BucketCache, rewritten: set[int] | None, length_rows: set[int], words: list[bytes] | None = None
     ) -> None: ...
+    def renew(self, rewritten: set[int] | None, length_rows: set[int], words: list[bytes] | None = None) -> None: ...
 
 class CachingReader:
     @property

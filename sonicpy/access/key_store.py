@@ -118,7 +118,7 @@ class SharedEnvironment:
 
     @classmethod
     def of(cls, path: Path) -> "SharedEnvironment":
-        """Return the open environment of a folder in this process."""
+        """Return the environment of a folder in this process, and open it unless it is open."""
         place = (os.getpid(), path.resolve())
         with cls._lock:
             found = cls._open.get(place)

@@ -95,7 +95,9 @@ def merged(parts: Sequence[Facets], limit: int) -> Facets:
 
 def most_first(counts: Mapping[str, int], limit: int) -> dict[str, int]:
     """Return the `limit` highest counts, equal ones in the order of their names."""
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:limit])
+    least = sorted(counts.values(), reverse=True)[limit - 1] if 0 < limit < len(counts) else 0
+    most = [one for one in counts.items() if one[1] >= least]
+    return dict(sorted(most, key=lambda one: (-one[1], one[0]))[:limit])
 
 
 def in_order(counts: Mapping[tuple[int | None, int | None], int]) -> list[RangeCount]:

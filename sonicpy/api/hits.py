@@ -5,12 +5,14 @@ names, and JSON of hits is a list of names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from sonicpy._native.hits import made_hits
 from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord, held_json
-from sonicpy.filters.grouping import GroupKey
+
+if TYPE_CHECKING:
+    from sonicpy.filters.grouping import GroupKey
 
 
 class Hit(str):
@@ -31,7 +33,7 @@ class Hit(str):
     _score: float | None
     _how: tuple[HeldWord, ...] | None
     _bucket: str | None
-    _group: GroupKey | None
+    _group: "GroupKey | None"
 
     def __new__(
         cls,
@@ -39,7 +41,7 @@ class Hit(str):
         score: float | None = None,
         how: tuple[HeldWord, ...] | None = None,
         bucket: str | None = None,
-        group: GroupKey | None = None,
+        group: "GroupKey | None" = None,
     ) -> "Hit":
         hit = super().__new__(cls, object)
         hit._score = score
@@ -55,7 +57,7 @@ class Hit(str):
 
     @property
     def score(self) -> float | None:
-        """The score of the object."""
+        """The score of the object; None: the ranking has no scores, or the server does not return them."""
         return self._score
 
     @property
@@ -69,7 +71,7 @@ class Hit(str):
         return getattr(self, "_bucket", None)
 
     @property
-    def group(self) -> GroupKey | None:
+    def group(self) -> "GroupKey | None":
         """The value or the tag of its group, or None if it is a group of its own, or there are no groups."""
         return getattr(self, "_group", None)
 
@@ -109,14 +111,14 @@ class Hits(tuple[Hit, ...]):
             groups.
     """
 
-    _scores: tuple[float, ...] | None
-    _total: int | None
-    _whole: int | None
+    _scores: tuple[float, ...] | None = None
+    _total: int | None = None
+    _whole: int | None = None
     _hows: tuple[tuple[HeldWord, ...], ...] | None = None
     _corrected: str | None = None
     _facets: Facets | None = None
     _buckets: tuple[str, ...] | None = None
-    _groups: tuple[GroupKey | None, ...] | None = None
+    _groups: "tuple[GroupKey | None, ...] | None" = None
 
     def __new__(
         cls,
@@ -127,16 +129,18 @@ class Hits(tuple[Hit, ...]):
         hows: Iterable[tuple[HeldWord, ...]] | None = None,
         corrected: str | None = None,
         buckets: Iterable[str] | None = None,
-        groups: Iterable[GroupKey | None] | None = None,
+        groups: "Iterable[GroupKey | None] | None" = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
-        hits = super().__new__(cls, objects)  # type: ignore[arg-type]
-        known = None if scores is None else tuple(scores)
-        if known is not None and len(known) != len(hits):
-            raise ValueError(f"{len(hits)} objects need as many scores, not {len(known)}")
-        hits._scores = known
-        hits._total = total
-        hits._whole = whole
+        hits = tuple.__new__(cls, objects)
+        if scores is not None:
+            hits._scores = tuple(scores)
+            if len(hits._scores) != len(hits):
+                raise ValueError(f"{len(hits)} objects need as many scores, not {len(hits._scores)}")
+        if total is not None:
+            hits._total = total
+        if whole is not None:
+            hits._whole = whole
         if hows is not None:
             hits._hows, hits._corrected = tuple(hows), corrected
         if buckets is not None:
@@ -188,7 +192,7 @@ class Hits(tuple[Hit, ...]):
         return None if self._buckets is None else list(self._buckets)
 
     @property
-    def groups(self) -> list[GroupKey | None] | None:
+    def groups(self) -> "list[GroupKey | None] | None":
         """The value or the tag of the group of each object, or None if the query asked for no groups."""
         return None if self._groups is None else list(self._groups)
 
@@ -279,7 +283,7 @@ class Hits(tuple[Hit, ...]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Return pydantic's schema of a field of this type: a list of names."""
-        from pydantic_core import core_schema  # noqa: PLC0415  only those who use pydantic with hits need it
+        from pydantic_core import core_schema  # noqa: PLC0415  needed only where pydantic is used with hits
 
         names = core_schema.list_schema(core_schema.str_schema())
         return core_schema.no_info_after_validator_function(
@@ -298,7 +302,7 @@ def with_facets(hits: Hits, facets: Facets) -> Hits:
     return found
 
 
-def with_groups(hits: Hits, groups: Sequence[GroupKey | None]) -> Hits:
+def with_groups(hits: Hits, groups: "Sequence[GroupKey | None]") -> Hits:
     """Return the same hits with the group of each."""
     found = Hits(*hits.__getnewargs__())
     found._groups = tuple(groups)

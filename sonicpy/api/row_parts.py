@@ -72,6 +72,11 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
 
 
 def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:
+    if shape.is_plain and shape.text in row:  # as most are
+        for column in shape.object_columns:
+            if column in row:
+                lang = row.get("lang") if shape.lang is None else shape.lang
+                return (shape.collection, shape.bucket, row[column], row[shape.text], lang)
     texts = shape.text_columns
     for name in texts:
         if name in row:

@@ -142,6 +142,7 @@ def _of_row(row: Row, shape: Shape) -> RowParts:
 
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
     """Check the parts of rows: yield valid rows, and the others as refused."""
+    new_row = tuple.__new__  # in half the time of Row()
     for number, parts in enumerate(rows):
         if isinstance(parts, NoParts):
             yield Refused(number, parts.object, parts.reason)
@@ -175,7 +176,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         if more or texts:
             yield Row(collection, bucket, name, text, lang, **more, texts=texts)
         else:
-            yield Row(collection, bucket, name, text, lang)
+            yield new_row(Row, (collection, bucket, name, text, lang, None, None, None, None))
 
 
 class RowExtras(TypedDict, total=False):

@@ -33,6 +33,7 @@ class Shape:
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
         tag_columns: the columns that give tags.
         value_columns: the column of each value, by its name.
+        is_plain: whether rows give only an object, one text, and perhaps a language.
 
     Raises:
         InvalidArgument: one of them is not valid.
@@ -54,6 +55,7 @@ class Shape:
     vectors: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     tag_columns: tuple[str, ...] = field(init=False, repr=False)
     value_columns: dict[str, str] = field(init=False, repr=False)
+    is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.collection is not None:
@@ -63,7 +65,7 @@ class Shape:
         if not isinstance(self.object, str | None):
             raise InvalidArgument(f"object is {shown(self.object)}; allowed is the name of a column")
         named = self.text if isinstance(self.text, Mapping) else {}
-        columns = list(named.values()) if named else self.text
+        columns: Any = list(named.values()) if named else self.text
         if not isinstance(columns, str) and not _are_columns(columns):
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
         vectors = {"": self.vector} if isinstance(self.vector, str) else self.vector or {}
@@ -80,6 +82,7 @@ class Shape:
             "lang": language_of(self.lang),
             "object_columns": OBJECT_COLUMNS if self.object is None else (self.object,),
             "text_columns": (columns,) if isinstance(columns, str) else tuple(columns),
+            "text": columns[0] if not named and not isinstance(columns, str) and len(columns) == 1 else self.text,
             "named_columns": tuple(texts_of(dict.fromkeys(named, ""))),
             "vectors": tuple(vectors.items()),
             "scope_columns": tuple(name for name, value in given.items() if value is None),
@@ -87,6 +90,8 @@ class Shape:
             "value_columns": _value_columns(self.values),
         }.items():
             object.__setattr__(self, name, value)
+        others = self.scope_columns or self.vectors or self.tag_columns or self.value_columns
+        object.__setattr__(self, "is_plain", isinstance(self.text, str) and not others)
 
 
 def _several(columns: str | Sequence[str] | None) -> tuple[str, ...]:

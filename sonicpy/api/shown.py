@@ -68,7 +68,7 @@ def shown_of(value: Mapping[str, Any]) -> Shown:
 
 
 def safe(link: str | None) -> str | None:
-    """Return a link unless its scheme could run code in a page."""
+    """Return a link; None: there is none, or its scheme could run code in a page."""
     if link is None:
         return None
     try:

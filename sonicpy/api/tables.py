@@ -91,7 +91,7 @@ def _ambiguous(names: Sequence[str], which: str = "") -> Columns:
 
 
 def _refuse_ambiguous(name: str, count: int, which: str) -> list[Any]:
-    """Refuse a column whose name occurs more than once. Raises InvalidArgument."""
+    """Raise InvalidArgument for a column whose name occurs more than once."""
     raise InvalidArgument(
         f"the table has {count} columns with the name {shown(name)}{which}; rename or drop all but one"
     )

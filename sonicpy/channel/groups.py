@@ -8,7 +8,7 @@ __all__ = ["pack_group", "unpack_group"]
 
 
 def unpack_group(packed: str, group: str) -> GroupKey | None:
-    """Return the group that `pack_group` packed.
+    """Return the group that `pack_group` packed; None: the object is in no group.
 
     Args:
         group: the value of GROUP in the query.

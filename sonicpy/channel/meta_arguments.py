@@ -19,6 +19,7 @@ from sonicpy.tags import LIST
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
 """The rest of an argument behind its key, if the value is in quotes."""
+_LIST = re.compile(LIST)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNESCAPED = {escape[1]: character for character, escape in ESCAPES.items()}
 
@@ -60,7 +61,7 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
         return option.kind.read(value, languages)
     except ValueError as error:
         if isinstance(option.kind, Spec) and isinstance(error, InvalidArgument):
-            raise  # its sentence says where
+            raise  # its sentence names the place
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 
 
@@ -104,7 +105,7 @@ def _listed(line: bytes, offset: int, key: str) -> tuple[MetaPart, int]:
     Args:
         key: the key of the argument.
     """
-    found = LIST.match(line, offset + len(key))
+    found = _LIST.match(line, offset + len(key))
     following = 0 if found is None else take_words(line, found.end(), 0)[1]
     if found is None or found.end() == following < len(line):
         rest = line[offset + len(key) + 1 :].decode().rstrip()

@@ -126,7 +126,9 @@ class Session:
         return _REFUSED_AT_SHUTDOWN if self.shutting_down else step
 
     def _read_line(self) -> bytes | Command | None:
-        """Read a line that is not plain, which may break a rule."""
+        """Read a line that is not plain, and may break a rule; return the command, a reply, or None if no whole line
+        has arrived.
+        """
         line = self._lines.take_line()
         if line is None:
             return self._overflow() if self._lines.overflowed and not self.ended else None

@@ -35,7 +35,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the page until the process is interrupted.
+    """Serve the page until the process is interrupted; return the exit status.
 
     Raises:
         ConfigError: the extra is not installed.

@@ -122,7 +122,7 @@ def _add_layout(parser: argparse.ArgumentParser) -> None:
 
 
 def init(arguments: argparse.Namespace) -> int:
-    """Make a cluster. Raises SonicError."""
+    """Make a cluster; return the exit status. Raises SonicError."""
     setup = load_cluster("operator.setup")
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
@@ -133,7 +133,7 @@ def init(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Show a cluster. Raises SonicError."""
+    """Show a cluster; return the exit status. Raises SonicError."""
     found = load_cluster("registry.status").status(brokers(arguments))
     if arguments.json:
         print(json.dumps(found.figures))
@@ -144,7 +144,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def snapshot(arguments: argparse.Namespace) -> int:
-    """Take snapshots of all partitions. Raises SonicError."""
+    """Take snapshots of all partitions; return the exit status. Raises SonicError."""
     for done in load_cluster("node.snapshots").snapshot_all(brokers(arguments)):
         print(
             f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
@@ -154,7 +154,7 @@ def snapshot(arguments: argparse.Namespace) -> int:
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
-    """Make nodes write a newer version of entries. Raises SonicError."""
+    """Make nodes write a newer version of entries; return the exit status. Raises SonicError."""
     found = load_cluster("registry.upgrade").upgrade(brokers(arguments))
     before, after = found.before, found.after
     if after.version == before.version:
@@ -167,7 +167,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
 
 
 def change(arguments: argparse.Namespace) -> int:
-    """Assign partitions to a new node, or those of a node to the others. Raises SonicError."""
+    """Assign partitions to a new node, or those of a node to the others; return the exit status. Raises SonicError."""
     setup = load_cluster("operator.setup")
     if arguments.change == "add":
         layout = setup.add(brokers(arguments), arguments.node)
@@ -179,7 +179,7 @@ def change(arguments: argparse.Namespace) -> int:
 
 
 def dev(arguments: argparse.Namespace) -> int:
-    """Run a cluster on this machine, to try it. Raises SonicError."""
+    """Run a cluster on this machine, to try it; return the exit status. Raises SonicError."""
     _check_layout(arguments)
     said: int = load_cluster("operator.dev").run(
         arguments.data, arguments.partitions, arguments.copies, arguments.logs, _say

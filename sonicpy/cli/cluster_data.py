@@ -110,7 +110,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def rebalance(arguments: argparse.Namespace) -> int:
-    """Wait until the partitions have moved. Raises SonicError."""
+    """Wait until the partitions have moved; return the exit status. Raises SonicError."""
     layout = load_cluster("node.moves").rebalance(brokers(arguments), arguments.timeout, _say)
     for node in layout.nodes:
         print(f"{node}: {len(layout.of_node(node))} partitions")
@@ -118,7 +118,7 @@ def rebalance(arguments: argparse.Namespace) -> int:
 
 
 def spread(arguments: argparse.Namespace) -> int:
-    """Divide the buckets of a collection into parts. Raises SonicError."""
+    """Divide the buckets of a collection into parts; return the exit status. Raises SonicError."""
     module = load_cluster("operator.spread_collection")
     layout = module.spread(brokers(arguments), arguments.collection, arguments.parts)
     for name, parts in layout.spread:
@@ -129,7 +129,7 @@ def spread(arguments: argparse.Namespace) -> int:
 
 
 def recover(arguments: argparse.Namespace) -> int:
-    """Make replicas anew. Raises SonicError."""
+    """Make replicas anew; return the exit status. Raises SonicError."""
     if not arguments.source and not arguments.node:
         raise ConfigError("--from and --node are missing; allowed is one of them, or both.")
     module = load_cluster("operator.recover")
@@ -140,7 +140,7 @@ def recover(arguments: argparse.Namespace) -> int:
 
 
 def import_(arguments: argparse.Namespace) -> int:
-    """Push a folder into a cluster. Raises SonicError."""
+    """Push a folder into a cluster; return the exit status. Raises SonicError."""
     config = load_settings(arguments).config
     number = load_cluster("operator.transfer").import_folder(brokers(arguments), arguments.path, config, _say)
     print(f"{number} objects imported")
@@ -148,14 +148,14 @@ def import_(arguments: argparse.Namespace) -> int:
 
 
 def back_up(arguments: argparse.Namespace) -> int:
-    """Write the backup of a cluster. Raises SonicError."""
+    """Write the backup of a cluster; return the exit status. Raises SonicError."""
     size = load_cluster("operator.transfer").backup(brokers(arguments), arguments.path, _say)
     print(f"{arguments.path} holds {size} bytes")
     return 0
 
 
 def restore(arguments: argparse.Namespace) -> int:
-    """Push a backup into an empty cluster. Raises SonicError."""
+    """Push a backup into an empty cluster; return the exit status. Raises SonicError."""
     config = load_settings(arguments).config
     number = load_cluster("operator.transfer").restore(brokers(arguments), arguments.path, config, _say)
     print(f"{number} objects restored")

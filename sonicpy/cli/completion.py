@@ -27,7 +27,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script. Raises SonicError if the package that writes it is missing."""
+    """Print the script; return the exit status. Raises SonicError if the package that writes it is missing."""
     shtab = _load()
     parser = make_parser()
     _describe(parser)

@@ -16,7 +16,9 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the help. Raises SystemExit, from argparse: there is no such verb, or the help of a verb was printed."""
+    """Print the help; return the exit status. Raises SystemExit, from argparse: there is no such verb, or the help of a
+    verb was printed.
+    """
     if not arguments.verb:
         overview().print_help()
         return 0

@@ -138,7 +138,7 @@ def _value(text: str) -> tuple[str, int | str | None]:
 
 
 def push(arguments: argparse.Namespace) -> int:
-    """Push a text. Raises SonicError if that fails."""
+    """Push a text; return the exit status. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.CREATE) as index:
         index.push(
@@ -152,7 +152,9 @@ def push(arguments: argparse.Namespace) -> int:
 
 
 def tag(arguments: argparse.Namespace) -> int:
-    """Change the tags or values of an object; print 1, or 0 if it does not exist. Raises SonicError if that fails."""
+    """Change the tags or values of an object, and print 1, or 0 if it does not exist; return the exit status. Raises
+    SonicError if that fails.
+    """
     if arguments.tags is None and arguments.values is None:
         raise ConfigError(
             "tag changes nothing without --tags TAG or --value NAME=VALUE; allowed are one of them, or both."
@@ -166,7 +168,7 @@ def tag(arguments: argparse.Namespace) -> int:
 
 
 def upsert(arguments: argparse.Namespace) -> int:
-    """Replace the text of an object. Raises SonicError if that fails."""
+    """Replace the text of an object; return the exit status. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.CREATE) as index:
         texts = {arguments.field or "": text, **dict(arguments.more)}
@@ -177,7 +179,7 @@ def upsert(arguments: argparse.Namespace) -> int:
 
 
 def pop(arguments: argparse.Namespace) -> int:
-    """Pop a text and print how many words were removed. Raises SonicError if that fails."""
+    """Pop a text and print how many words were removed; return the exit status. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.WRITE) as index:
         count = index.pop(arguments.collection, arguments.bucket, arguments.object, text)
@@ -188,7 +190,9 @@ def pop(arguments: argparse.Namespace) -> int:
 
 
 def flush(arguments: argparse.Namespace) -> int:
-    """Erase the named collection, bucket or object, and print the count. Raises SonicError if that fails."""
+    """Erase the named collection, bucket or object, and print the count; return the exit status. Raises SonicError if
+    that fails.
+    """
     with open_target(arguments, Purpose.WRITE) as index:
         lacking = absent(index, arguments.collection, arguments.bucket, arguments.object)  # then it is gone anyway
         count = index.flush(arguments.collection, arguments.bucket, arguments.object, filter=arguments.filter)

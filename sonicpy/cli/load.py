@@ -97,7 +97,7 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
 
 
 def run_agent(arguments: argparse.Namespace) -> int:
-    """Work as an agent until the process is interrupted."""
+    """Work as an agent until the process is interrupted; return the exit status."""
     password = arguments.password or password_given()
     servers = [Address(host, port, password=password) for host, port in arguments.server]
     agent = Agent(arguments.hub, servers, max(1, arguments.connections), arguments.timeout, arguments.name)
@@ -107,7 +107,7 @@ def run_agent(arguments: argparse.Namespace) -> int:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Print the agents that connect. Raises LoadError if the address cannot be used."""
+    """Print the agents that connect; return the exit status. Raises LoadError if the address cannot be used."""
     agents = asyncio.run(_guests(arguments.hub, arguments.wait))
     found = [agent.id for agent in agents]
     show(arguments, found, f"{len(agents)} agents responding: [{', '.join(found)}]")
@@ -120,7 +120,7 @@ async def _guests(address: tuple[str, int], wait_s: float) -> list[Guest]:
 
 
 def run_set(arguments: argparse.Namespace) -> int:
-    """Run a test set and print the report. Raises LoadError if the address cannot be used."""
+    """Run a test set and print the report; return the exit status. Raises LoadError if the address cannot be used."""
     try:
         asked, unknown = read_test_set(arguments.set)
     except LoadError as error:

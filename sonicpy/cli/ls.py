@@ -32,7 +32,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def ls(arguments: argparse.Namespace) -> int:
-    """Print names. Raises SonicError if that fails."""
+    """Print names; return the exit status. Raises SonicError if that fails."""
     if arguments.bucket is None:
         for option in OF_OBJECTS:
             if getattr(arguments, option) is not None:

@@ -93,7 +93,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Write every object of an index as lines of JSON. Raises SonicError if that fails."""
+    """Write every object of an index as lines of JSON; return the exit status. Raises SonicError if that fails."""
     url = server_url(arguments)
     if url is not None:
         raise NotOffered("export", "Sonic Channel does not give the words of objects; export the folder, with --data")
@@ -111,7 +111,9 @@ def export(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[IO[str]]:
-    """Open the output of an export for the length of a `with` block; a file appears when it is complete."""
+    """Open the output of an export for the length of a `with` block; a file appears when it is complete. Raises
+    SonicError if it cannot be written.
+    """
     if path is None:
         yield sys.stdout
         return
@@ -141,7 +143,7 @@ def _whole_file(path: Path) -> Iterator[IO[str]]:
 
 
 def back_up(arguments: argparse.Namespace) -> int:
-    """Write a backup. Raises SonicError if that fails."""
+    """Write a backup; return the exit status. Raises SonicError if that fails."""
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
@@ -156,7 +158,7 @@ def back_up(arguments: argparse.Namespace) -> int:
 
 
 def restore(arguments: argparse.Namespace) -> int:
-    """Restore a backup. Raises SonicError if that fails."""
+    """Restore a backup; return the exit status. Raises SonicError if that fails."""
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
@@ -189,7 +191,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def consolidate(arguments: argparse.Namespace) -> int:
-    """Build the word graphs. Raises SonicError if that fails."""
+    """Build the word graphs; return the exit status. Raises SonicError if that fails."""
     with open_target(arguments, Purpose.WRITE) as index:
         index.consolidate()
     show(arguments, {"consolidated": True})
@@ -197,7 +199,7 @@ def consolidate(arguments: argparse.Namespace) -> int:
 
 
 def compact(arguments: argparse.Namespace) -> int:
-    """Shrink the data file of a folder. Raises SonicError if that fails."""
+    """Shrink the data file of a folder; return the exit status. Raises SonicError if that fails."""
     if server_url(arguments) is not None:
         raise NotOffered("compact", "the folder must not be open: end the server, and name the folder")
     config = load_settings(arguments).config

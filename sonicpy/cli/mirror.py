@@ -181,7 +181,11 @@ class Reading:
         self.deleted: list[str] = []
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows. Raises ConfigError if a column is missing."""
+        """Yield the rows not marked as deleted; fill `deleted` and `greatest`.
+
+        Raises:
+            ConfigError: a column is missing.
+        """
         is_plain = not (self._tags or self._values or self._without_name)
         for row in self._rows:
             if self._watermark is not None:

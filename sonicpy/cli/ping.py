@@ -78,7 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _url(arguments: argparse.Namespace) -> str | None:
-    """Return the URL of --server or of the variable; None: other flags name the server, or no server is named."""
+    """Return the URL of --server or of the variable; None: other flags name the server, or no server is named. Raises
+    ConfigError if --server and other flags name it.
+    """
     others = arguments.inet or arguments.unix or arguments.tls or arguments.ca or arguments.password
     if arguments.server is None:
         return None if others else os.environ.get(SERVER_VARIABLE) or None

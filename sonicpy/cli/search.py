@@ -157,7 +157,9 @@ def _add_explain(verbs: Verbs) -> None:
 
 
 def query(arguments: argparse.Namespace) -> int:
-    """Print the hits of one query, or of several from the standard input. Raises SonicError if that fails."""
+    """Print the hits of one query, or of several from the standard input; return the exit status. Raises SonicError if
+    that fails.
+    """
     is_stdin = arguments.text == STDIN
     texts = read_lines() if is_stdin else _one_text(arguments.text)
     with open_target(arguments) as index:
@@ -249,7 +251,7 @@ def _score(score: float | None) -> str:
 
 
 def suggest(arguments: argparse.Namespace) -> int:
-    """Print suggestions. Raises SonicError if that fails."""
+    """Print suggestions; return the exit status. Raises SonicError if that fails."""
     word = checked(arguments.word)
     with open_target(arguments) as index:
         try:
@@ -267,7 +269,7 @@ def suggest(arguments: argparse.Namespace) -> int:
 
 
 def similar(arguments: argparse.Namespace) -> int:
-    """Print the objects that are similar to one. Raises SonicError if that fails."""
+    """Print the objects that are similar to one; return the exit status. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         options = options_given(arguments, "SIMILAR")
         hits = index.similar(arguments.collection, arguments.bucket, arguments.object, **options)
@@ -278,7 +280,7 @@ def similar(arguments: argparse.Namespace) -> int:
 
 
 def facets(arguments: argparse.Namespace) -> int:
-    """Print the counts of facets. Raises SonicError if that fails."""
+    """Print the counts of facets; return the exit status. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments) as index:
         found = index.facets(arguments.collection, _where(arguments), text, **options_given(arguments, "FACETS"))
@@ -289,7 +291,7 @@ def facets(arguments: argparse.Namespace) -> int:
 
 
 def list_words(arguments: argparse.Namespace) -> int:
-    """Print words. Raises SonicError if that fails."""
+    """Print words; return the exit status. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         words = index.words(arguments.collection, _where(arguments), **options_given(arguments, "LIST"))
         if not words:
@@ -299,7 +301,7 @@ def list_words(arguments: argparse.Namespace) -> int:
 
 
 def count(arguments: argparse.Namespace) -> int:
-    """Print a count. Raises SonicError if that fails."""
+    """Print a count; return the exit status. Raises SonicError if that fails."""
     try:
         what = counted(arguments.bucket, arguments.object, arguments.of)
     except InvalidArgument as error:
@@ -317,7 +319,7 @@ def count(arguments: argparse.Namespace) -> int:
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Print an explanation. Raises SonicError if that fails."""
+    """Print an explanation; return the exit status. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments) as index:
         explained = index.explain(arguments.collection, _where(arguments), text, **options_given(arguments, "EXPLAIN"))
@@ -326,7 +328,7 @@ def explain(arguments: argparse.Namespace) -> int:
 
 
 def stats(arguments: argparse.Namespace) -> int:
-    """Print figures. Raises SonicError if that fails."""
+    """Print figures; return the exit status. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         figures = index.stats(arguments.collection, arguments.bucket)
         if arguments.collection is not None:

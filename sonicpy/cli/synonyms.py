@@ -33,7 +33,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def synonyms(arguments: argparse.Namespace) -> int:
-    """Print rules, or change them. Raises SonicError if that fails."""
+    """Print rules, or change them; return the exit status. Raises SonicError if that fails."""
     file = arguments.set or arguments.add
     if arguments.rules and (file is not None or arguments.clear):
         raise ConfigError("rules are given beside --set, --add or --clear; allowed is one of them.")

@@ -67,7 +67,9 @@ def read_urls(
 
 
 def split_urls(text: str) -> list[str]:
-    """Return one URL for each server in a text: `sonic://:p@a,b` becomes `sonic://:p@a` and `sonic://:p@b`."""
+    """Return one URL for each server in a text: `sonic://:p@a,b` becomes `sonic://:p@a` and `sonic://:p@b`. Raises
+    ConfigError if a host is empty.
+    """
     _check_text("address", text)
     urls = []
     for url in _BETWEEN_URLS.split(text):

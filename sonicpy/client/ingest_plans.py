@@ -24,7 +24,7 @@ from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName
 from sonicpy.search import FilterLike
 from sonicpy.text_names import name_of_text, texts_of
-from sonicpy.vectors import COLUMN, Vector, bits_of
+from sonicpy.vectors import Vector, bits_of, is_column
 
 
 def push(
@@ -56,7 +56,7 @@ def tag(
     tags: Iterable[str] | None,
     values: Mapping[str, Any] | None,
 ) -> CallPlan[int]:
-    """Plan TAG; the result is 1, or 0 if there is no such object."""
+    """Plan TAG; the result is 1, or 0 if there is no such object. Raises InvalidArgument if nothing is to change."""
     check_scope(collection, bucket)
     if tags is None and values is None:
         raise nothing_to_tag()
@@ -111,10 +111,10 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None, filter
 
 
 def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
-    """Plan FLUSHV."""
+    """Plan FLUSHV. Raises InvalidArgument if `column` is not the name of a column."""
     check_scope(collection, bucket)
     name = text_of("column", column)
-    if name and not COLUMN.fullmatch(name):
+    if name and not is_column(name):
         raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
     line = f"FLUSHV {collection} {bucket} {name}".rstrip()
     reply = yield Exchange(Mode.INGEST, "FLUSHV", AnswerKind.RESULT, lambda server: [line], changes=True)

@@ -255,6 +255,9 @@ def object_page(
 
     Args:
         position: the end of the page before; replaces `after`.
+
+    Raises:
+        InvalidArgument: there is no object `after`.
     """
     check_scope(collection, bucket)
     given = {"prefix": text_of("prefix", prefix), "after": after if position is None else None, "position": position}
@@ -295,7 +298,9 @@ def _all_names(command: str, *names: str) -> CallPlan[list[str]]:
 
 
 def stats(collection: str | None, bucket: str | None) -> CallPlan[Any]:
-    """Plan STATS; the result is its JSON, decoded."""
+    """Plan STATS; the result is its decoded JSON. Raises InvalidArgument if a bucket is given without its
+    collection.
+    """
     if collection is None:
         if bucket is not None:
             raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")

@@ -31,7 +31,9 @@ class RetryPolicy:
         self._was_late = False
 
     def pause_s(self, error: SonicError) -> float:
-        """Return the pause in seconds before the next attempt; raise `error` if there is to be no further one."""
+        """Return the pause in seconds before the next attempt, longer at each call; raise `error` if there is to be
+        no further one.
+        """
         if self._repeats and self._elsewhere and not self._was_late and _is_silence(error):
             self._was_late = True
             return 0.0

@@ -18,7 +18,7 @@ ENVIRONMENT_PREFIX = "SONIC_"
 
 
 def find_file() -> Path | None:
-    """Return the first of SEARCHED_FILES that exists.
+    """Return the first of SEARCHED_FILES that exists; None: none does.
 
     A folder of such a name counts as found, and reading it fails. Docker makes a folder where a mounted file is
     missing, and a refused start is better than a start without the password in that file.

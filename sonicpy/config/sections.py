@@ -93,7 +93,7 @@ class MetricsConfig(Section):
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """Return `inet` as (IP address or name, port)."""
+        """`inet` as (IP address or name, port); None: it is not set."""
         return None if self.inet is None else split_address(self.inet)
 
 
@@ -111,7 +111,7 @@ class HttpConfig(Section):
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """Return `inet` as (IP address, port)."""
+        """`inet` as (IP address, port); None: it is not set."""
         return None if self.inet is None else split_address(self.inet)
 
 

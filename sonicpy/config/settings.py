@@ -36,7 +36,6 @@ SONIC_DEFAULTS: dict[str, object] = {
     "search.stemming": "off",
     "search.suggest_order": "alphabetical",
     "stopwords.mode": "drop",
-    "store.kv.durability": "interval",
     "store.kv.retain_word_objects": 1000,
 }
 """Key -> its default with `server.compat = "sonic"`, where that differs from the default mode."""

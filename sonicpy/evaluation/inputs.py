@@ -141,7 +141,9 @@ def _needed(folder: Path, names: tuple[str, ...]) -> Path:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the (id, object) of every line of a file with a JSON object in each line."""
+    """Yield the (id, object) of every line of a file with a JSON object in each line. Raises EvaluationError at another
+    line.
+    """
     for number, line in enumerate(_lines(path), 1):
         if not line:
             continue

@@ -24,7 +24,7 @@ class Searched(Protocol):
         """Build the word graphs, so that every word can be suggested."""
 
     def flush_collection(self, collection: str) -> int:
-        """Erase a collection."""
+        """Erase a collection; return the number that the index returns."""
 
 
 def pieces(text: str, most_bytes: int | None) -> Iterator[str]:

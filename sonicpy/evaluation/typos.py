@@ -53,7 +53,8 @@ def within_reach(pairs: Iterable[tuple[str, str]], words: Mapping[str, int]) -> 
 
 
 def evaluate(searched: Searched, scope: str, given: Typos, words: Mapping[str, int] | None = None) -> Corrected:
-    """Push every word as an object, query every misspelt word, and return the figures.
+    """Return the pairs of an unknown and a known word whose distance is allowed for their length; a transposition is
+    one edit.
 
     Args:
         scope: name of a collection that only this evaluation uses.

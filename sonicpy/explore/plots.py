@@ -12,7 +12,7 @@ WIDTH_INCHES, HEIGHT_INCHES = 6.0, 3.6
 def plot_ranks(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
     """Plot the number of objects that hold a word against its rank, both logarithmic; Zipf's law is a straight line.
 
-    Stop words are included. Raises the errors of `words`.
+    Stop words are included. Returns the axes. Raises the errors of `words`.
 
     Args:
         ax: the axes to draw on; None: a new figure.

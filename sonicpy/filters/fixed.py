@@ -34,5 +34,7 @@ def with_fixed(fixed: tuple[str, ...], asked: str | None, *, apart: bool = False
 
 
 def coarse(score: float | None) -> float | None:
-    """Return a score cut off after its second decimal, so that it reveals less about objects that a filter hides."""
+    """Return a score cut off after its second decimal, so that it reveals less about objects that a filter hides; None
+    for None.
+    """
     return None if score is None else floor(score * STEPS + 1e-9) / STEPS

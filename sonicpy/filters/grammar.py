@@ -122,6 +122,11 @@ def filter_text(value: AnyValue) -> str:
     return value
 
 
+def condition_of(value: AnyValue) -> Condition:
+    """Return the condition of a filter that a program gave. Raises the errors of `filter_text`."""
+    return parse(filter_text(value))
+
+
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
@@ -354,7 +359,9 @@ _COMPARISONS = {
 
 
 def _clause(name: AnyValue, wanted: AnyValue) -> str:
-    """Return the text of one condition of a dict, given its key and its value."""
+    """Return the text of one condition of a dict, given its key and its value. Raises InvalidArgument if the key or the
+    value is not allowed.
+    """
     if not is_name(name):
         raise refused(f"filter has {shown_part(name)} as a key; allowed are `tag` and names of values")
     if name == TAG_NAME:

@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown
 from sonicpy.tags import tag_of
-from sonicpy.values import NAME
+from sonicpy.values import is_name
 
 TAG_ENDS = (":", "*")
 """The characters with which a text for groups of tags ends."""
@@ -41,7 +41,7 @@ def parse_group(text: str) -> Group:
     if text.endswith(TAG_ENDS) and "*" not in text[:-1]:
         beginning = text.removesuffix("*")
         return Group(tag_of(beginning) if beginning else "", is_tags=True)
-    if not NAME.match(text):
+    if not is_name(text):
         raise refused(
             f"group is {shown(text)}; allowed are a name of values such as author, and the beginning of tags such as "
             "size:"
@@ -65,6 +65,19 @@ def pack_group(key: GroupKey | None) -> str:
 def in_group(key: GroupKey | None, object: str) -> str:
     """Return the names of an object and its group, as `<group>/<object>`."""
     return f"{pack_group(key)}/{object}"
+
+
+def behind_group(group: Any, key: GroupKey | None, object: str) -> str:
+    """Return the text of AFTER for a hit behind which a page begins: its object, with its group if that is a tag.
+
+    Args:
+        group: the groups that a program gave.
+        key: the group of the hit.
+
+    Raises:
+        InvalidArgument: `group` names no groups.
+    """
+    return in_group(key, object) if parse_group(group_text(group)).is_tags else object
 
 
 def split_group(item: str) -> tuple[str | None, str]:

@@ -68,6 +68,11 @@ def parse_sort(text: str) -> Sort:
     return Sort(_name_in("sort", word.removeprefix("-")), word.startswith("-"))
 
 
+def sorts_by_score(text: str) -> bool:
+    """Return whether the order that a text names is that of scores. Raises the errors of `parse_sort`."""
+    return parse_sort(text).name == SCORE
+
+
 def _name_in(option: str, name: str) -> str:
     """Return a name of values. Raises InvalidArgument if no values can have that name."""
     if is_name(name):

@@ -24,7 +24,7 @@ FILES_ENOUGH = 100
 """The number of files up to which small buckets get graphs, too."""
 SYNCED_TOGETHER = 16
 """The number of files from which on one call syncs the whole file system, instead of each file."""
-FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
+FILE_NAME = r"(\d+)-(\d+)\.graph(\.new)?"
 
 
 class GraphName(NamedTuple):
@@ -83,7 +83,9 @@ class GraphPool:
         return None if opened is None else opened.graph
 
     def opened(self, bucket: int, version: int) -> OpenGraph | None:
-        """Return the graph that `get` returns, in its OpenGraph: a query that needs it many times keeps that."""
+        """Return the graph that `get` returns, or None, in its OpenGraph: a query that needs it many times keeps
+        that.
+        """
         opened = self._open.get(bucket)
         if opened is None or opened.version < version:
             graph = self._read(bucket, version)
@@ -208,7 +210,7 @@ class GraphPool:
         """Delete the files of graphs that are not in `named`, and add buckets whose file is missing to `broken`."""
         present = set()
         for path in self.folder.glob("*.graph*"):
-            found = FILE_NAME.fullmatch(path.name)
+            found = re.fullmatch(FILE_NAME, path.name)
             if found is None:
                 continue  # not a file of the pool
             name = GraphName(int(found[1]), int(found[2]))
@@ -220,7 +222,7 @@ class GraphPool:
         self.broken |= {name.bucket for name in named - present}
 
     def _opened(self, path: Path) -> IO[bytes]:
-        """Open a file for writing; create the folder if it is missing."""
+        """Return a new file, open for writing; create the folder if it is missing."""
         try:
             return new_bytes(path, self._access)
         except FileNotFoundError:

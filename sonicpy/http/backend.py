@@ -15,9 +15,7 @@ LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "object
 TURN_S = 0.0005
 """The time in seconds for which rows of a bulk request are pushed before the loop serves other requests."""
 STATS_SHARE = 20
-"""Reading the figures of a whole index takes at most this fraction of the time, as a divisor, for any number of
-buckets.
-"""
+"""The share of time for reading the figures of a whole index, as a divisor: at most 1/20, for any number of buckets."""
 
 TextRow = Row
 """A row of a body, whose parts are not checked yet."""
@@ -97,7 +95,7 @@ class IndexBackend:
         return names_of(self._index, collection, after, limit)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in one commit on a thread."""
+        """Push rows in one commit on a thread; return the refused ones."""
         change = self._index.upsert if upsert else self._index.push
 
         def push() -> list[RefusedPlace]:
@@ -152,7 +150,7 @@ class ClientBackend:
         return [name for name in found if after is None or name > after][:limit]
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows, a few hundred in flight."""
+        """Push rows, a few hundred in flight; return the refused ones."""
         report = await self._client.push_many(list(rows), upsert=upsert)
         return [(refused.row, refused.reason) for refused in report.refused]
 

@@ -66,7 +66,7 @@ class Rows:
 
 
 async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: bool = False) -> BulkJson:
-    """Push the rows of a body as its parts arrive.
+    """Push the rows of a body as its parts arrive; return the numbers of pushed and of refused ones.
 
     Args:
         upsert: whether each text replaces the words of its object.

@@ -90,7 +90,7 @@ def _whole(text: str, held: dict[str, Any], place: int) -> dict[str, Any]:
 
 
 def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -> tuple[dict[str, Any], int]:
-    """Return the object that begins at `place`, and the place behind it; `value` reads a value."""
+    """Return the object at `place`, and the place behind it; `value` reads a value. Raises JSONDecodeError."""
     place = _skip(text, place, "{")
     held: dict[str, Any] = {}
     if value is not _member and text[place : place + 1] == "}":
@@ -161,7 +161,9 @@ def _value(text: str, place: int) -> tuple[Any, int]:
 
 
 def _skip(text: str, place: int, expected: str = "") -> int:
-    """Return the place behind white space, and behind the expected character."""
+    """Return the place behind white space, and behind the expected character. Raises JSONDecodeError if another
+    character comes.
+    """
     match = SPACE.match(text, place)
     assert match is not None
     place = match.end()

@@ -68,7 +68,7 @@ class RequestRules:
         keys: secrets beside the password, sent in its place; None: there are none.
         read_only: refuse operations that are not on the list of reads.
         refuse: delays the refusal of wrong passwords.
-        origins: the origins whose pages may send requests, besides our own; "*": all.
+        origins: the origins whose pages may send requests, besides the server's own; "*": all.
         hosts: the values of Host that are accepted if there is no password; None: all.
     """
 

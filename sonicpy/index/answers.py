@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
-from sonicpy._native.terms import PART
+from sonicpy._native.terms import PART, Terms
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
-from sonicpy.arguments import language_of, not_unicode, number_of, text_of
+from sonicpy.arguments import language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
-from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.query import newest_at_once, query, query_hits
+from sonicpy.index.search.query import NO_TERMS, query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
-from sonicpy.index.search.web_syntax import wanted_text
-from sonicpy.index.texts import TextReader, check_scope
+from sonicpy.index.texts import TextReader, check_scope, encoded, word_prefix
 from sonicpy.late import late
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import checked, with_options
@@ -43,13 +41,17 @@ from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
     from sonicpy.filters.conditions import Condition
+    from sonicpy.filters.grammar import condition_of
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
+    from sonicpy.index.search.matching import Matching
     from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+    from sonicpy.index.search.web_syntax import wanted_text
 else:
+    condition_of = late("sonicpy.filters.grammar", "condition_of", __name__)
+    wanted_text = late("sonicpy.index.search.web_syntax", "wanted_text", __name__)
     suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
     suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
-
 
 Moment = tuple[object, ...] | None
 """The state of a bucket, or of several, which is compared to notice a change; None: there was no bucket."""
@@ -90,10 +92,6 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        if facets is None and type(text) is str and not text and "filter" in options:
-            newest = newest_at_once(self._engine, collection, bucket, options)
-            if newest is not None and (newest or self.questions is None):
-                return newest
         search = self._with_vector(asked("QUERY", collection, bucket, text, options))
         counted = joined(search, facets)
         found = self.find_hits(search)
@@ -131,7 +129,7 @@ class Answers(TextReader):
         facets = facets_of(asked.of, asked.ranges)
         with self._reading(asked.collection, asked.bucket, asked.buckets) as lexicon:
             search = asked.search
-            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
+            terms, matching = self._terms_in(lexicon, search)
             if lexicon is None:
                 return no_facets(facets)
             wanted = wanted_of(lexicon, search, terms, self._config, matching)
@@ -158,14 +156,14 @@ class Answers(TextReader):
             reader = lexicon.reader
             behind = None if after is None else reader.number_of(after)
             below = reader.state.next_iid if behind is None else behind
-            found = everybody(reader, parse(filter))
+            found = everybody(reader, condition_of(filter))
             return reader.oids(found.newest(reader.state.next_iid if limit is None else limit, below))
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
-            terms, matching = self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
+            terms, matching = self._terms_in(lexicon, search)
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
             hits = query_hits(lexicon, terms, self._config, search, matching)
@@ -183,8 +181,7 @@ class Answers(TextReader):
             return kept[2].copy()
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
-            fields = _fields_of(lexicon, search) if search.syntax == "web" else ()
-            terms, matching = self._query_terms(search, self._lexer(lexicon), fields)
+            terms, matching = self._terms_in(lexicon, search)
             if lexicon is None:
                 return []
             moment = lexicon.moment
@@ -243,10 +240,9 @@ class Answers(TextReader):
         """
         first, buckets = one_or_several(bucket)
         if filter is not None:
-            return self._suggest_passing(collection, first, word, limit, buckets, parse(filter_text(filter)))
+            return self._suggest_passing(collection, first, word, limit, buckets, condition_of(filter))
         question = (collection, first, word, limit, buckets)
-        store = self._engine.store
-        stamp = store.readable_stamp()
+        stamp = self._engine.store.readable_stamp()
         kept = self._kept_answer(question)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
@@ -298,9 +294,9 @@ class Answers(TextReader):
         check_names(collection, first)
         limit, offset = number_of("limit", limit), number_of("offset", offset)
         prefix = text_of("prefix", prefix)
-        behind = _encoded("after", "" if after is None else text_of("after", after))
+        behind = encoded("after", "" if after is None else text_of("after", after))
         with self._reading(collection, first, buckets) as lexicon:
-            start = _word_prefix(self._lexer(lexicon), prefix)
+            start = word_prefix(self._lexer(lexicon), prefix)
             found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
         return [word.decode() for word in found]
 
@@ -413,6 +409,12 @@ class Answers(TextReader):
             return self._engine.read_several(collection, bucket, buckets)
         return self._engine.read_words(collection, bucket)
 
+    def _terms_in(self, lexicon: Lexicon | UnitedLexicon | None, search: Search) -> "tuple[Terms, Matching | None]":
+        """Return the terms of a search in a bucket, or in several, and their Matching; see `_query_terms`."""
+        if search.asks_newest:
+            return NO_TERMS, None
+        return self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
+
     def _suggest(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
     ) -> tuple[list[str], Moment]:
@@ -476,25 +478,9 @@ class Answers(TextReader):
         return lexer.under(rules)
 
 
-def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
-    """Return a typed prefix in the normal form of words."""
-    if not prefix:
-        return b""
-    _encoded("prefix", prefix)
-    terms = lexer.lex_plain(prefix)
-    return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
-
-
 def _fields_of(lexicon: Lexicon | UnitedLexicon | None, search: Search) -> frozenset[str]:
     """Return the names of the named texts in buckets; none if the syntax of a search cannot name a text."""
     if lexicon is None or search.syntax != "web":
         return frozenset()
     parts = lexicon.parts if isinstance(lexicon, UnitedLexicon) else [lexicon]
     return frozenset(name.decode() for part in parts for name in unpack_names(part.reader.fact(TEXT_NAMES)))
-
-
-def _encoded(argument: str, text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise not_unicode(argument, error) from error

@@ -53,7 +53,7 @@ from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.synonym_rules import pack_synonyms
 from sonicpy.store.rows.uses import check_known
-from sonicpy.vectors import COLUMN, Vector
+from sonicpy.vectors import Vector, is_column
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -204,7 +204,7 @@ class Changing:
         """
         check_names(collection, bucket)
         name = text_of("column", column)
-        if name and not COLUMN.fullmatch(name):
+        if name and not is_column(name):
             raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
         fields = ((VECTORS.id, name.encode()),)
         return self._engine.apply(ChangeFields(collection, bucket, "", FieldMode.REPLACE, fields))

@@ -9,7 +9,7 @@ from sonicpy.store.care.compact import CompactedSizes, OnCopied, compact
 
 
 def compact_folder(folder: Path, config: Settings = None, progress: OnCopied | None = None) -> CompactedSizes:
-    """Open the index of a folder, which recovers it, close it, and compact it.
+    """Open the index of a folder, which recovers it, close it, and compact it; return the sizes of its data file.
 
     Raises:
         StoreLocked: a process has it open.

@@ -37,7 +37,6 @@ from sonicpy.store.changing.mutations import (
 )
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
-from sonicpy.store.fields.all_fields import ORDER
 from sonicpy.store.shared_store import SharedStore
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
@@ -54,7 +53,7 @@ BATCH_COMMIT = 512
 SWEEP_ROWS = 500
 """The most rows of flushed buckets that the library deletes in one step."""
 SWEEP_FILES = 10
-"""Graph files of flushed buckets that one step deletes."""
+"""The most graph files of flushed buckets that one step deletes."""
 
 
 class Engine(TextEngine):
@@ -266,11 +265,13 @@ class Engine(TextEngine):
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
         """Carry out a PUSH of terms, and of their order, as `push` does."""
+        if self._is_alone:
+            self.store.push_with_order(collection, bucket, oid, terms, order, rules)
+            return
         with self.turn.hold():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            if not self.store.push_with_order(collection, bucket, oid, terms, order, rules):
-                self.store.apply(PushWith(collection, bucket, oid, terms, ((ORDER.id, order),), rules))
+            self.store.push_with_order(collection, bucket, oid, terms, order, rules)
             self._finish_change()
 
     def upsert(
@@ -418,7 +419,7 @@ class Engine(TextEngine):
         keep_for_ever(self._claim)  # closing LMDB under a thread that is inside would crash this process
 
     def abandon(self, parent: int) -> AnyStore | None:
-        """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
+        """Refuse further use in a fork of the process `parent`; return its store, or None if it was closed."""
         self.turn.renew()  # another thread of the parent may have it
         self._late = None  # a change would begin its thread here, which would commit to the parent's files
         store = self.store
@@ -490,7 +491,7 @@ class PushGroup(Protocol):
 
 
 def sync_names(folder: Path) -> None:
-    """Wait until the disk has the folder entries of the graphs named in commits; it has their content already."""
+    """Wait until the disk has the folder entries of committed graphs, as it has their content. Raises StoreError."""
     try:
         if folder.is_dir():
             sync_folder(folder)

@@ -46,7 +46,9 @@ def _config_class() -> "type[Config]":
 
 
 def _by_section(settings: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a mapping with every dotted key moved into its section."""
+    """Return a mapping with every dotted key moved into its section. Raises ConfigError if a key names a part of
+    something that is no section.
+    """
     sections = {str(key): value for key, value in settings.items() if "." not in str(key)}
     for key, value in settings.items():
         *path, last = str(key).split(".")

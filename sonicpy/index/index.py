@@ -19,7 +19,6 @@ from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import call_of, path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
-from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
@@ -30,6 +29,7 @@ from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
 from sonicpy.index.mirroring import Mirroring
 from sonicpy.index.text_digests import TextDigests
+from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
 from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
@@ -37,12 +37,16 @@ from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
     from sonicpy.config import Config
+    from sonicpy.filters.grammar import filter_text
     from sonicpy.index.ingest.push_many import Chunk
+    from sonicpy.index.ingest.row_digests import Changed
     from sonicpy.index.maintenance.maintainer import Maintainer
     from sonicpy.index.report.export import ExportedObject
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
     from sonicpy.index.report.unanswered import Questions
+else:
+    filter_text = late("sonicpy.filters.grammar", "filter_text", __name__)
 
 logger = LateLogger(__name__)
 
@@ -203,6 +207,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
         from sonicpy.api.rows import PushReport, Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.ingest.row_digests import changed_rows  # noqa: PLC0415  loaded when it is needed
 
         shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, vector, tags, values)
         if shape.compat and shape.vectors:
@@ -218,7 +223,8 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self._check_upsert()
         call_of("progress", progress)
         report = PushReport() if report is None else report
-        self.push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
+        changed = partial(changed_rows, have_digests=self._engine.have_digests) if upsert else None
+        self.push_read(read_rows(rows, shape), report, progress, new=new, changed=changed)
         return report
 
     def push_read(
@@ -228,9 +234,13 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         progress: "OnProgress | None",
         *,
         new: bool = False,
-        upsert: bool = False,
+        changed: "Changed | None" = None,
     ) -> None:
-        """Push rows that were read; see `push_many`."""
+        """Push rows that were read; see `push_many`.
+
+        Args:
+            changed: returns the rows whose texts replace the words of their objects; None: texts add up.
+        """
         from sonicpy.index.ingest.push_many import push_rows  # noqa: PLC0415  loaded when it is needed
 
         touched: set[Scope] = set()
@@ -241,7 +251,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self._engine.commit_before_reading,
             report,
             new=new,
-            have_digests=self._engine.have_digests if upsert else None,
+            changed=changed,
             progress=progress,
             refuses=self._refusal,
             embed=self._embed,

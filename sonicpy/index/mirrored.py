@@ -8,20 +8,20 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
-from sonicpy._native.digest import digest_of
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
-from sonicpy.index.ingest.named_texts import digest_rest, normal_row
+from sonicpy.index.ingest.row_digests import Changed, changed_rows, row_digests
+from sonicpy.index.known_objects import KnownObjects
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.bucket_rules import MIRRORS
-from sonicpy.store.views import name_pages
 from sonicpy.store.views.bucket_reader import BucketReader, find_object
 
 ROWS_AT_ONCE = 1_024
@@ -75,7 +75,7 @@ class Drift:
         return bool(self.missing or self.changed or self.extra)
 
     def note(self, kind: str, name: str) -> None:
-        """Count an object that differs."""
+        """Count an object that differs, by the attribute `kind`, and keep the first names as samples."""
         setattr(self, kind, getattr(self, kind) + 1)
         if len(self.samples[kind]) < SAMPLES_MAX:
             self.samples[kind].append(name)
@@ -93,7 +93,7 @@ class MirroredIndex(Protocol):
     def text_rules(self, collection: str, bucket: str) -> int: ...
     def digests(self, collection: str, bucket: str, objects: Sequence[str]) -> list[bytes | None]: ...
     def push_read(
-        self, rows: Iterator[Row | Refused], report: PushReport, progress: OnProgress | None, *, upsert: bool
+        self, rows: Iterator[Row | Refused], report: PushReport, progress: OnProgress | None, *, changed: Changed
     ) -> None: ...
 
 
@@ -135,8 +135,6 @@ class Mirror:
         self._tags = tags
         self._values = tuple(values)
         self._held = self._notes()
-        self._has_nameless = False
-        """Whether a row of this pass named no object: it may be the row of any object."""
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
@@ -151,7 +149,7 @@ class Mirror:
         return self._held.get(self._prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
-        """Bring the objects in step with the rows.
+        """Bring the objects in step with the rows; return the counts.
 
         Args:
             rows: rows of this bucket.
@@ -162,19 +160,19 @@ class Mirror:
         Raises:
             StoreError: a change could not be stored; the changes before it are.
         """
-        end = self._next_iid()
-        if end:
-            self._claim()
-        self._has_nameless = False
-        report, seen, pushed = MirrorReport(), set[int](), PushReport()
-        self._index.push_read(self._named(rows, seen), pushed, progress, upsert=True)
+        have_digests = self._index.engine.have_digests
+        known = KnownObjects(self._index.engine, *self._scope, self._prefix, have_digests) if whole else None
+        self._claim()
+        report, pushed = MirrorReport(), PushReport()
+        changed = partial(changed_rows, have_digests=have_digests) if known is None else known.changed
+        self._index.push_read(self._of_mirror(rows), pushed, progress, changed=changed)
         report.rows = pushed.rows
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged
         report.refused, report.refused_count = pushed.refused, pushed.refused_count
         self._claim()
-        if whole and not self._has_nameless:
-            report.gone = self.erase(name for iid, name in self._objects(end) if hash(name) not in seen)
+        if known is not None and not known.has_nameless:
+            report.gone = self.erase(known.without_row())
         return report
 
     def erase(self, names: Iterable[str]) -> int:
@@ -189,24 +187,21 @@ class Mirror:
         return gone
 
     def check(self, rows: Iterable[Row | Refused]) -> Drift:
-        """Compare rows with the objects, by digests alone; change nothing."""
-        drift, seen = Drift(), set[int]()
-        rules = self._index.text_rules(*self._scope)
-        taken = self._named(rows, seen)
+        """Return the differences between rows and objects, found by digests alone; change nothing."""
+        drift, rules = Drift(), self._index.text_rules(*self._scope)
+        known = KnownObjects(self._index.engine, *self._scope, self._prefix, self._have_digests)
+        taken = self._of_mirror(rows)
         while some := list(islice(taken, ROWS_AT_ONCE)):
-            here = [row for row in some if isinstance(row, Row)]
+            digests = row_digests(some, lambda *scope: rules)
             drift.rows += len(some)
-            drift.refused_count += len(some) - len(here)
-            found = self._index.digests(*self._scope, [row.object for row in here])
-            for row, digest in zip(here, found, strict=True):
-                others_differ = row.tags is not None or row.values is not None
-                if digest is not None and not others_differ and digest == _digest(row, rules):
-                    continue
-                is_there = digest is not None or self._index.exists(*self._scope, row.object)
-                drift.note("changed" if is_there else "missing", row.object)
-        for _, name in self._objects(None):
-            if hash(name) not in seen:
-                drift.note("extra", name)
+            drift.refused_count += sum(isinstance(row, Refused) for row in some)
+            for place in known.changed(some, digests):
+                row = some[place]
+                if isinstance(row, Row):
+                    is_there = self._index.exists(*self._scope, row.object)
+                    drift.note("changed" if is_there else "missing", row.object)
+        for name in known.without_row():
+            drift.note("extra", name)
         return drift
 
     def note_watermark(self, value: Any) -> None:
@@ -217,19 +212,20 @@ class Mirror:
         if self._prefix not in self._held and self._next_iid():  # a bucket that is not there can have no owner
             self._note({"owner": self._owner})
 
-    def _named(self, rows: Iterable[Row | Refused], seen: set[int]) -> Iterator[Row | Refused]:
-        """Yield rows with the names of their objects, prefix included; add the hashes of all names to `seen`."""
-        prefix = self._prefix
-        for row in rows:
-            name = f"{prefix}{row.object}"
-            self._has_nameless |= not row.object
-            seen.add(hash(name))
-            if isinstance(row, Row):
-                if prefix:
-                    row = row._replace(object=name)
-                if self._tags or self._values:
-                    row = self._with_others(row)
-            yield row
+    def _have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
+        held = self._index.digests(collection, bucket, [name for name, _ in asked])
+        return [digest == wanted for digest, (_, wanted) in zip(held, asked, strict=True)]
+
+    def _of_mirror(self, rows: Iterable[Row | Refused]) -> Iterator[Row | Refused]:
+        """Return rows with the whole names of their objects, and all tags and values that these must have."""
+        return map(self._full_row, rows) if self._prefix or self._tags or self._values else iter(rows)
+
+    def _full_row(self, row: Row | Refused) -> Row | Refused:
+        if not isinstance(row, Row):
+            return row
+        if self._prefix:
+            row = row._replace(object=f"{self._prefix}{row.object}")
+        return self._with_others(row) if self._tags or self._values else row
 
     def _with_others(self, row: Row) -> Row:
         """Return a row with all tags and values that its object must have; without any if the object has just these."""
@@ -249,23 +245,7 @@ class Mirror:
             return row._replace(tags=None, values=None)
         return row._replace(tags=tags, values=values)
 
-    def _objects(self, end: int | None) -> Iterator[tuple[int, str]]:
-        """Yield IID and name of the mirror's objects, up to an IID."""
-        position: int | None = 0
-        while position is not None and (end is None or position < end):
-            with self._index.engine.read() as view:
-                state = view.bucket(*self._scope)
-                if state is None:
-                    return
-                page, position = name_pages.numbered_from(view, state, position, ROWS_AT_ONCE)
-            yield from (
-                (iid, name) for iid, name in page if (end is None or iid < end) and name.startswith(self._prefix)
-            )
-
     def _next_iid(self) -> int:
-        """Return the IID of the next new object: objects from it on are pushed during the pass, which does not erase
-        them.
-        """
         with self._index.engine.read() as view:
             state = view.bucket(*self._scope)
             return 0 if state is None else state.next_iid
@@ -281,12 +261,3 @@ class Mirror:
         self._held = {**self._notes(), self._prefix: note}
         packed = pack_facts({MIRRORS: json.dumps(self._held, separators=(",", ":")).encode()})
         self._index.engine.apply(ChangeFields(*self._scope, "", FieldMode.ADD, ((FACTS.id, packed),)))
-
-
-def _digest(row: Row, rules: int) -> bytes | None:
-    """Return the digest that an UPSERT of a row leaves; None: the row is refused, because its text is not Unicode."""
-    try:
-        row = normal_row(row)
-        return digest_of(row.object, row.text, row.lang, rules, digest_rest(row.texts) if row.texts else b"")
-    except UnicodeEncodeError:
-        return None

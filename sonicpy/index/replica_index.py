@@ -68,7 +68,7 @@ class ReplicaIndex(SpreadParts, Index):
             self._engine.replica.adopt(position, epoch)
 
     def apply_batch(self, records: Sequence[bytes], progress: LogProgress) -> list[int]:
-        """Carry out the next entry of the cluster's log; see `ReplicaStore.apply_batch`."""
+        """Carry out the next entry of the cluster's log; return its results; see `ReplicaStore.apply_batch`."""
         with self._engine.changing():
             return self._engine.replica.apply_batch(records, progress)
 

@@ -1,4 +1,4 @@
-"""From texts to terms, with the errors that a caller gets; no folder is needed."""
+"""Lexing of texts into terms, with the errors that a caller gets; no store is needed."""
 
 import unicodedata
 from collections.abc import Callable, Container
@@ -9,18 +9,25 @@ from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names
-from sonicpy.index.search.asked_terms import asked_terms
-from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
-from sonicpy.index.search.web_syntax import plain_web, read_web, with_phrase
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.late import late
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
+    from sonicpy.index.search.asked_terms import asked_terms
+    from sonicpy.index.search.fitting import Typed
+    from sonicpy.index.search.web_syntax import plain_web, read_web, with_phrase
+else:
+    asked_terms = late("sonicpy.index.search.asked_terms", "asked_terms", __name__)
+    Typed = late("sonicpy.index.search.fitting", "Typed", __name__)
+    plain_web = late("sonicpy.index.search.web_syntax", "plain_web", __name__)
+    read_web = late("sonicpy.index.search.web_syntax", "read_web", __name__)
+    with_phrase = late("sonicpy.index.search.web_syntax", "with_phrase", __name__)
 
 Lexed = TypeVar("Lexed")
 
@@ -42,6 +49,9 @@ class TextReader:
         Args:
             lexer: the lexer of the rules of the bucket.
             fields: the names of texts that the bucket has.
+
+        Raises:
+            InvalidArgument: an option is invalid, or the text is not valid Unicode.
         """
         text, lang = search.text, search.lang
         if type(text) is not str:
@@ -74,7 +84,7 @@ class TextReader:
             return terms, None
         return terms, Matching(code, text.isascii(), lang is not None)
 
-    def _typed(self, text: str, lexer: Lexer) -> Typed:
+    def _typed(self, text: str, lexer: Lexer) -> "Typed":
         """Return the words of a text for SUGGEST.
 
         Args:
@@ -178,3 +188,20 @@ def check_scope(search: Search) -> None:
     """Raise InvalidArgument if the collection or the bucket of a search has no valid name."""
     if not are_names(search.collection, search.bucket):
         check_names(search.collection, search.bucket)
+
+
+def word_prefix(lexer: Lexer, prefix: str) -> bytes:
+    """Return a typed prefix in the normal form of words."""
+    if not prefix:
+        return b""
+    encoded("prefix", prefix)
+    terms = lexer.lex_plain(prefix)
+    return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+
+def encoded(argument: str, text: str) -> bytes:
+    """Return the UTF-8 of a text. Raises InvalidArgument, which names the argument, if it is not Unicode."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise not_unicode(argument, error) from error

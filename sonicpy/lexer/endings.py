@@ -7,6 +7,7 @@ with equal stems, measured on lists of lemmas.
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 HANGUL_FIRST, HANGUL_LAST, HANGUL_FINALS = 0xAC00, 0xD7A3, 28
 """The first and the last syllable of Hangul, and the number of syllables with the same beginning: one ends with the
@@ -25,10 +26,15 @@ class Endings:
     """
 
     def __init__(self, *tables: str, least: int, changed: str = "", doubled: str = "") -> None:
-        self._tables = [_by_length(unicodedata.normalize("NFC", table).split()) for table in tables]
+        self._given = tables
         self._least = least
         self._changed = dict(pair.split(">") for pair in changed.split())
         self._doubled = doubled
+
+    @cached_property
+    def _tables(self) -> "list[list[tuple[int, frozenset[str]]]]":
+        """Each table as `_by_length` returns it; made for the first word."""
+        return [_by_length(unicodedata.normalize("NFC", table).split()) for table in self._given]
 
     def stem(self, word: str) -> str:
         """Return a word without its endings."""

@@ -61,8 +61,9 @@ class Folded:
         return None if first is None or last is None or last <= first else (first, last)
 
     def _place(self, folded: int, *, after: bool) -> int | None:
-        """Return the place in the original for one in the folded text, after or before any pieces that fold to
-        nothing."""
+        """Return the place in the original for one in the folded text, after or before any pieces that fold to nothing.
+        None: the place is between letters that fold together.
+        """
         starts = self._folded_starts
         number = (bisect_right(starts, folded) if after else bisect_left(starts, folded)) - 1
         if starts[number] == folded:

@@ -77,7 +77,7 @@ class LanguageGuesser:
         return (code, reason) if code in by_code else (None, "unknown")
 
     def _by_words(self, head: str) -> str | None:
-        """Return the language with the most evidence by n-grams and words together."""
+        """Return the language with the most evidence by n-grams and words together; None: the script decides."""
         self.prepare()
         assert self._words is not None
         return self._detector.guess_with(head, self._words.evidence(head))

@@ -375,7 +375,9 @@ class Lexer:
         return self._stop_sets[code]
 
     def _as_stop_set(self, listed: frozenset[str]) -> StopSet | None:
-        """Return a list of stop words, changed by the settings, in every form that the analyzer looks up."""
+        """Return a list of stop words, changed by the settings, in every form that the analyzer looks up; None: it is
+        empty.
+        """
         # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
         words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
         if self._compat:  # Sonic ignores how a letter is composed, and which of its forms it is
@@ -401,7 +403,8 @@ class Lexer:
         return stem
 
     def _segment(self, code: str | None) -> Segmenter | None:
-        """Return the dictionary that cuts a whole text, as Sonic does in Chinese.
+        """Return the dictionary that cuts a whole text, as Sonic does in Chinese; None: there is none for this language
+        and mode.
 
         The default mode uses dictionaries for runs of letters only, in any language.
         """

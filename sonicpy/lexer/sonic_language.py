@@ -131,7 +131,8 @@ class SonicGuesser:
 
     def _most_words(self, script: str, text: str) -> str | None:
         """Return the language with the most stop words among the pieces of a text between blanks, with their case
-        unchanged."""
+        unchanged; None: there are no stop words.
+        """
         if not text.isascii():
             text = unicodedata.normalize("NFKD", text)
         best = (self._votes.get(script) or self._read_votes(script)).most(text)

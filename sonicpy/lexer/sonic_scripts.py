@@ -94,7 +94,8 @@ def in_one_script(script: str, text: str) -> str:
 
 
 def _first_of(scripts: list[str | None], text: str) -> str | None:
-    """Return the winning script: each letter of the text moves its script one place up in a ranking.
+    """Return the winner among some scripts, or None if there are none: each letter of the text moves its script one
+    place up in a ranking.
 
     The ranking begins in the order of LETTERS.
     """

@@ -5,9 +5,9 @@ import re
 SHARED_SCRIPTS = frozenset({"Latin", "Cyrillic", "Arabic", "Devanagari", "Hebrew"})
 """The scripts shared by several languages: n-grams decide between these. (Han is Japanese if the text has kana too.)"""
 
-_BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
+_BETWEEN_WORDS = "(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+"
 
 
 def spaced(text: str) -> str:
     """Return `text` case-folded, with single blanks between its words and at both ends."""
-    return f" {_BETWEEN_WORDS.sub(' ', text.casefold()).strip()} "
+    return f" {re.sub(_BETWEEN_WORDS, ' ', text.casefold()).strip()} "

@@ -85,8 +85,8 @@ class Agent:
                 await writer.drain()
 
     async def _measured(self, asked: TestSet, seed: int) -> list[Result]:
-        """Send queries over all connections, with a thread for each; a cancelled run ends its threads at their next
-        query.
+        """Send queries over all connections, with a thread for each; return their results. A cancelled run ends its
+        threads at their next query.
         """
         stopped = threading.Event()
         work = [

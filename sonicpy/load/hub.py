@@ -72,7 +72,7 @@ class Hub:
         return sorted(self.guests.values(), key=lambda guest: guest.id)
 
     async def run(self, asked: TestSet, agents: list[Guest], seed: int, deadline_s: float) -> LoadOutcome:
-        """Send a test set to agents and collect their measurements, until all have answered or the deadline passes."""
+        """Send a test set to agents; return their measurements when all have answered, or when the deadline passes."""
         run_id = secrets.token_hex(8)
         request = {
             "type": "request",

@@ -92,7 +92,9 @@ class Shards:
         self._timeout_s = timeout_s
 
     def ask(self, query: str) -> Result:
-        """Send a query to all servers and wait for all answers; the error of one server is the result of the query."""
+        """Send a query to all servers, and return its result when all have answered; the error of one server is the
+        result.
+        """
         begun = time.perf_counter()
         try:
             processing, answers = self._exchange(self._lines(query))
@@ -136,7 +138,9 @@ class Shards:
         return [f"{head} {quoted(query)}{tail}\r\n".encode() for head in heads]
 
     def _answer(self, shard: Shard, deadline: float) -> tuple[float, list[bytes]]:
-        """Return the seconds between PENDING and EVENT, or -1, and the items of the answer."""
+        """Return the seconds between PENDING and EVENT, or -1, and the items of the answer. Raises ShardRefused if the
+        server answers with an error.
+        """
         first = shard.line(deadline)
         if first.startswith(b"PENDING "):
             began = time.perf_counter()

@@ -114,7 +114,9 @@ class BaseService(Serving):
         return True
 
     async def end_pumps(self, seconds: float) -> None:
-        """Send the answers of search processes for at most this time, then close all pumps."""
+        """Wait until the pumps have sent the answers of search processes, for at most `seconds`, then close all
+        pumps.
+        """
         deadline = time.monotonic() + seconds
         while self._pumps and time.monotonic() < deadline:
             await asyncio.sleep(0.01)

@@ -103,7 +103,7 @@ class RecoveringStore(StoreReader):
         return self._write_cache.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Value]) -> Value:
-        """Call `work`, which changes rows without a log record, because it changes nothing that was acknowledged.
+        """Return the result of `work`, which changes rows without a log record, but nothing that was acknowledged.
 
         Raises:
             StoreError: `work` failed twice.
@@ -274,7 +274,7 @@ class RecoveringStore(StoreReader):
         self._transactions.abort()
 
     def _at_most_twice(self, work: Callable[[WriteView, Item], Value], given: Item) -> Value:
-        """Call `work` with the open transaction; after an error of the storage once more, with a recovered one.
+        """Return the result of `work`, called with the open transaction, and after an error of the storage once more.
 
         If `work` raises anything else, the transaction is recovered, too, so that nothing half done stays. If it
         succeeds, the caller notes the records of its changes, and that the transaction is no longer torn.
@@ -313,6 +313,9 @@ class RecoveringStore(StoreReader):
             cause: the error that led to the recovery; if the map is full, it grows first.
             from_log_end: when a store is being opened, the log position of its last commit: the end of the log is then
                 found by the replay.
+
+        Raises:
+            StoreFull: growing the map does not help.
         """
         self._transactions.is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before

@@ -61,7 +61,7 @@ class RecordsInMemory:
         """Do nothing: there are no segments."""
 
     def sync(self) -> int:
-        """Return the position: the cluster's log is on the disks of its brokers."""
+        """Do nothing, because the cluster's log is on the disks of its brokers; return the position."""
         return self.position
 
     @property

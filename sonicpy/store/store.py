@@ -228,7 +228,8 @@ class Store(VectorPushes, RecoveringStore):
         """
         self._check_accepting()
         check_rules(self._writing(), pushes)
-        check_room(self._writing(), (push for push in pushes if not isinstance(push, PushTerms) and push.fields))
+        if bounded := [push for push in pushes if not isinstance(push, PushTerms) and has_bounds(push.fields)]:
+            check_room(self._writing(), bounded)
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
@@ -365,7 +366,7 @@ class Store(VectorPushes, RecoveringStore):
     # -- reading -------------------------------------------------------------------------------------------------
 
     def shown_now(self) -> View | None:
-        """Return the view of the open write transaction if this thread owns one, for reading.
+        """Return the view of the open write transaction for reading; None: this thread does not own one.
 
         An interrupted change is completed or undone first, so that reads stay valid.
 

@@ -1,5 +1,6 @@
-"""Short ways for a PUSH with a vector or an order, an UPSERT and a FLUSHO. The short way of a plain PUSH is
-`Store.push`."""
+"""Fast paths for a PUSH with a vector or an order, an UPSERT and a FLUSHO. The fast path of a plain PUSH is
+`Store.push`.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
 from sonicpy.late import late
 from sonicpy.rules import FIRST
-from sonicpy.store.changing.mutations import FlushObject, UpsertTerms, pack_mutation, pack_push_with
+from sonicpy.store.changing.mutations import FlushObject, PushWith, UpsertTerms, pack_mutation, pack_push_with
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
 from sonicpy.store.refused_changes import Refusals
@@ -17,6 +18,7 @@ from sonicpy.store.refused_changes import Refusals
 if TYPE_CHECKING:
     from sonicpy.store.changing.bucket_writer import BucketWriter
     from sonicpy.store.changing.bucket_writer import opened as opened
+    from sonicpy.store.changing.mutations import Mutation
     from sonicpy.store.changing.remove_steps import terms_at_once
     from sonicpy.store.recovery import RecoveringStore
 else:
@@ -24,14 +26,18 @@ else:
     terms_at_once = late("sonicpy.store.changing.remove_steps", "terms_at_once", __name__)
     RecoveringStore = object  # a base of the class that takes these methods
 
+ORDER_ID = ORDER.id
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
 """The errors after which a PUSH is repeated once, in a recovered transaction."""
 
 
 class VectorPushes(RecoveringStore):
-    """A store with short ways for some changes besides plain PUSHes."""
+    """A store with fast paths for some changes besides plain PUSHes."""
 
     _refusals: Refusals
+    if TYPE_CHECKING:
+
+        def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
 
     def push_with_vector(
         self, collection: str, bucket: str, oid: str, terms: Terms, vector: bytes, rules: int = FIRST
@@ -53,22 +59,24 @@ class VectorPushes(RecoveringStore):
 
     def push_with_order(
         self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int = FIRST
-    ) -> bool:
-        """Carry out a PUSH with the order of its words as `push` does; return False if nothing was done and `apply` is
-        needed.
+    ) -> None:
+        """Carry out a PUSH with the order of its words as `push` does.
 
         Args:
             order: the order, as a record of the log holds it.
 
         Raises:
+            RulesDiffer: the bucket has other rules than the text; nothing was changed.
             StoreError: the change was not carried out; all changes before it were.
         """
+        fields = ((ORDER_ID, order),)
         writer = self._ready_writer(collection, bucket, rules)
-        if writer is None:
-            return False
-        record = pack_push_with(collection, bucket, oid, terms, ((ORDER.id, order),), rules)
-        change = (oid, terms, order)
-        return bool(self._short(writer, writer.push_with_order, change, (collection, bucket), record, terms.languages))
+        if writer is not None:
+            record = pack_push_with(collection, bucket, oid, terms, fields, rules)
+            change = (oid, terms, order)
+            if self._short(writer, writer.push_with_order, change, (collection, bucket), record, terms.languages):
+                return
+        self.apply(PushWith(collection, bucket, oid, terms, fields, rules))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
         """Carry out an UPSERT of a text; return False if nothing was done and `apply` is needed.
@@ -101,8 +109,9 @@ class VectorPushes(RecoveringStore):
         return words
 
     def _ready_writer(self, collection: str, bucket: str, rules: int | None) -> "BucketWriter | None":
-        """Return the writer of a bucket, if a short way is open to the change; `rules`: those of the text, None:
-        any."""
+        """Return the writer of a bucket if the change can take a fast path, else None. `rules`: the rules of the text;
+        None: any rules.
+        """
         view = self.view
         if view is None or self.is_torn or self._refusals.now is not None:
             return None

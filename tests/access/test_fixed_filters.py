@@ -31,7 +31,7 @@ COMMON = ["river", "harbour", "bridge", "market"]
 
 
 class Thing(NamedTuple):
-    """An object, the twin of one on the server."""
+    """An object that equals one on the server."""
 
     name: str
     words: set[str]
@@ -56,7 +56,7 @@ FILTERS: dict[str, tuple[str, Callable[[Thing], bool]]] = {
     "mixed": ("team:b OR price < 20", lambda thing: "team:b" in thing.tags or thing.price < 20),
     "none": ("team:z", lambda thing: False),
 }
-"""Key -> its filter, and the twin of this filter."""
+"""Key -> its filter, and this filter for the reference implementation."""
 ASKED: dict[str, Callable[[Thing], bool] | None] = {
     "": lambda thing: True,
     "team:a OR team:b OR team:c": lambda thing: True,
@@ -84,7 +84,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def holders(server: Server) -> dict[str, tuple[str, Callable[[Thing], bool]]]:
-    """Return secret -> twin of its filter, for keys, and for a token that narrows one further."""
+    """Return secret -> its filter for the reference implementation, of keys, and of a token that narrows one."""
     store, found = KeyStore(server.folder / "store"), {}
     for name, (text, passes) in FILTERS.items():
         secret = new_secret(name)

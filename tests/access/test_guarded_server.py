@@ -1,4 +1,6 @@
-"""A server with keys gets random verbs over the channel and HTTP; a twin decides by names alone which are allowed."""
+"""A server with keys gets random verbs over the channel and HTTP; a reference implementation decides by names alone
+which are allowed.
+"""
 
 import json
 import random
@@ -88,7 +90,7 @@ def started(server: Server, mode: str, secret: str) -> Peer:
 
 
 def is_allowed(name: str, mode: str, verb: str, collection: str, bucket: str) -> bool:
-    """Return whether a key allows a verb, according to the table above: the twin of the server."""
+    """Return whether a key allows a verb, according to the table above, a reference implementation of the server."""
     verbs, (scope,) = KEYS[name]
     group = {"count": "ingest"}.get(verb, mode)
     if not {verb, group, "all"} & set(verbs):

@@ -1,5 +1,5 @@
-"""Random fixed filters, filters of tokens and queries within this process: answers show nothing outside, by the twin of
-filters.
+"""Random fixed filters, filters of tokens and queries within this process: answers show nothing outside, by the
+reference implementation of filters.
 """
 
 import json
@@ -55,7 +55,7 @@ def kinds_of(grant: Grant) -> dict[type, CommandKind]:
 
 
 def asks(index: sonicpy.Index, things: list[Thing], chance: random.Random, questions: int) -> None:
-    """Send random queries with a random key, and compare the answers with the twin."""
+    """Send random queries with a random key, and compare the answers with the reference implementation."""
     fixed = [condition_by(chance, TAGS, 2) for _ in range(chance.randint(1, 2))]
     grant = Grant("web", filters=tuple(text_of(each, chance) for each in fixed))
     kinds = kinds_of(grant)

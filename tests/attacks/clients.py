@@ -182,7 +182,7 @@ class Model:
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack; see `tests.attacks.catalogue`."""
+    """Run the attack and return its outcome; see `tests.attacks.catalogue`."""
     dice, model = random.Random(seed), Model()
     with Server(folder) as server, Proxy(server.port) as proxy, Signals(dice) as signals:
         kills = max(1, round(KILLS * scale))
@@ -311,7 +311,9 @@ async def _async_change(client: sonicpy.AsyncClient, name: str, kind: int) -> bo
 
 
 def _batches(url: str, proxy: Proxy, signals: Signals, model: Model, count: int, dice: random.Random) -> int:
-    """Push batches of ROWS rows, while the server is away at times; each error and interrupt is handled once."""
+    """Push batches of ROWS rows, while the server is away at times; each error and interrupt is handled once. Return
+    the number of pushes.
+    """
     with sonicpy.connect(url, pool_size=1, retry_s=0) as client:
         for number in range(count):
             names = [f"batch{number}:{row}" for row in range(ROWS)]

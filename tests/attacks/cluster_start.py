@@ -28,7 +28,7 @@ SETTING = (503, 10039, "JetStream not enabled for account")
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack; see `tests.attacks.catalogue`."""
+    """Run the attack and return its outcome; see `tests.attacks.catalogue`."""
     if importlib.util.find_spec("nats") is None:
         return Outcome(1, [], "nats-py is missing: not tried")
     tried, wrong = refuse_a_start(folder, PASSING[: 1 + int(len(PASSING) * scale)])

@@ -20,7 +20,7 @@ COMMANDS = ("TRIGGER consolidate", "STATS", "VERIFY", "INFO")
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack; see `tests.attacks.catalogue`."""
+    """Run the attack and return its outcome; see `tests.attacks.catalogue`."""
     if sys.platform != "linux":
         return Outcome(1, [], "not on this system")
     chance = random.Random(seed)

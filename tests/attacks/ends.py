@@ -89,7 +89,7 @@ elif way.startswith("SIG"):
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """End programs, and check the folders that they leave."""
+    """End programs, and check the folders that they leave; return the outcome."""
     pick = random.Random(seed)
     count = max(len(WAYS), round(PROGRAMS * scale))
     specs = [

@@ -21,7 +21,7 @@ FOREIGN = (
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack: send requests, check each answer, and compare the content of the index before and after."""
+    """Send requests, check each answer, and compare the content of the index before and after; return the outcome."""
     chance = random.Random(seed)
     port = free_port()
     tried, refused, wrong = 0, 0, []
@@ -62,6 +62,6 @@ def foreign(chance: random.Random, port: int) -> tuple[str, str]:
 
 
 def asked_by(port: int, host: str) -> list[int]:
-    """Return the statuses of the answers to a query with our own Host."""
+    """Return the statuses of the answers to a query with a Host of the server itself."""
     path = "/v1/query?collection=messages&bucket=default&text=common"
     return statuses(answered(port, with_length(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n", b"")))

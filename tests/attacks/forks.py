@@ -97,7 +97,7 @@ SAID = {
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Fork beside threads, and check the children and the folders that are left."""
+    """Fork beside threads, and check the children and the folders that are left; return the outcome."""
     count = max(20, round(FORKS * scale))
     wrong: list[str] = []
     tried = 0

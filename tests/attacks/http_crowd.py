@@ -57,7 +57,7 @@ class Victim(NamedTuple):
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack: send requests from each kind of crowd."""
+    """Send requests from each kind of crowd; return the outcome."""
     http_port = free_port()
     tried, wrong, longest_s = 0, [], 0.0
     count = max(8, round(REQUESTS * scale))

@@ -20,7 +20,7 @@ ATTEMPT_S = 0.5
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Run the attack: interrupt calls in a process of its own."""
+    """Interrupt calls in a process of its own; return the outcome."""
     count = max(AT_LEAST, round(INTERRUPTS * scale))
     command = [sys.executable, "-m", "tests.interrupts", str(folder), str(count), str(seed)]
     try:

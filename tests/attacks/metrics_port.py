@@ -29,7 +29,9 @@ WHOLE = b"GET /metrics HTTP/1.0\r\n\r\n"
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Connect crowds of clients, each crowd of one kind, and request the readiness of the server meanwhile."""
+    """Connect crowds of clients, each crowd of one kind, and request the readiness of the server meanwhile. Return the
+    outcome.
+    """
     chance = random.Random(seed)
     port = free_port()
     tried, wrong, slowest_s, started = 0, [], 0.0, time.monotonic()

@@ -96,7 +96,7 @@ KINDS: tuple[tuple[Callable[[Values], Any], bool, bool], ...] = (
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Push generated rows and compare the index with the model."""
+    """Push generated rows and compare the index with the model; return the outcome."""
     chance = random.Random(seed)
     calls, each = max(2, round(CALLS * min(1.0, scale * 4))), 0
     each = max(1, round(ROWS * scale / calls))
@@ -262,7 +262,9 @@ def _flush(index: sonicpy.Index) -> None:
 
 
 def _import(chance: random.Random, folder: Path, count: int, wrong: list[str]) -> int:
-    """Import a file with some unclosed quotes, and check the indexed rows and the messages."""
+    """Import a file with some unclosed quotes, and check the indexed rows and the messages. Return the number of
+    refused rows.
+    """
     folder.mkdir()
     texts: list[str] = []
     there: set[str] = set()

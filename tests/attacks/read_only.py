@@ -15,7 +15,7 @@ LOOK_EVERY = 500
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Send requests, and compare the content of the index before and after."""
+    """Send requests, and compare the content of the index before and after; return the outcome."""
     chance = random.Random(seed)
     port = free_port()
     tried, refused, wrong = 0, 0, []

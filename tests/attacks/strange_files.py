@@ -39,7 +39,9 @@ THINGS: list[Callable[[Path, Path], object]] = [
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Put something strange in the way of a backup, a restore or a start; only files of the store may change."""
+    """Put something strange in the way of a backup, a restore or a start; only files of the store may change. Return
+    the outcome.
+    """
     chance = random.Random(seed)
     target = folder / "target" / "file"
     target.parent.mkdir()

@@ -22,7 +22,7 @@ from tests.support.patience import WAIT_S
 
 
 class Watched:
-    """A running server of this kind.
+    """A server that runs in a process of its own, and measures its event loop.
 
     Args:
         settings: dotted keys and their values.
@@ -64,7 +64,7 @@ class Watched:
 
 @contextmanager
 def watched(folder: Path, settings: Mapping[str, object]) -> Iterator[Watched]:
-    """Run a server of this kind for the length of a `with` block."""
+    """Run a watched server for the length of a `with` block, and yield it."""
     server = Watched(folder, settings)
     try:
         yield server

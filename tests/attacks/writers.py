@@ -90,7 +90,9 @@ TAMPERS: list[Callable[[Path], None]] = [
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Open a store beside its writer after the lock files were changed; count second writers and lost changes."""
+    """Open a store beside its writer after the lock files were changed; count second writers and lost changes. Return
+    the outcome.
+    """
     chance = random.Random(seed)
     store = folder / "store"
     sonicpy.open(store).close()
@@ -119,7 +121,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
         writer.end(kill=chance.random() < 0.6)
         with sonicpy.open(store, read_only=True) as index:
             lost = len(acknowledged) - index.stats("c", "b")["objects"]
-        if lost > 0 and round_ % 10 == 0:  # the log has them: whoever opens it for writing applies them
+        if lost > 0 and round_ % 10 == 0:  # the log has them: the next open for writing applies them
             sonicpy.open(store).close()
     with sonicpy.open(store) as index:
         held = set(index.objects("c", "b", limit=len(acknowledged) + 1000))

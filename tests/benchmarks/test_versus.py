@@ -1,4 +1,4 @@
-"""Test of the side-by-side harness from end to end, with the smallest profile and only our server."""
+"""Test of the side-by-side harness from end to end, with the smallest profile and only the sonicpy server."""
 
 import json
 import os

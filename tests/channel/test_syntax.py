@@ -260,8 +260,8 @@ USAGES = {
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
 }
-"""The usage texts of commands, which clients show to people: they never change, but those of our commands get further
-options at the end.
+"""The usage texts of commands, which clients show to people: they never change, but those of commands that Sonic
+lacks get further options at the end.
 """
 
 

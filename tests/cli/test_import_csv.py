@@ -51,7 +51,7 @@ FILES: list[Found] = [
         ],
     ),
     (
-        '1,"two\nlines"x\n2,birch\n',  # the field ends, and something stands behind it
+        '1,"two\nlines"x\n2,birch\n',  # a letter follows the end of the field
         ["2"],
         [
             (1, "(line 3); the quote in line 2 begins a field that does not end", '1,"two'),

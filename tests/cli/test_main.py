@@ -157,7 +157,7 @@ def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
 
 
 def run_with_closed(streams: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command with closed streams, as a shell does for ">&- 2>&-"."""
+    """Return the result of the command, run with closed streams, as a shell does for ">&- 2>&-"."""
     command = ["sh", "-c", f'exec "$0" -m sonicpy "$@" {streams}', sys.executable, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
 

@@ -95,7 +95,7 @@ def test_a_server_answers_badly(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_silent_server_is_given_up_in_time(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:  # the kernel connects, nobody accepts
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # the kernel connects, no program accepts
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         begin = time.monotonic()
         assert main(["ping", "--inet", address, "--timeout", "0.2"]) == 1

@@ -84,7 +84,9 @@ async def cancel_everywhere(work: Work, check: Callable[[int], Awaitable[object]
 
 
 async def cancel_all(url: str, folder: Path, again: int | None = None) -> int:
-    """Cancel every method of a client whose pools have room for one connection, which is open."""
+    """Cancel every method of a client whose pools have room for one connection, which is open. Return the number of
+    cancellations.
+    """
     count = 0
     async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
 
@@ -97,7 +99,9 @@ async def cancel_all(url: str, folder: Path, again: int | None = None) -> int:
 
 
 async def cancel_whole_lives(url: str, again: int | None = None) -> int:
-    """Cancel connecting, the first command in each mode, a batch and closing; afterwards nothing is open."""
+    """Cancel connecting, the first command in each mode, a batch and closing; afterwards nothing is open. Return the
+    number of cancellations.
+    """
 
     async def life() -> None:
         async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:

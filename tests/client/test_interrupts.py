@@ -97,7 +97,7 @@ def interrupt(work: Callable[[], object], check: Callable[[int], object], count:
 
 def interrupt_all(url: str, folder: Path, each: int, seed: int) -> int:
     """Interrupt every method of a client whose pools have room for one connection, so that a lost one is noticed at
-    once.
+    once. Return the number of interrupts.
     """
     dice = random.Random(seed)
     given = 0
@@ -112,7 +112,9 @@ def interrupt_all(url: str, folder: Path, each: int, seed: int) -> int:
 
 
 def interrupt_connecting(url: str, count: int, seed: int) -> int:
-    """Interrupt connecting and closing; afterwards no descriptor and no thread is left."""
+    """Interrupt connecting and closing; afterwards no descriptor and no thread is left. Return the number of
+    interrupts.
+    """
 
     def work() -> None:
         with sonicpy.connect(url):

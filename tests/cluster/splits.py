@@ -84,7 +84,7 @@ class Gate:
         if state == CUT:
             for writer in list(self._writers):
                 writer.transport.abort()
-        self._opened.set()  # who waits looks again
+        self._opened.set()  # waiting tasks check again
         self._opened = asyncio.Event()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

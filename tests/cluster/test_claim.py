@@ -117,7 +117,7 @@ def test_who_hears_a_later_process_writes_no_more() -> None:
         hub, names = Hub(), Names()
         first = await take(hub, names)
         await first.confirm()
-        hub.is_cut = True  # the second one asks in vain who has the name
+        hub.is_cut = True  # the second one asks for the holder of the name in vain
         second = await take(hub, names)
         await first.confirm()
         hub.is_cut = False
@@ -142,7 +142,7 @@ def test_who_stood_still_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> N
         await first.confirm()
         assert names.asked == asked
         monkeypatch.setattr(module, "now_s", lambda: now_s() + 2 * REACHED_S)
-        await first.confirm()  # nobody has the name: it is asked until a broker answers, and then goes on
+        await first.confirm()  # the name is free: it asks until a broker answers, and then goes on
         assert names.asked == asked + 1
         await first.confirm()
         assert names.asked == asked + 1
@@ -274,7 +274,7 @@ def test_what_a_replica_has_carried_out_does_not_wait_for_the_registry(monkeypat
         asyncio.get_running_loop().call_later(0.05, effect.set_result, None)
         await asyncio.wait_for(first.confirm(effect), patience.WAIT_S)
         await asyncio.wait_for(first.confirm(effect), patience.WAIT_S)
-        with pytest.raises(TimeoutError):  # it says nothing of others
+        with pytest.raises(TimeoutError):  # that effect proves nothing for later batches
             await asyncio.wait_for(first.confirm(), 0.3)
         await names.incarnation("n1")
         names.error = None

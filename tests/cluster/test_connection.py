@@ -71,7 +71,7 @@ def test_brokers_take_turns_and_only_those_that_were_given() -> None:
     async def test() -> None:
         connection = BrokerConnection()
         connection._setup_server_pool(GIVEN)
-        stranger = "nats://10.0.0.9:4222"  # a broker told of it, without a password
+        stranger = "nats://10.0.0.9:4222"  # a broker reported it, without a password
         connection._server_pool.append(Srv(urlparse(stranger), discovered=True))
         known = servers(stranger, *GIVEN)
         chosen = [connection._next(known, {}) for _ in range(6)]
@@ -104,7 +104,7 @@ def test_a_refused_password_is_told_once_and_without_it(caplog: pytest.LogCaptur
         connection = BrokerConnection()
         connection._setup_server_pool(GIVEN)
         await connection._note(RuntimeError("nats: 'Authorization Violation'"))
-        assert connection.refusal is None  # who connects for the first time is told by an error
+        assert connection.refusal is None  # a first connection fails with an error instead
         connection._is_open = True
         with caplog.at_level(logging.WARNING):
             for _ in range(5):

@@ -158,7 +158,7 @@ def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevClus
 
 
 def timed(channel: Channel, line: bytes) -> tuple[bytes, float]:
-    """Return the answer to a line, and its time in seconds."""
+    """Return the answer to a line, and its time in seconds; close the channel."""
     began = time.monotonic()
     try:
         return channel.ask(line + b"\n"), time.monotonic() - began

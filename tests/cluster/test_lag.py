@@ -121,7 +121,7 @@ def test_without_brokers_a_node_is_ready_to_search_alone() -> None:
     scene.look(after_s=SILENCE_MAX_S + 2)
     assert scene.lag.trouble(to_search=True) is None
     assert scene.lag.trouble(to_search=False) == "no broker has answered for 12 s: changes are not acknowledged"
-    scene.broker.error = LogGone("the brokers have no stream")  # that is an answer, and the replica says what it means
+    scene.broker.error = LogGone("the brokers have no stream")  # that is an answer; the replica reports its meaning
     scene.look()
     assert scene.lag.trouble(to_search=False) is None
 

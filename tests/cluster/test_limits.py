@@ -102,7 +102,7 @@ def test_nor_does_one_about_a_spread_bucket(command: Command, monkeypatch: pytes
 
 
 def test_the_limits_fit_each_other() -> None:
-    assert limits.GIVE_UP_S < limits.ANSWER_S  # so that a client hears why
+    assert limits.GIVE_UP_S < limits.ANSWER_S  # so that a client gets the reason
     assert limits.READ_S + limits.RELAYED_S < limits.ANSWER_S
     assert {limit_of(command) for command in [*OTHERS[1:], *CHANGES]} == {limits.ANSWER_S}
     assert {limit_of(command) for command in READS} == {limits.ANSWER_S - limits.RELAYED_S}

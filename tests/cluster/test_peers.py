@@ -312,7 +312,7 @@ def test_a_change_goes_to_a_node_that_is_awake(monkeypatch: pytest.MonkeyPatch) 
         asking, first, second = await three_nodes()
         assert await ask_once(asking, b"a change") is not None  # it waits for the connections
         await connected(asking, "n3")
-        first.peers.answer_now = lambda question: None  # it stands still
+        first.peers.answer_now = lambda question: None  # it pauses
         assert {await ask_once(asking, b"%d" % number) for number in range(4)} == {
             b"n3 says %d" % number for number in range(4)
         }
@@ -341,7 +341,7 @@ def test_a_node_that_works_on_a_change_may_take_long(monkeypatch: pytest.MonkeyP
         asked.is_later.clear()
         waiting = asyncio.create_task(ask_once(asking, b"later"))
         await until_in_loop(lambda: asked.asked_later >= 2)
-        asked.peers.answer_now = lambda question: None  # from now on it stands still
+        asked.peers.answer_now = lambda question: None  # from now on it pauses
         with pytest.raises(awake.Vanished, match="silent"):
             await waiting
         await asking.peers.close()

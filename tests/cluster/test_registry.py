@@ -146,7 +146,7 @@ def test_an_incarnation_is_confirmed_by_most_brokers(monkeypatch: pytest.MonkeyP
         assert second > first
         assert not await names.confirm_incarnation("n1", first)
         assert await names.confirm_incarnation("n1", second)
-        store.stale = stale  # a broker that is cut off still says that the first one has the name
+        store.stale = stale  # a broker that is cut off still names the first one as the holder
         with pytest.raises(NotReady, match="the brokers do not answer"):
             await names.confirm_incarnation("n1", first)
         store.stale = None

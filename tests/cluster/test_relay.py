@@ -172,7 +172,7 @@ def test_an_answer_of_a_later_version_is_named() -> None:
 
 
 def answered(peers: FakePeers) -> FakePeers:
-    """Make connections also answer callers that wait."""
+    """Make connections also answer callers that wait; return `peers`."""
 
     async def ask(nodes: tuple[str, ...], question: bytes) -> bytes | None:
         peers.questions.append(question)

@@ -119,7 +119,7 @@ def test_who_waits_is_told_in_time_and_the_batch_is_appended_in_the_end() -> Non
         broker.gate.set()
         await writer.add(PARTITION, b"c").done
         records = [records_in(entry) for entry in broker.logs[0]]
-        assert records == [[b"a"], [b"c"]]  # what was not sent is dropped: its client was told
+        assert records == [[b"a"], [b"c"]]  # a batch that was not sent is dropped: its client got an error
         assert noted.positions == [1, 2]
 
     run(test())
@@ -139,7 +139,7 @@ def test_answers_reach_who_waits_also_before_the_acknowledgement() -> None:
         assert await answers == [4]
         broker.gate.set()
         await batch.done
-        writer.note_answers(1, batch.number, PARTITION, [5])  # nobody waits any more
+        writer.note_answers(1, batch.number, PARTITION, [5])  # no client waits any more
 
     run(test())
 

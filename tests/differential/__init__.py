@@ -3,7 +3,7 @@
 scenario.py    seeded random scenarios: lines on several connections, one by one or together,
                consolidations, restarts
 servers.py     a server that plays scenarios, each in a collection of its own
-judge.py       the original twice, ours once: differences, and questions that the original does not decide itself
+judge.py       Sonic twice, sonicpy once: differences, and questions that Sonic itself does not decide
 shrink.py      a scenario with a difference -> the smallest one that still has it
 deliberate.py  the differences that docs/protocol.md lists: how each is recognised, and taken out of a scenario
 

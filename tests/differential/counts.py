@@ -31,7 +31,7 @@ WITHOUT_EXTRA = "import runpy, sys; sys.modules['whatlang'] = None; runpy.run_mo
 
 
 class WithoutExtra(Player):
-    """Our server without the extra [compat]."""
+    """A sonicpy server without the extra [compat]."""
 
     def command(self) -> list[str]:
         python, _, _, *arguments = super().command()

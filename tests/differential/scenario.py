@@ -280,29 +280,29 @@ class Maker:
         return self._step(INGEST, f"PUSH {self._scope()} {self._object()} {self._text(self._word)}{self._meta('LANG')}")
 
     def push(self) -> list[Step]:
-        """Push a text, or repeat an earlier PUSH."""
+        """Return a PUSH of a text, sometimes twice."""
         step = self._push()
         return [step, step] if self._chance.random() < 0.1 else [step]
 
     def pop(self) -> list[Step]:
-        """Remove words from an object."""
+        """Return a POP of words of an object."""
         return [self._step(INGEST, f"POP {self._scope()} {self._object()} {self._text(self._word)}")]
 
     def flush(self) -> list[Step]:
-        """Erase an object, a bucket or the collection."""
+        """Return a step that erases an object, a bucket or the collection."""
         line = self._chance.choice((f"FLUSHO {self._scope()} {self._object()}",) * 3 + (f"FLUSHB {self._scope()}",
                                    f"FLUSHC {COLLECTION}"))  # fmt: skip
         return [self._step(INGEST, line)]
 
     def again(self) -> list[Step]:
-        """Remove an object or one of its words, push it again and search for the word."""
+        """Return steps that remove an object or one of its words, push it again and search for the word."""
         scope, name, word = self._scope(), self._object(), self._word()
         gone = self._chance.choice((f"FLUSHO {scope} {name}", f'POP {scope} {name} "{word}"'))
         steps = [self._step(INGEST, gone), self._step(INGEST, f'PUSH {scope} {name} "{word}"{self._meta("LANG")}')]
         return [*steps, self._step(SEARCH, f'QUERY {scope} "{word}" LANG(none)')]
 
     def together(self) -> list[Step]:
-        """Write on several connections at the same time, and then read the resulting state."""
+        """Return steps that write on several connections at the same time, and then read the resulting state."""
         chance = self._chance
         lines = [
             f'PUSH {self._scope()} {self._object()} "{self._word()} {self._word()}" LANG(none)'
@@ -323,23 +323,23 @@ class Maker:
         return [*first, Step(TOGETHER, "\n".join(lines).encode()), *asked]
 
     def query(self) -> list[Step]:
-        """Ask for a text, sometimes page by page."""
+        """Return steps that query a text, sometimes page by page."""
         text = self._text(self._typed)
         line = f"QUERY {self._scope()} {text}{self._meta('LIMIT', 'OFFSET', 'LANG')}"
         return [*self._consolidated(), self._step(SEARCH, line)]
 
     def suggest(self) -> list[Step]:
-        """Complete or correct a word."""
+        """Return steps that complete or correct a word."""
         line = f"SUGGEST {self._scope()} {self._quoted(self._typed())}{self._meta('LIMIT')}"
         return [*self._consolidated(), self._step(SEARCH, line)]
 
     def words(self) -> list[Step]:
-        """List the words."""
+        """Return steps that list the words."""
         line = f"LIST {self._scope()}{self._meta('LIMIT', 'OFFSET')}"
         return [*self._consolidated(), self._step(SEARCH, line)]
 
     def count(self) -> list[Step]:
-        """Send commands that count."""
+        """Return steps that count."""
         bucket, name = self._chance.choice(BUCKETS), self._object()
         line = self._chance.choice((f"COUNT {COLLECTION}", f"COUNT {COLLECTION} {bucket}", f"COUNTC {COLLECTION}",
                                     f"COUNT {COLLECTION} {bucket} {name}", f"COUNTB {COLLECTION} {bucket}",
@@ -347,7 +347,7 @@ class Maker:
         return [*self._consolidated(), self._step(INGEST, line)]
 
     def odd(self) -> list[Step]:
-        """Send lines that clients send by mistake."""
+        """Return steps with lines that clients send by mistake."""
         chance = self._chance
         mode = chance.choice((SEARCH, INGEST, CONTROL))
         name = chance.choice(("é", "x" * 128, "x" * 129, "a.b", "a/b", "*", "LIMIT(1)", '"A"', "-", "a\u0001"))
@@ -356,7 +356,7 @@ class Maker:
         return [self._step(mode, line)]
 
     def packet(self) -> list[Step]:
-        """Send several lines at once."""
+        """Return steps that send several lines at once."""
         chance, scope, word = self._chance, self._scope(), self._word()
         searching = (
             f'QUERY {scope} "{word}" LANG(none)',
@@ -378,7 +378,7 @@ class Maker:
         return [Step(f"{mode} 1", "\n".join(chance.choices(lines, k=chance.randint(2, 6))).encode())]
 
     def long(self) -> list[Step]:
-        """Push a text that fills the line, or is too long for it."""
+        """Return steps that push a text that fills the line, or is too long for it."""
         head, tail = f'PUSH {COLLECTION} b A "{self._word()} ', '" LANG(none)'
         room = self._chance.choice((19_000, 19_999, 20_000, 20_000, 20_001, 20_002, 30_000)) - len(
             (head + tail).encode()
@@ -386,7 +386,9 @@ class Maker:
         return [Step(f"{INGEST} 1", (head + ("word " * room)[:room] + tail).encode())]
 
     def _consolidated(self) -> list[Step]:
-        """Return a step that consolidates, because SUGGEST, LIST and expansions see only consolidated words."""
+        """Return, mostly, a step that consolidates, because SUGGEST, LIST and expansions see only consolidated
+        words.
+        """
         return [CONSOLIDATE] if self._chance.random() < 0.85 else []
 
 

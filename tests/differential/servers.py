@@ -93,7 +93,7 @@ class Player(ServerProcess):
             return b"".join(sorted(connections.ask_together(line.split(b"\n"))))
         answer = connections.ask(step.connection, line)
         if step == CONSOLIDATE:
-            return b""  # a consolidation says OK, or that one is under way; what it did shows later
+            return b""  # the reply is OK, or that a consolidation is under way; later commands show its effect
         answer = comparable(answer).replace(collection, PLACE)
         return EVENT.sub(sorted_objects, answer) if step.is_set else answer
 

@@ -2,9 +2,9 @@
 
     SONIC_BIN=/path/to/sonic python -m tests.differential.stop_words [LANGUAGE ...]
 
-It asks Sonic about each word of our lists, and about the frequent words of the language if the file of these is there,
-by PUSH, LANG and COUNTO. It prints the number of words that Sonic drops, and the words that only one of both servers
-drops.
+It asks Sonic about each word of sonicpy's lists, and about the frequent words of the language if the file of these is
+there, by PUSH, LANG and COUNTO. It prints the number of words that Sonic drops, and the words that only one of both
+servers drops.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def some(words: set[str]) -> str:
 
 
 def words_by_language() -> dict[str, set[str]]:
-    """Return, by language, the words to ask about: those of our lists, frequent ones, and those of sentences."""
+    """Return, by language, the words to ask about: those of sonicpy's lists, frequent ones, and those of sentences."""
     found: dict[str, set[str]] = defaultdict(set)
     lists = StopWords()
     for language in LANGUAGES:

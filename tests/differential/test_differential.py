@@ -93,7 +93,7 @@ def pushed(line: bytes) -> Scenario:
 
 def row_of(scenario: Scenario, differs: Callable[[bytes], bool], sonic: bytes, ours: bytes) -> str | None:
     """Return the row that explains a difference in the last step, in a judge that finds it if `differs` accepts the
-    first line.
+    first line. None: no row does.
     """
     judge = Answers(lambda played, step: step is played.steps[-1] and differs(played.steps[0].line), sonic, ours)
     difference = judge.difference(scenario)
@@ -149,7 +149,7 @@ def explained_if(
     ours: bytes = b"EVENT QUERY B A\r\n",
 ) -> str | None:
     """Return the row that explains the last step of a scenario, in a judge that finds a difference there if `differs`
-    accepts the scenario.
+    accepts the scenario. None: no row does.
     """
     judge = Answers(lambda played, step: step is played.steps[-1] and differs(played), sonic, ours)
     difference = Difference(len(scenario.steps) - 1, scenario.steps[-1], sonic, ours)

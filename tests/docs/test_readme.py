@@ -136,5 +136,5 @@ def test_paths_named_in_the_architecture_exist() -> None:
     names = set(re.findall(r"(?<![\w/])(?:[a-z]\w*/)+\w+\.py", text))
     assert len(names) > 50
     package = ROOT / "sonicpy"
-    for name in sorted(names):  # in the drawing, parts of index stand below it
+    for name in sorted(names):  # in the drawing, parts of index are below it
         assert any((folder / name).exists() for folder in (package, package / "index", ROOT)), name

@@ -19,7 +19,7 @@ JUDGEMENTS = [("q1", "d 1", 2), ("q1", "d4", 1), ("q2", "d2", 1), ("q2", "d3", 0
 
 
 def write_collection(folder: Path, *, like_beir: bool = False) -> Path:
-    """Write the collection with the names of files and keys of BEIR, or with the short ones."""
+    """Write the collection with the names of files and keys of BEIR, or with the short ones; return the folder."""
     key = "_id" if like_beir else "id"
     folder.mkdir(parents=True)
     documents = [{key: name, "title": title, "text": text} for name, (title, text) in DOCUMENTS.items()]

@@ -1,4 +1,4 @@
-"""The order of corrections by likelihood: the native order compared with a slow twin."""
+"""The order of corrections by likelihood: the native order compared with a reference implementation."""
 
 import pytest
 from hypothesis import given

@@ -28,15 +28,15 @@ class Asking:
         self._headers = {} if password is None else {"Authorization": f"Bearer {password}"}
 
     def get(self, path: str, **parameters: object) -> Answer:
-        """Send GET with parameters in the address."""
+        """Send GET with parameters in the address; return the answer."""
         return self._ask("GET", f"{path}?{urlencode(parameters)}" if parameters else path, None)
 
     def post(self, path: str, **body: object) -> Answer:
-        """Send POST with a JSON object."""
+        """Send POST with a JSON object; return the answer."""
         return self._ask("POST", path, json.dumps(body).encode())
 
     def stream(self, path: str, parts: Iterable[bytes]) -> Answer:
-        """Send POST with a body in parts."""
+        """Send POST with a body in parts; return the answer."""
         return self._ask("POST", path, parts)
 
     def _ask(self, method: str, path: str, body: Any) -> Answer:

@@ -22,7 +22,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 
 def opened(folder: Path, with_extras: bool, **chosen: object) -> Index:
-    """Open an index that uses the extras, or one from which they are hidden."""
+    """Return an opened index that uses the extras, or one from which they are hidden."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         if not with_extras:
             hide(monkeypatch, *EXTRAS)

@@ -33,7 +33,7 @@ def pending_words(index: Index, bucket: str = B) -> set[str]:
 
 
 def build(index: Index, bucket: str = B) -> Built:
-    """Build the graph of a bucket, the first step of a consolidation."""
+    """Build the graph of a bucket, the first step of a consolidation, and return it."""
     index.engine.commit()
     built = index.maintainer.build_graph(bucket_id(index, bucket))
     assert built is not None

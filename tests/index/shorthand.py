@@ -28,7 +28,7 @@ def push(index: Index, oid: str, text: str, lang: str | None = "none") -> None:
 
 
 def found(index: Index, text: str, limit: int = 1000, offset: int = 0, lang: str | None = "none") -> list[str]:
-    """Query the usual bucket."""
+    """Return the objects that a query finds in the usual bucket."""
     return index.query(C, B, text, limit=limit, offset=offset, lang=lang).objects
 
 

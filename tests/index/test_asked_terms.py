@@ -1,4 +1,4 @@
-"""SYNTAX(web), MATCH and FUZZY find the same objects as a slow twin; no text is an error."""
+"""SYNTAX(web), MATCH and FUZZY find the same objects as a reference implementation; no text is an error."""
 
 import asyncio
 import random

@@ -70,7 +70,7 @@ class Model:
 
 @pytest.fixture(scope="module", params=[True, False], ids=["live", "after consolidation"])
 def shared_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Index:
-    """An index whose tests use buckets of their own; it is never closed, as in a process that ends early."""
+    """An index whose tests use buckets of their own."""
     given = {} if request.param else IN_SONICS_WAY
     index = open_index(tmp_path_factory.mktemp("shared"), **given)
     request.addfinalizer(index.close)

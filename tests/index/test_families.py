@@ -13,7 +13,7 @@ import pytest
 import sonicpy
 from sonicpy import Hit, Index
 from sonicpy._native.bucket_words import FAMILY_MAX
-from sonicpy.index.search.accents import fold
+from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.matching import Matching
 from tests.index.shorthand import B, C, open_index, push
 from tests.reference.families import family
@@ -267,6 +267,12 @@ def _check_fresh(index: Index, word: str) -> None:
 )
 def test_folding(word: str, own: str | None, folded: str) -> None:
     assert fold(word, own) == folded
+
+
+@pytest.mark.parametrize("own", ["", "ñçö"])
+def test_the_table_folds_as_words_are_folded(own: str) -> None:
+    table = folding(own)
+    assert [letter for letter in map(chr, range(0x80, 0x3000)) if table.fold(letter) != fold(letter, own)] == []
 
 
 @pytest.mark.parametrize("scream", ["а" * 251, "h" + "é" * 251, "é" * 251, "한" * 200, "\U0001d4b3" * 130])

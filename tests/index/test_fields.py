@@ -30,8 +30,8 @@ def folded(text: str) -> set[str]:
 
 
 class Twin:
-    """The twin of a bucket: objects as dicts from the name of a text to its set of words; "" is the name for all
-    words.
+    """The reference implementation of a bucket: objects as dicts from the name of a text to its set of words; "" is the
+    name for all words.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""Filters, orders and facets of an index give the answers of the twin over dicts, after any changes."""
+"""Filters, orders and facets of an index give the answers of the reference implementation over dicts, after any
+changes.
+"""
 
 import math
 import random
@@ -107,6 +109,28 @@ def test_facets_come_with_a_query(tmp_path: Path) -> None:
             "size:xl": 1,
         }
         assert index.query("c", "b", "", filter={"tag": ["size:xl", "size:m"], "price": (None, 10)}) == ["o1"]
+
+
+def test_facets_count_tags_of_few_objects_and_of_many(tmp_path: Path) -> None:
+    holders = {f"of:{count}": set(range(0, 3 * count, 3)) for count in (1, 2, 127, 128, 129, 300, 1_500)}
+    everybody = set(range(4_600))  # two windows
+    with sonicpy.open(tmp_path / "i") as index:
+        rows = (
+            {"id": str(number), "text": "", "tags": [tag for tag, held in holders.items() if number in held]}
+            | {"price": number}
+            for number in everybody
+        )
+        index.push_many(rows, collection="c", bucket="b", lang="none", tags="tags", values=["price"])
+        for gone in (set[int](), {0, 3, 378, 381, 384, 4_497}):
+            for number in gone:
+                index.flush("c", "b", str(number))
+            for low in (0, 4, 300, 4_400):
+                left = {number for number in everybody - gone if number >= low}
+                counts = {tag: len(held & left) for tag, held in holders.items() if held & left}
+                most = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+                for limit in (3, 100):
+                    found = index.facets("c", "b", filter=f"price >= {low}", of="of:*", limit=limit).tags["of:"]
+                    assert list(found.items()) == list(most.items())[:limit]
 
 
 ASKED: list[dict[str, object]] = [

@@ -51,7 +51,7 @@ def test_a_share_is_about_that_of_the_objects(index: Index, filter: str, share: 
 @pytest.mark.parametrize("filter", ["half", "ten", "gone", "price < 20", "price >= 5000 AND price < 5010", "time < 7"])
 @pytest.mark.parametrize("text", ["common", "common word", "commo"])
 def test_a_page_is_the_beginning_of_all_that_pass(index: Index, text: str, filter: str) -> None:
-    """A page is the beginning of the answer to an unlimited search, the twin; completions are among its objects."""
+    """A page is the beginning of the answer to an unlimited search; completions are among its objects."""
     every = index.query("c", "b", text, filter=filter, limit=OBJECTS, total=True)
     assert every.total == len(every)
     for limit in (1, 3, 10):

@@ -1,4 +1,6 @@
-"""Groups of hits are those of the twin over dicts, with every filter, order and page, after any changes."""
+"""Groups of hits are those of the reference implementation over dicts, with every filter, order and page, after any
+changes.
+"""
 
 import random
 from pathlib import Path

@@ -16,6 +16,8 @@ import pytest
 import sonicpy
 from sonicpy.cli.main import main
 from sonicpy.errors import InvalidArgument
+from sonicpy.index import known_objects
+from sonicpy.index.ingest import push_many
 from tests.index.shorthand import B, C
 from tests.processes import Server
 from tests.server.peer import Peer
@@ -25,7 +27,7 @@ PLACE: dict[str, Any] = {"collection": C, "bucket": B}
 
 
 def held(index: sonicpy.Index) -> dict[str, frozenset[str]]:
-    """Return the words of every object: the twin of a table, in whatever way the changes came."""
+    """Return the words of every object, as a reference for a table, in whatever way the changes came."""
     return {name: frozenset(index.words_of_objects(C, B, [name])[0]) for name in index.iterate_objects(C, B)}
 
 
@@ -81,6 +83,60 @@ def test_objects_pushed_beside_a_pass_stay(index: sonicpy.Index) -> None:
 
     assert index.mirror(rows(), **PLACE).gone == 1
     assert held(index).keys() == {"1", "3"}
+
+
+def test_the_last_row_of_an_object_counts(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_many, "CHUNK_ROWS", 3)
+    chance = random.Random(6)
+    for turn in range(30):
+        rows = [(str(chance.randrange(8)), chance.choice(WORDS[:2])) for _ in range(chance.randrange(25))]
+        report = index.mirror(rows, **PLACE)
+        assert held(index) == wanted(dict(rows)), turn
+        assert report.changed + report.unchanged == report.rows == len(rows)
+        if chance.random() < 0.3:
+            index.push(C, B, str(chance.randrange(12)), "stray")
+    assert index.verify() == []
+
+
+def test_rows_that_did_not_change_are_not_looked_up(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(str(number), f"word{number}") for number in range(100)]
+    index.mirror(rows, **PLACE)
+    asked: list[str] = []
+
+    def have_digests(collection: str, bucket: str, digests: list[tuple[str, bytes]]) -> list[bool]:
+        asked.extend(name for name, _ in digests)
+        return [False] * len(digests)
+
+    monkeypatch.setattr(index.engine, "have_digests", have_digests)
+    random.Random(7).shuffle(rows)
+    rows[50] = (rows[50][0], "new")
+    assert index.mirror(rows, **PLACE).unchanged == 99
+    assert asked == [rows[50][0]]
+
+
+def test_more_objects_than_are_held_in_memory(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_objects, "KNOWN_MAX", 10)
+    rows = [(str(number), f"word{number}") for number in range(50)]
+    index.mirror(rows, **PLACE)
+    assert index.check_mirror(rows[1:], **PLACE).extra == 1
+    report = index.mirror([*rows[2:], ("50", "new")], **PLACE)
+    assert (report.changed, report.unchanged, report.gone) == (1, 48, 2)
+    assert held(index) == wanted(dict([*rows[2:], ("50", "new")]))
+
+
+def test_a_bucket_that_is_flushed_during_a_pass_loses_nothing_more(index: sonicpy.Index) -> None:
+    index.mirror([("1", "one"), ("2", "two")], **PLACE)
+
+    def rows() -> Iterator[tuple[str, str]]:
+        index.flush_bucket(C, B)
+        for name in "345":
+            index.upsert(C, B, name, "other")
+        yield "1", "one"
+
+    assert index.mirror(rows(), **PLACE).gone == 0
+    assert held(index).keys() == {"3", "4", "5"}
+    index.mirror([("1", "one")], **PLACE)
+    assert held(index) == {"1": {"one"}}
 
 
 def test_sources_share_a_bucket_by_prefixes(index: sonicpy.Index) -> None:

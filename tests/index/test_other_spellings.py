@@ -1,5 +1,5 @@
-"""Words together and apart, parts of words, numbers: the typed spelling comes first, unrelated words last, at once and
-later.
+"""Words together and apart, parts of words, numbers: the typed spelling comes first, unrelated words last, both right
+after a push and after a consolidation.
 """
 
 import re

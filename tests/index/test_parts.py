@@ -65,9 +65,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
 
 
 def made_plan(chance: random.Random, average: float) -> Plan:
-    """Return a plan of random clauses: in all roles, with families and expansions, and with weights that may be 0 or
-    equal.
-    """
+    """Yield the words of a bucket."""
     clauses = []
     for term in range(chance.randint(1, 5)):
         weight = chance.choice((0.0, 1.0, 1.0, chance.uniform(0.1, 8)))

@@ -1,4 +1,6 @@
-"""Phrases by the order of words, compared with a slow twin; and where the order is stored, changed and transferred."""
+"""Phrases by the order of words, compared with a reference implementation; and where the order is stored, changed and
+transferred.
+"""
 
 import contextlib
 from collections import Counter
@@ -155,7 +157,7 @@ def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyP
         text = ["bb aa", "aa cc bb", "bb aa bb"][number % 3] + " dd" * (number % 7)
         index.push("c", buckets[number % len(buckets)], f"o{number}", text, lang="none", tags=[f"t{number % 2}"])
     more: list[QueryOptions] = [{}, {"filter": "t1"}, {"offset": 30}, {"offset": 36}]
-    for looked_at in ((), (1,), (3, 20), (500,)):
+    for looked_at in ((1, 1), (3, 20), (500, 500)):
         monkeypatch.setattr(phrases_module, "LOOKED_AT_FIRST", looked_at)
         for text, options in product(("", "dd"), more):
             whole, page = (
@@ -164,6 +166,14 @@ def test_best_first_is_the_page_of_all(index: Index, monkeypatch: pytest.MonkeyP
             )
             assert (page.objects, page.scores) == (whole.objects, whole.scores)
             assert page.objects or options.get("offset")
+
+
+@pytest.mark.parametrize("text", ["aa OR bb", "bb OR aa", "bb OR ee aa OR dd", "+bb aa OR ee"])
+def test_words_of_alternatives_keep_their_places_in_a_phrase(index: Index, text: str) -> None:
+    for number, words in enumerate(["aa bb cc", "bb cc aa", "aa cc bb", "dd ee aa bb", "ee bb aa"]):
+        index.push("c", "b", f"o{number}", words, lang="none")
+    for asked in (f'"aa bb" {text}', f'{text} "aa bb"'):
+        assert set(index.query("c", "b", asked, syntax="web", lang="none", complete=False)) == {"o0", "o3"}
 
 
 def test_a_phrase_goes_with_everything(index: Index) -> None:

@@ -35,7 +35,7 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def carry_out(index: Index, bucket: str, todo: Changes) -> Bm25:
-    """Make changes in a bucket and in the model."""
+    """Make changes in a bucket and in a model; return the model."""
     model = Bm25()
     with index.batch():
         for verb, oid, words in todo:

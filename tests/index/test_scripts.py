@@ -29,7 +29,7 @@ WAYS = [pytest.param(True, id="dictionary", marks=needs_extras), pytest.param(Fa
 
 
 def fill(index: Index) -> Index:
-    """Push every sentence three times: with its language, with a guessed one, and with none."""
+    """Push every sentence three times: with its language, with a guessed one, and with none; return the index."""
     for number, (lang, sentence, _) in enumerate(SENTENCES):
         push(index, f"given{number}", sentence, None if lang == "lao" else lang)
         push(index, f"guessed{number}", f"{sentence}。", None)

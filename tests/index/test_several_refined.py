@@ -98,7 +98,7 @@ def test_ways_to_ask(index: sonicpy.Index, options: dict[str, Any]) -> None:
 
 
 def in_order(rows: list[Row], bucket: str, sign: int) -> list[str]:
-    """Return the objects of several buckets by price, computed slowly: the twin."""
+    """Return the objects of several buckets by price, computed slowly, as a reference."""
     place = {name: number for number, name in enumerate([bucket, *BUCKETS])}
     aged = [(row, -age) for age, row in enumerate(rows)]
     aged.sort(key=lambda one: (one[0]["price"] is None, sign * (one[0]["price"] or 0), place[one[0]["bucket"]], one[1]))

@@ -1,4 +1,4 @@
-"""The known endings of the algorithms, compared with the algorithms."""
+"""The known endings of the stemming algorithms, compared with their stems."""
 
 import itertools
 import re

@@ -1,5 +1,5 @@
-"""Synonyms of a collection: the objects that queries find by them, and their durability, compared with a simple
-twin.
+"""Synonyms of a collection: the objects that queries find by them, and their durability, compared with a reference
+implementation.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""UPSERT: an object holds only its last text; a new index with these texts is the twin."""
+"""UPSERT: an object holds only its last text; it is compared with a new index of these texts."""
 
 import random
 import shutil

@@ -1,4 +1,6 @@
-"""Vectors of objects, and queries ordered by them, compared with a slow twin: live, replayed, restored, imported."""
+"""Vectors of objects, and queries ordered by them, compared with a reference implementation: live, replayed, restored,
+imported.
+"""
 
 import array
 import random
@@ -44,7 +46,7 @@ def numbers(dice: random.Random, length: int) -> list[float]:
 
 
 def change(dice: random.Random, index: Index, twin: Columns) -> None:
-    """Make a random change in an index and in its twin."""
+    """Make a random change in an index and in its reference implementation."""
     oid = f"o{dice.randrange(150)}"
     match dice.choice(["push"] * 6 + ["vector"] * 5 + ["flush", "flush", "pop", "drop", "all"]):
         case "push":

@@ -203,7 +203,7 @@ def with_forms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def test_without_families_a_word_finds_itself_alone(
     with_forms: Index, todo: list[tuple[str, int, list[str]]], question: list[str], late: bool
 ) -> None:
-    """With search.stemming off, in the settings or in the query, the answer equals that of a twin without families."""
+    """With search.stemming off in the settings or the query, the answer equals that of an index without families."""
     index, twin, bucket = with_forms, Twin(), f"b{next(buckets)}"
     is_off = index.config.search.stemming == "off"
     with index.batch():

@@ -2,6 +2,7 @@
 before a consolidation, after it and after reopening.
 """
 
+import itertools
 import random
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.index.living_words import WORDS, Living, check_gone, check_living
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance
 from tests.reference.word_walks import distance_of
+from tests.support.examples import thinned
 
 IDS = [word.script for word in WORDS]
 
@@ -39,9 +41,17 @@ def test_from_the_first_moment_on(tmp_path: Path, word: Living) -> None:
         check_living(index, word, "o")
 
 
-@pytest.mark.parametrize("word", WORDS, ids=IDS)
-@pytest.mark.parametrize("way", ["flush_object", "pop"])
-@pytest.mark.parametrize("when", ["pending", "consolidated", "reopened"])
+ENDS = list(itertools.product(("pending", "consolidated", "reopened"), ("flush_object", "pop")))
+
+
+@pytest.mark.parametrize(
+    ("when", "way", "word"),
+    [
+        pytest.param(when, way, word, id=f"{when}-{way}-{word.script}")
+        for place, (when, way) in enumerate(ENDS)
+        for word in thinned(WORDS, place)
+    ],
+)
 def test_to_the_last(tmp_path: Path, word: Living, way: str, when: str) -> None:
     with opened(tmp_path) as index:
         push(index, "o", word.pushed)

@@ -72,7 +72,7 @@ class Moments:
             signal.signal(signal.SIGALRM, self._raise)
 
     def run(self, call: Callable[[], object], at: list[int]) -> BaseException | None:
-        """Run a call; return the exception that came out of it.
+        """Run a call; return the exception that came out of it, or None.
 
         Args:
             at: the numbers, rising, of the moments at which an exception comes.

@@ -35,7 +35,7 @@ def lexer(**chosen: object) -> Lexer:
 
 
 def marked(terms: Terms) -> str:
-    """Return the terms in order, marked as *special*, stop word!, part~."""
+    """Return the terms in order, marked as special*, stop word!, part~."""
     marks = {0: "", SPECIAL: "*", STOP: "!", PART: "~"}
     return " ".join(word.decode() + marks[flags] for word, flags in zip(terms.words, terms.flags, strict=True))
 

@@ -107,7 +107,7 @@ class Judge:
         self.put(path, (self._root / path).read_text())
 
     def verdict(self, tests: list[str], seconds: float) -> Verdict:
-        """Run tests against the current source files.
+        """Run tests against the current source files; return the verdict.
 
         Args:
             seconds: the CPU seconds that the tests take without a mutant.

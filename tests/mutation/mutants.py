@@ -97,7 +97,7 @@ class _Changes:
     def _walk(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes below a node that may be changed."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return  # -1 stands for "none", and so would -2
+            return  # -1 means "none", and so would -2
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "type_params"):
                 continue

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 MUTANTS_MAX = 600
-"""The most mutants of Python and of native code together."""
+"""The most mutants of all targets together; also the default of --most, the most of each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Patterns, folding, stop words, stems and counts: tables, a slow twin, every character, hostile texts."""
+"""Patterns, folding, stop words, stems, counts: tables, a reference implementation, every character, hostile texts."""
 
 import sys
 import time
@@ -369,8 +369,8 @@ FLAGS_OF = {"word": 0, "letter": STOP, "pair": PART}
 
 
 def paired(text: str) -> list[tuple[str, int, int]]:
-    """Return the terms as the twin finds them; a term that occurs in several ways counts as a stop word or part only if
-    it is one everywhere.
+    """Return the terms as the reference implementation finds them; a term that occurs in several ways counts as a stop
+    word or part only if it is one everywhere.
     """
     found: dict[str, tuple[str, int, int]] = {}
     for word, kind in twin.analyze_in_pairs(text):

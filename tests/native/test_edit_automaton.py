@@ -1,4 +1,4 @@
-"""The size of Sonic's automaton, and the words that it accepts, compared with the slow twin in
+"""The size of Sonic's automaton, and the words that it accepts, compared with the reference implementation in
 tests/reference/sonic.py.
 """
 

@@ -1,4 +1,4 @@
-"""Expansions of words are those of a simple twin."""
+"""Expansions of words are those of a reference implementation."""
 
 from collections.abc import Container
 

@@ -1,4 +1,4 @@
-"""Valid names, compared with the slow twin."""
+"""Valid names, compared with the reference implementation."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The rows of `pending` and the keys of words, compared with a slow twin."""
+"""The rows of `pending` and the keys of words, compared with a reference implementation."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""LineReader compared with the slow twin."""
+"""LineReader compared with the reference implementation."""
 
 import pytest
 from hypothesis import example, given, settings

@@ -130,7 +130,8 @@ def test_the_best_by_value_are_those_of_a_sort(seed: int) -> None:
     chance = random.Random(seed)
     objects = chance.choice((50, 5_000, 13_000))
     spread = chance.choice((3, 10**5, 2**63 - 1))
-    values = {iid: chance.randint(-spread, spread) for iid in range(objects) if chance.random() < 0.8}
+    slope = 0 if spread > 10**5 else chance.choice((0, 60, -60))  # times rise with IIDs
+    values = {iid: slope * iid + chance.randint(-spread, spread) for iid in range(objects) if chance.random() < 0.8}
     columns = columns_of(values, objects)
     held = {iid for iid in range(objects) if chance.random() < chance.choice((0.01, 0.5))}
     mask = Bits(windows_of(objects), held)

@@ -1,5 +1,5 @@
-"""Tests of sonicpy._native.nearest: the corrections that are returned, and the rows that are read, compared with a slow
-twin.
+"""Tests of sonicpy._native.nearest: the corrections that are returned, and the rows that are read, compared with a
+reference implementation.
 """
 
 from hypothesis import given

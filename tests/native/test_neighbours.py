@@ -1,4 +1,4 @@
-"""The words that neighbours in a query make together, compared with a slow twin."""
+"""The words that neighbours in a query make together, compared with a reference implementation."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The parts of compounds are those that people would name, and those of the slow twin."""
+"""The parts of compounds are those that people would name, and those of the reference implementation."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Words and quoted texts of a line, compared with tables and with the slow twin."""
+"""Words and quoted texts of a line, compared with tables and with the reference implementation."""
 
 import sys
 import time

@@ -1,4 +1,6 @@
-"""Tests of sonicpy._native.records: the bytes that a plain Python twin writes, refusals of other bytes, and frames."""
+"""Tests of sonicpy._native.records: the bytes that a reference implementation in Python writes, refusals of other
+bytes, and frames.
+"""
 
 import random
 import zlib

@@ -1,4 +1,4 @@
-"""Events as bytes, compared with the slow twin."""
+"""Events as bytes, compared with the reference implementation."""
 
 import pytest
 from hypothesis import given

@@ -43,7 +43,7 @@ class Lists:
         self._term_id = 0
 
     def store(self, postings: dict[int, int], tail: int) -> StoredPostings:
-        """Store a list; its newest postings, at most `tail`, are in the tail."""
+        """Store a list, with its newest postings, at most `tail`, in the tail; return it as a query reads it."""
         self._term_id += 1
         items = sorted(postings.items())
         full = max(0, len(items) - tail)
@@ -123,8 +123,8 @@ def answer(
 
 
 def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, float]:
-    """Return terms over made-up lists, skewed or flat, with weights that may be equal, and the lengths of the
-    objects.
+    """Return terms over made-up lists, skewed or flat, with weights that may be equal; the lengths of the
+    objects; and a mean length.
     """
     longest = chance.choice((2, 6, 40, 400))
     held = [0] * objects

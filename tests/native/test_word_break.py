@@ -1,4 +1,4 @@
-"""Word borders, compared with the samples of Unicode and with the slow twin."""
+"""Word borders, compared with the samples of Unicode and with the reference implementation."""
 
 from pathlib import Path
 

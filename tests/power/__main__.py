@@ -73,7 +73,9 @@ class Laboratory:
         return self._home / "live"
 
     def record(self, scenario: str, first: int = 0, processes: int = 1) -> Recording:
-        """Run the processes of a scenario, one after the other."""
+        """Run the processes of a scenario, one after the other; return the recording of their writes. Raises
+        AssertionError with the errors of a process that fails.
+        """
         before = Disk(self.live)
         events = self._home / "events"
         events.unlink(missing_ok=True)
@@ -129,19 +131,21 @@ class Laboratory:
 
 
 def of_changes(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
-    """Cut the power while changes are made."""
+    """Cut the power while changes are made; return the faults."""
     laboratory.start()
     return laboratory.cut(laboratory.record(scenario), judge_changes, count, scenario)
 
 
 def of_restart(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
-    """Cut the power while changes are made by processes that are killed, one after the other, in one boot."""
+    """Cut the power while changes are made by processes that are killed, one after the other, in one boot; return the
+    faults.
+    """
     laboratory.start()
     return laboratory.cut(laboratory.record(scenario, processes=RESTARTS), judge_changes, count, scenario)
 
 
 def of_import(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
-    """Cut the power while a file is imported."""
+    """Cut the power while a file is imported; return the faults."""
     laboratory.start()
     rows = laboratory.taken[CHANGES // 2][BUCKETS[0]]
     lines = [{"id": oid, "bucket": BUCKETS[0], "text": " ".join(words), "lang": "none"} for oid, words in rows.items()]
@@ -151,7 +155,9 @@ def of_import(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
 
 
 def of_recovery(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
-    """Cut the power while a store recovers from a loss of power, and while it is changed afterwards."""
+    """Cut the power while a store recovers from a loss of power, and while it is changed afterwards; return the
+    faults.
+    """
     laboratory.start()
     recording = laboratory.record("interval")
     faults = []

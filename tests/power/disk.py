@@ -192,7 +192,7 @@ class Disk:
 
 
 def states(disk: Disk, events: list[Event], count: int, seed: str) -> Iterator[tuple[int, random.Random]]:
-    """Play events up to `count` moments; yield each moment with the dice for a state that the disk may be left in."""
+    """Play events up to `count` moments; yield each moment with the random generator for a state that may be left."""
     dice = random.Random(seed)
     moments = sorted(dice.randrange(len(events)) for _ in range(count))
     played = 0

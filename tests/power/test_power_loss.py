@@ -67,7 +67,7 @@ def events(*calls: tuple[str, int, int, bytes]) -> list[Event]:
 
 
 def left(tmp_path: Path, played: list[Event]) -> set[tuple[tuple[str, bytes], ...]]:
-    """Return the possible states of a disk after some events, over many dice, as files with their content."""
+    """Return the possible states of a disk after some events, for 100 random seeds, as files with their content."""
     (tmp_path / "root").mkdir(parents=True, exist_ok=True)
     disk = Disk(tmp_path / "root")
     for at, event in enumerate(played):

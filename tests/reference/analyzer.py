@@ -1,4 +1,4 @@
-"""Sonic's analysis of a text into words: the twin of `Analyzer` in its compat form.
+"""Sonic's analysis of a text into words: the reference implementation of `Analyzer` in its compat form.
 
 The shapes are regular expressions, tried in the order of the table at every place, left to right. `\\w` and `\\s` of
 Python are other classes than those of Sonic, so both are spelled out.

@@ -1,4 +1,4 @@
-"""BM25 over plain dicts, written from the formula: the twin of `Index.query`.
+"""BM25 over plain dicts, written from the formula: the reference implementation of `Index.query`.
 
 The term frequency of a word in an object is the largest count in any of its texts; the length of an object is the sum
 of its term frequencies. A score is multiplied by the share of the query's weight that the object holds; objects with
@@ -60,7 +60,7 @@ class Bm25:
         asked = Counter(words)
         candidates = self.newest_first({oid for word in asked for oid in self.holders(word)})
         scores = {oid: self._score(oid, asked) for oid in candidates}
-        tiers = len(asked) <= 4  # whoever holds all words of a short query comes first
+        tiers = len(asked) <= 4  # objects with all words of a short query come first
         return sorted(scores.items(), key=lambda item: (tiers and not self._holds_all(item[0], asked), -item[1]))
 
     def _holds_all(self, oid: str, words: Counter[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The slow twin of SYNTAX(web), MATCH and FUZZY: it finds the objects that answer word by word, as sets.
+"""The reference implementation of SYNTAX(web), MATCH and FUZZY: it finds the objects that answer word by word, as sets.
 
 Words have only those forms, parts and completions here that signs ask for; texts are words separated by blanks.
 """
@@ -67,5 +67,8 @@ def _answers(words: set[str], query: list[list[Item]], match: str) -> bool:
 
 
 def near(word: str, words: set[str], edits: int) -> set[str]:
-    """Return the words that a word finds with at most some edits; a swap of neighbours is one edit."""
+    """Return the words that a word finds within `edits` edits, a swap of neighbours being one edit.
+
+    Words of up to three letters find only themselves.
+    """
     return {each for each in words if each == word or (len(word) > 3 and OSA.distance(word, each) <= edits)}

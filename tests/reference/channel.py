@@ -1,4 +1,6 @@
-"""Lines, quoted texts and replies of the channel, spelled out: the twin of the native parsers and encoders."""
+"""Lines, quoted texts and replies of the channel, spelled out: the reference implementation of the native parsers and
+encoders.
+"""
 
 import re
 

@@ -62,7 +62,9 @@ def read_block(block: bytes) -> list[tuple[int, int]]:
 
 
 def read_records(row: bytes) -> list[tuple[int, bytes, list[tuple[int, int, bool]]]]:
-    """Return place, OID and (term id, tf, hidden) of the terms of each record of a dense row of objects."""
+    """Return place, OID and (term id, tf, hidden) of the terms of each record of a dense row of objects. Raises
+    ValueError if it is no such row.
+    """
     if row[0] < 0xFE:
         raise ValueError("the row is not dense")
     at = 3 if row[0] == 0xFF else 1
@@ -107,7 +109,9 @@ def _terms(bits: Bits) -> Iterator[tuple[int, int, bool]]:
 
 
 def read_names(row: bytes) -> list[tuple[int, int]]:
-    """Return the (hash, IID) entries of a row of names; a row holds 32 of the 40 bits of a hash."""
+    """Return the (hash, IID) entries of a row of names; a row holds 32 of the 40 bits of a hash. Raises ValueError if
+    the row is not dense.
+    """
     if row[:2] != b"\x80\0":
         raise ValueError("the row is not dense")
     count, at = varint(row, 2)
@@ -122,7 +126,7 @@ def read_names(row: bytes) -> list[tuple[int, int]]:
 
 
 def read_terms(row: bytes) -> dict[int, bytes]:
-    """Return the terms of a row of `terms` by their places."""
+    """Return the terms of a row of `terms` by their places. Raises ValueError if the row is damaged."""
     if row[0] != 0xFF:
         raise ValueError("the row holds one term")
     terms: dict[int, bytes] = {}
@@ -141,7 +145,7 @@ def read_terms(row: bytes) -> dict[int, bytes]:
 
 
 def read_tags(row: bytes) -> dict[int, list[int]]:
-    """Return the ids of tags in a row of `tags`, by the places of objects."""
+    """Return the ids of tags in a row of `tags`, by the places of objects. Raises ValueError if the row is damaged."""
     count = row[0] + 1
     bits = Bits(row[1:])
     if count == 64:
@@ -171,7 +175,7 @@ def read_tags(row: bytes) -> dict[int, list[int]]:
 
 
 def read_values(row: bytes) -> dict[int, int]:
-    """Return the values in a row of `columns`, by the places of objects."""
+    """Return the values in a row of `columns`, by the places of objects. Raises ValueError if the row is damaged."""
     count, width = row[0] + 1, row[1]
     step, at = varint(row, 2)
     lowest, at = varint(row, at)

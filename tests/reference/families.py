@@ -1,5 +1,5 @@
-"""The slow twin of families, which folds and stems every word. Words have nothing before them here, such as
-articles.
+"""The reference implementation of families, which folds and stems every word. Words have nothing before them here, such
+as articles.
 """
 
 from collections.abc import Iterable, Sequence

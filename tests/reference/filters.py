@@ -1,4 +1,4 @@
-"""Filters, orders and facets over dicts: the slow twin of sonicpy.filters and of the masks of a bucket.
+"""Filters, orders and facets over dicts: the reference implementation of sonicpy.filters and of the masks of a bucket.
 
 A condition is a nested tuple, which this module writes as text and evaluates by itself.
 """

@@ -1,4 +1,4 @@
-"""Groups of an answer over dicts: the slow twin of sonicpy.index.search.value_groups."""
+"""Groups of an answer over dicts: the reference implementation of sonicpy.index.search.value_groups."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,6 @@
-"""Naive Bayes over the profiles of langdetect, with floats and dicts: the twin of sonicpy._native.language."""
+"""Naive Bayes over the profiles of langdetect, with floats and dicts: the reference implementation of
+sonicpy._native.language.
+"""
 
 import json
 import math
@@ -69,7 +71,7 @@ def scores(text: str) -> dict[str, float]:
 
 
 def only_language(text: str) -> str | None:
-    """Return the language of the main script of `text` if that script has only one."""
+    """Return the language of the main script of `text`; None: that script has several languages."""
     script = main_script(text)
     if script == "Han":
         return "cmn"

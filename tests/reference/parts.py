@@ -1,4 +1,6 @@
-"""The parts of a compound, found by regular expressions and lists: the twin of sonicpy._native.parts."""
+"""The parts of a compound, found by regular expressions and lists: the reference implementation of
+sonicpy._native.parts.
+"""
 
 import re
 import unicodedata

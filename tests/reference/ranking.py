@@ -1,4 +1,4 @@
-"""Sonic's table of scores with dicts: the twin of `SonicTable`."""
+"""Sonic's table of scores with dicts: the reference implementation of `SonicTable`."""
 
 import struct
 
@@ -22,7 +22,8 @@ class SonicTable:
         self.ranked: list[tuple[float, int]] = []
 
     def visit(self, word: int, iids: list[int], score: float, budget: int) -> tuple[int, bool]:
-        """Set the score of a word for the newest `budget` objects; stop once a new object has filled the table.
+        """Set the score of a word for the newest `budget` objects; stop once a new object has filled the table. Return
+        the number of visited objects, and whether the table was filled.
 
         Args:
             iids: the IIDs of the objects, oldest first.
@@ -40,8 +41,10 @@ class SonicTable:
         return visits, False
 
     def finish(self, all_words: bool) -> None:
-        """Compute the means of scores in 32 bits; then remove objects one by one by the special rule, each time moving
-        the last entry into the gap.
+        """Fill `ranked`: the mean of each object's scores, computed in 32 bits.
+
+        With `all_words`, objects without all words are first removed one by one, each time moving the last entry into
+        the gap: this sets the order of equal means.
         """
         table = list(self.held)
         if all_words:

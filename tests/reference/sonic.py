@@ -1,4 +1,4 @@
-"""One bucket of Sonic with dicts and lists, as Sonic 1.10 behaves: the twin of compat mode.
+"""One bucket of Sonic with dicts and lists, as Sonic 1.10 behaves: the reference implementation of compat mode.
 
 Texts consist of words of ASCII letters and digits, separated by single blanks; no word begins with a digit. So they
 need no other analysis than `words_of`. Objects have only OIDs, no IIDs.
@@ -268,7 +268,9 @@ class Search:
         return len(self.table) >= self.bucket.window
 
     def _with_every_word(self) -> list[str]:
-        """Remove objects with a missing score one by one, in table order; the last entry moves to the free place."""
+        """Remove objects with a missing score one by one, in table order; the last entry moves to the free place.
+        Return the rest.
+        """
         left = list(self.table)
         for oid in self.table:
             if None in self.table[oid]:

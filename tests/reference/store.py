@@ -1,4 +1,4 @@
-"""The content of a store in dicts and lists: the twin of `Store.apply`.
+"""The content of a store in dicts and lists: the reference implementation of `Store.apply`.
 
 A bucket keeps two pictures. `objects` holds the words of each object, with the largest term frequency of its pushes and
 whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` holds the objects
@@ -87,7 +87,7 @@ class Bucket:
         return words
 
     def live_words(self) -> set[bytes]:
-        """The words that are listed and counted: short enough, and held by an object as a word of its own."""
+        """Return the words that are listed and counted: short enough, and held by an object as a word of its own."""
         ordinary = {word for held in self.objects.values() for word, holding in held.items() if not holding.hidden}
         return {word for word in ordinary if len(word) <= SHOWN_BYTES}
 

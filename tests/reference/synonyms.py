@@ -28,7 +28,7 @@ def stand_ins(rules: Iterable[str], query: Sequence[str]) -> list[tuple[set[str]
 
 
 def holders(objects: dict[str, set[str]], rules: Iterable[str], query: Sequence[str]) -> set[str]:
-    """Return the objects that hold every word of a query."""
+    """Return the objects that hold every word of a query, or a substitute by the rules."""
     found = stand_ins(rules, query)
     return {name for name, words in objects.items() if all(_holds(words, word, found) for word in query)}
 

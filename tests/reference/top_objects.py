@@ -1,4 +1,4 @@
-"""The best objects of a query, found by a check of every posting: the slow twin of sonicpy._native.find."""
+"""The best objects of a query, by a check of every posting: the reference implementation of sonicpy._native.find."""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ class Term:
     slots: list[Slot] = field(default_factory=list)
 
     def slot_of(self, iid: int) -> Slot | None:
-        """Return the first slot with a word that an object holds."""
+        """Return the first slot with a word that an object holds; None: it holds none of the words."""
         return next((slot for slot in self.slots if any(iid in words for words in slot.lists)), None)
 
 

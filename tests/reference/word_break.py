@@ -1,4 +1,5 @@
-"""Word borders by the rules of UAX #29, tried one by one at every place: the twin of the native `word_borders`.
+"""Word borders by the rules of UAX #29, tried one by one at every place: the reference implementation of the native
+`word_borders`.
 
 Each character of a text becomes one letter that represents its Word_Break class, so that both sides of a rule are
 regular expressions over such strings. The code is quadratic on purpose: it keeps no state from one place to the next.

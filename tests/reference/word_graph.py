@@ -1,4 +1,6 @@
-"""A word graph as a sorted list, corrected by the textbook's table of distances: the twin of sonicpy.graph."""
+"""A word graph as a sorted list, corrected by the textbook's table of distances: the reference implementation of
+sonicpy.graph.
+"""
 
 from collections.abc import Iterable, Sequence
 from math import log

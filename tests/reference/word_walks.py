@@ -1,4 +1,6 @@
-"""The slow twin of `_native.word_walks`, which folds each word and compares it by a table of edit distances."""
+"""The reference implementation of `_native.word_walks`, which folds each word and compares it by a table of edit
+distances.
+"""
 
 from collections.abc import Iterable, Mapping
 

@@ -27,7 +27,9 @@ class Certificates:
 
 
 def write_certificates(folder: Path, name: str = HOST) -> Certificates:
-    """Write a certificate for `name`, its key, and the certificate of the authority that signed it."""
+    """Write a certificate for `name`, its key, and the certificate of the authority that signed it; return their
+    paths.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     authority = trustme.CA()
     signed = authority.issue_cert(name)

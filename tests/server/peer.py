@@ -87,7 +87,9 @@ class Peer:
         return line[:-1].decode()
 
     def lines(self, count: int) -> list[str]:
-        """Return the next `count` lines; quick even for very many."""
+        """Return the next `count` lines; quick even for very many. Raises ConnectionError if the connection is closed
+        before.
+        """
         lines: list[bytes] = []
         rest = self._received
         while len(lines) < count:

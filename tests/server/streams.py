@@ -154,7 +154,11 @@ class Stream:
 
 
 def apply(objects: Objects, change: Change) -> str:
-    """Make a change in the model of a bucket, and return the answer that the server has to give."""
+    """Make a change in the model of a bucket, and return the answer that the server has to give.
+
+    Raises:
+        ValueError: the verb is none of PUSH, POP, FLUSHO, FLUSHB and FLUSHC.
+    """
     held = objects.pop(change.oid, frozenset())
     match change.verb:
         case "PUSH":

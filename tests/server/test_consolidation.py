@@ -12,6 +12,7 @@ import pytest
 
 import sonicpy
 from sonicpy.server.jobs.maintenance import MEDIUM_WORDS
+from sonicpy.server.server import CONSOLIDATE_S
 from sonicpy.store.disk.log import HEADER
 from sonicpy.store.disk.tables import PENDING
 from tests.index.shorthand import open_index
@@ -202,9 +203,18 @@ class TestWhen:
                 if in_the_middle:
                     control.send_lines("TRIGGER consolidate")
                     until(lambda: workers_of(server) != [], "a worker is started")
+                began_s = time.monotonic()
                 assert server.stop() == 0
+                took_s = time.monotonic() - began_s
             server.start()
-            with Peer(server, "ingest") as ingest, Peer(server, "search") as search:
+            with (
+                Peer(server, "ingest") as ingest,
+                Peer(server, "search") as search,
+                Peer(server, "control") as control,
+            ):
+                if info(control)["fst_consolidate_count"]:
+                    assert took_s > CONSOLIDATE_S, "it had time for all words"
+                    assert control.ask("TRIGGER consolidate") == "OK"
                 assert count_words(ingest, "large") == LARGE
                 assert search.results("LIST c large LIMIT(3)") == sorted(map(made_up, range(LARGE)))[:3]
                 assert {count_words(ingest, f"small{number}") for number in range(20)} == {10}

@@ -207,7 +207,7 @@ def test_no_decision_depends_on_the_system_clock() -> None:
     sources = {path.name: path for path in Path(sonicpy.__file__).parent.rglob("*.py")}
     assert len(sources) > 50
     del sources["logs.py"]  # shows times to people
-    del sources["moves.py"]  # how long a folder lies there that nobody needs
+    del sources["moves.py"]  # compares the ages of folders that are not needed any more
     for name in ("key.py", "tokens.py", "admission.py"):
         del sources[name]  # keys and tokens end at a date, which their makers give
     del sources["registry.py"]  # numbers that rise even if the clock does not: all are larger than those before

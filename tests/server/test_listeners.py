@@ -218,7 +218,7 @@ def test_a_connection_accepted_as_the_server_closes_is_served(
 def test_many_may_connect_at_once(tmp_path: Path) -> None:
     clients = min(BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text())) - 20
     with Server(tmp_path) as server, contextlib.ExitStack() as stack:
-        os.kill(server.pid, signal.SIGSTOP)  # it accepts nobody meanwhile
+        os.kill(server.pid, signal.SIGSTOP)  # it accepts no client meanwhile
         try:
             waiting = []
             for _ in range(min(clients, 400)):  # few files may be open

@@ -127,6 +127,15 @@ def test_objects_are_looked_at_once(index: Index) -> None:
         assert phrase.checked == checked
 
 
+def test_many_objects_of_a_window_are_read_together(index: Index) -> None:
+    with index.engine.read_words("c", "b") as lexicon:
+        assert lexicon is not None
+        phrase: Any = PhraseChecks().mask(lexicon.reader, ((b"alpha",), (b"beta",)))
+        held = [iid for iid in range(2_000) if phrase.has(iid)]
+        assert len(held) == 1_997
+        assert 4_096 <= phrase.checked < 4_110, "a few alone, then the window"
+
+
 @pytest.mark.parametrize("processes", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_the_server_answers_in_steps(folder: Path, index: Index, processes: int) -> None:
     expected = index.query("c", "b", "", phrase="beta alpha", total=True)

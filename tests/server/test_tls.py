@@ -98,13 +98,13 @@ def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Ce
                 incoming.write(connection.recv(1 << 16))
         client.write(b"START search\nPING\nPING\n")
         with pytest.raises(ssl.SSLWantReadError):
-            client.unwrap()  # says that nothing more will be sent
+            client.unwrap()  # announces the end of what it sends
         connection.sendall(outgoing.read())
         while data := connection.recv(1 << 16):
             incoming.write(data)
         incoming.write_eof()
         answers = b""
-        with pytest.raises(ssl.SSLZeroReturnError):  # the server says the same
+        with pytest.raises(ssl.SSLZeroReturnError):  # the server does the same
             while True:
                 answers += client.read()
     assert answers.split(b"\r\n")[1:] == [b"STARTED search protocol(1) buffer(20000)", b"PONG", b"PONG", b""]
@@ -187,7 +187,9 @@ def connections(server: Server) -> int:
 
 
 def send_until_paused(target: socket.socket, data: bytes) -> int:
-    """Send repeatedly until the server reads nothing for 0.2 s; return the number of bytes that it took."""
+    """Send repeatedly until the server reads nothing for 0.2 s; return the number of bytes that it took. Raises
+    AssertionError if that never happens.
+    """
     target.setblocking(False)
     sent, begun = 0, time.monotonic()
     while time.monotonic() - begun < WAIT_S:

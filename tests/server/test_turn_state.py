@@ -63,7 +63,7 @@ def test_a_turn_begins_only_where_it_is_drawn(phase: Phase) -> None:
 
 
 class Obvious:
-    """A twin of TurnState that records the reasons to wait, one by one."""
+    """A reference implementation of TurnState that records the reasons to wait, one by one."""
 
     def __init__(self) -> None:
         self.reasons: set[str] = set()

@@ -62,7 +62,7 @@ def fail(error: BaseException) -> None:
 
 
 def die(tries: str, times: int) -> int:
-    """End this process at the first `times` tries, which the file `tries` counts."""
+    """End this process at the first `times` tries, which the file `tries` counts; return its id at later tries."""
     with open(tries, "a") as file:
         file.write(".")
     if os.path.getsize(tries) <= times:

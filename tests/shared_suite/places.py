@@ -1,5 +1,5 @@
-"""All places where an index can be, with the same methods: a folder, memory, our server in both modes, a node of a
-cluster, Sonic itself.
+"""All places where an index can be, with the same methods: a folder, memory, a sonicpy server in both modes, a node of
+a cluster, Sonic itself.
 
 A method that a place lacks raises NotOffered. The tests name those methods, so that every difference is noticed.
 """

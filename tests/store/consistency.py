@@ -101,7 +101,7 @@ def unpack_one(row: bytes) -> int:
 
 
 def unpack_impacts(row: bytes) -> list[Entry]:
-    """Return the blocks of a row of impacts, by its documented layout."""
+    """Return the blocks of a row of impacts, by its documented layout. Raises ValueError if its layout differs."""
     entries: list[Entry] = []
     at, lower = 1, 0
     for _ in range(row[0]):
@@ -384,7 +384,7 @@ def _value_faults(transaction: Transaction, bucket: int) -> Iterator[str]:
 
 
 def _entries(row: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the (hash, IID) pairs of a row of `oids`."""
+    """Yield the (hash, IID) pairs of a row of `oids`. Raises ValueError if the row is cut off."""
     if row[:2] == b"\x80\0":
         yield from read_names(row)
         return

@@ -1,4 +1,4 @@
-"""Buckets compared with their twin of dicts and lists, in any run of changes, commits, faults and restarts."""
+"""Buckets compared with a reference implementation, in any run of changes, commits, faults and restarts."""
 
 import random
 import shutil
@@ -341,7 +341,7 @@ def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
         apply(push(f"o{number}", "word*2"))
     for number in range(128 * 128):  # the first row goes, but for what came late
         apply(PopTerms("c", "b", f"o{number}", terms("word")))
-    middle = 128 * 127 + 64  # what came late split the block, and stands in its second half
+    middle = 128 * 127 + 64  # the late postings split the block and are in its second half
     assert impact_lowers(store, b"word") == [middle, 128 * 129, 2 * 128 * 128]
     _compare_one_bucket(store, model, 0)
     for number in range(100):

@@ -110,7 +110,7 @@ def test_replaced_pages_are_counted_until_a_checkpoint_is_taken(environment: Env
     environment.sync()
     assert environment.replaced_bytes == 0
     before = 0
-    for number in range(40):  # long lists of replaced pages stand on pages of their own
+    for number in range(40):  # long lists of replaced pages are on pages of their own
         put(environment, number % 3, 1 + 40_000 * (number % 2))
         assert environment.replaced_bytes > before
         before = environment.replaced_bytes

@@ -245,7 +245,7 @@ def test_a_kill_before_any_commit(tmp_path: Path, mode: str) -> None:
 
 
 def _killing_after(commits: int) -> Callable[[Environment, Transaction], None]:
-    """Return a commit that succeeds `commits` times, and then ends the process before it writes."""
+    """Return a commit that succeeds `commits` times, and then raises Killed before it writes, as a kill would act."""
     commit = Environment.commit
     passed = 0
 

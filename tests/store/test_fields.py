@@ -1,5 +1,5 @@
-"""Records of kind 6: fields that are added or replaced, live and in replay, compared with a twin; the table of
-fields.
+"""Records of kind 6: fields that are added or replaced, live and in replay, compared with a reference implementation;
+the table of fields.
 """
 
 import json

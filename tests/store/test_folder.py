@@ -53,7 +53,7 @@ def test_locks_that_are_refused_or_released_leave_no_descriptor(tmp_path: Path) 
 
 
 def test_readers_need_a_lock_file_that_can_be_read_or_none(tmp_path: Path) -> None:
-    ReaderLock(tmp_path).release()  # a copy that nobody has written
+    ReaderLock(tmp_path).release()  # a copy that no process has opened for writing
     (tmp_path / LOCK_FILE).symlink_to(LOCK_FILE)
     with pytest.raises(StoreError, match=f"^cannot read .*/{LOCK_FILE}: Too many levels of symbolic links$"):
         ReaderLock(tmp_path)

@@ -92,7 +92,7 @@ def test_a_store_finds_every_object_before_and_after_its_name_is_stored(tmp_path
             assert found == [number for number in range(0, 5_000, 9) if number not in (17, 4999)]
             assert reader.object("object:5000") is None
     store.apply(push("object:17", "again"))
-    for number in range(0, 5_000, 50):  # nobody is made a second time
+    for number in range(0, 5_000, 50):  # no object is made a second time
         store.apply(push(f"object:{number}", "again"))
     assert store.apply(FlushObject("c", "b", "object:50")) == 2
     check_consistent(store)

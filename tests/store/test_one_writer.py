@@ -234,7 +234,7 @@ def test_the_file_that_a_reader_without_locks_needs_is_kept_from_writers(
     """
     filled(tmp_path)
     (tmp_path / "lock.mdb").unlink()
-    (tmp_path / "lock.mdb").mkdir()  # which nobody can write, also not root
+    (tmp_path / "lock.mdb").mkdir()  # no user can write it, not even root
     with sonicpy.open(tmp_path, read_only=True):
         (tmp_path / "sonicpy.lock").unlink()
         with opener(tmp_path, "write") as writer:

@@ -65,7 +65,7 @@ def all_rows(store: Store) -> list[list[tuple[bytes, bytes]]]:
 
 
 def change(store: Store, mutation: Mutation) -> int:
-    """Carry out a mutation in the way that an index takes."""
+    """Carry out a mutation in the way that an index takes; return its result."""
     if isinstance(mutation, PushTerms):
         store.push(mutation.collection, mutation.bucket, mutation.oid, mutation.terms)
         return 0

@@ -1,5 +1,5 @@
 """FLUSHO of large objects and FLUSHC of many buckets happen in steps: the tables agree after each step, and with the
-twin at the end.
+reference implementation at the end.
 """
 
 import random

@@ -221,7 +221,7 @@ def test_another_analysis_is_refused_by_the_name_of_its_key(tmp_path: Path) -> N
             Store(tmp_path, analyser, map_bytes=MAP_BYTES)
         refusals.append(refusal)
     assert len(refusals) == 4
-    store = open_store(tmp_path)  # although whoever caught the refusals still has them
+    store = open_store(tmp_path)  # although the callers still hold the refusals
     store.apply(push("o1", "alpha"))
     store.close()
 

@@ -116,7 +116,7 @@ def iids_of(reader: Any, row: Any, main: Any) -> list[int]:
 
 
 def check(view: View, twin: Twin, *, cached: bool) -> None:
-    """Compare all answers about tags and values with the twin."""
+    """Compare all answers about tags and values with the reference implementation."""
     state = view.bucket("c", "b")
     if state is None:
         assert not twin.objects

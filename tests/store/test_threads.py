@@ -19,7 +19,9 @@ PUSHES = 60
 
 
 def read_once(store: Store) -> int:
-    """Check that every snapshot shows one moment: counters, names, records and postings have the same objects."""
+    """Check that every snapshot shows one moment: counters, names, records and postings have the same objects. Return
+    the number of objects.
+    """
     with store.reading() as view:
         state = view.bucket("c", "b")
         if state is None:

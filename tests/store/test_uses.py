@@ -54,7 +54,7 @@ def noting(value: bytes | None, kind: int = KIND, bucket: str = "b") -> Callable
 
 
 def fact_of(store: Store, bucket: str = "b", kind: int = KIND) -> bytes | None:
-    """Return a fact of a bucket as a query reads it."""
+    """Return a fact of a bucket as a query reads it; None: the bucket has no such fact."""
     with store.reading() as view:
         state = view.bucket("c", bucket)
         return None if state is None else view.reader(state).fact(kind)

@@ -38,7 +38,7 @@ from tests.support.examples import examples
 
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
 TAGS = [f"tag {number}" for number in range(9)]
-PLACES = 25
+PLACES = examples(40)
 """The number of bytes of a row that are damaged, one at a time; rows of names have a thousand."""
 
 

@@ -23,6 +23,10 @@ from tests.support.patience import WAIT_S
 
 PROGRAM = Path(__file__).with_name("template.py")
 ALLOWED = sys.platform == "linux" and os.environ.get("SONICPY_FRESH_SERVERS") != "1"
+HTTP_VARIABLE, HTTP_MODULE = "SONIC_HTTP__INET", "sonicpy.server.web.http"
+"""The variable of servers of HTTP, and the module that they import: it takes four times as long as all else of a start.
+Other servers come from a process without it, since tests compare their memory.
+"""
 OWN = ("SONIC_", "PYTEST_")
 """The prefixes of variables that only a server, or no program, reads after its start. All other variables must equal
 those of the template.
@@ -43,15 +47,19 @@ class Running(Protocol):
 
 
 class Template:
-    """The process that forks servers. It ends when the process that has made this object ends."""
+    """A process that forks servers. It ends when the process that has made this object ends.
 
-    def __init__(self) -> None:
+    Args:
+        modules: what it imports before it forks.
+    """
+
+    def __init__(self, *modules: str) -> None:
         self._lock = threading.Lock()
         self.inherited = inherited(os.environ)
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(theirs.fileno())],
+                [sys.executable, str(PROGRAM), str(theirs.fileno()), *modules],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
@@ -59,7 +67,7 @@ class Template:
         ours.close()  # the file keeps it open
 
     def ask(self, message: Mapping[str, object]) -> int | None:
-        """Send a message to the process; return the number that it answers."""
+        """Send a message to the process; return its answer, a number or None."""
         with self._lock:
             self._messages.write(json.dumps(message).encode() + b"\n")
             self._messages.flush()
@@ -115,17 +123,18 @@ class ForkedServer:
 
 
 _making = threading.Lock()
-_made: list[Template] = []
+_made: dict[bool, Template] = {}
+"""Whether its servers serve HTTP -> the process that forks them."""
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
     """Return whether a forked process would behave like a process started with this environment."""
-    return ALLOWED and inherited(environment) == _template().inherited
+    return ALLOWED and inherited(environment) == _template(environment).inherited
 
 
 def fork_server(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> ForkedServer:
     """Fork a server: `python -m sonicpy` with these arguments, in `folder`, with stderr at the end of `log`."""
-    parent = _template()
+    parent = _template(environment)
     message = {
         "arguments": list(arguments),
         "folder": str(folder),
@@ -139,9 +148,9 @@ def fork_server(arguments: Sequence[str], folder: Path, environment: Mapping[str
 
 
 def end_template() -> None:
-    """End the process that forks, if there is one."""
+    """End the processes that fork, if there are any."""
     while _made:
-        _made.pop().close()
+        _made.popitem()[1].close()
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:
@@ -149,8 +158,9 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.upper().startswith(OWN)}
 
 
-def _template() -> Template:
+def _template(environment: Mapping[str, str]) -> Template:
+    serves_http = HTTP_VARIABLE in environment
     with _making:
-        if not _made:
-            _made.append(Template())
-        return _made[0]
+        if serves_http not in _made:
+            _made[serves_http] = Template(*[HTTP_MODULE] * serves_http)
+        return _made[serves_http]

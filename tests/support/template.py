@@ -1,11 +1,12 @@
 """The process that forks servers for tests, as a program, which `tests/support/forked.py` starts and sends messages to.
 
 It imports sonicpy once, and never runs it: a server does all of its work after the fork. Each message is a line of JSON
-over the socket whose descriptor is the argument. When the process ends, the servers get SIGTERM, so that those of an
-aborted run end, too.
+over the socket whose descriptor is the first argument; the other arguments are modules to import, too. When the process
+ends, the servers get SIGTERM, so that those of an aborted run end, too.
 """
 
 import gc
+import importlib
 import json
 import os
 import resource
@@ -15,9 +16,12 @@ import socket
 import sys
 from typing import Any, NoReturn
 
+import sonicpy.cli.serve  # noqa: F401
+import sonicpy.index.maintenance.maintainer  # noqa: F401
 import sonicpy.server.server  # noqa: F401
 from sonicpy.children import ends_with_parent
 from sonicpy.cli.main import main  # noqa: F401
+from sonicpy.late import import_now
 
 
 def serve(descriptor: int) -> None:
@@ -26,7 +30,7 @@ def serve(descriptor: int) -> None:
     end_too = ends_with_parent()
     with socket.socket(fileno=descriptor) as asker, asker.makefile("rwb") as messages:
         gc.collect()
-        gc.freeze()  # the servers share these pages
+        gc.freeze()  # the servers share these pages; each would freeze what is imported, too
         for line in messages:
             asked = json.loads(line)
             if "wait" in asked:
@@ -50,7 +54,6 @@ def ended(child: int) -> int | None:
 
 def become_server(asked: dict[str, Any]) -> NoReturn:
     """Turn this process into `python -m sonicpy`, and run it."""
-    gc.unfreeze()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in (os.devnull, asked["log"]):
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -67,4 +70,7 @@ def become_server(asked: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
+    import_now()
     serve(int(sys.argv[1]))

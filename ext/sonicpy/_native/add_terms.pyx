@@ -255,6 +255,7 @@ cdef class AddTerms(ObjectChange):
 
         Raises:
             DamagedBytes: a block cannot be read, or an object is not in the block it belongs to.
+            ValueError: the numbers of keys and blocks differ.
         """
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -326,6 +327,9 @@ cdef class AddTerms(ObjectChange):
 
         Args:
             postings: the postings of the block, with room for one more.
+
+        Raises:
+            DamagedBytes: the object is not in the block.
         """
         cdef int place = 0
         if edit.step == RAISE:
@@ -345,7 +349,9 @@ cdef class AddTerms(ObjectChange):
         return block_key(self._bucket, edit.word.term_id, <uint32_t> edit.word.position)
 
     cdef int append(self, Edit *edit) except -1:
-        """Put the object behind all postings of a word."""
+        """Put the object behind all postings of a word. Raises OverflowError if the numbers of its blocks are used
+        up.
+        """
         cdef Entry *entry = edit.entry
         cdef Word *word = edit.word
         cdef uint8_t *end

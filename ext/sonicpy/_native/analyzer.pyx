@@ -431,7 +431,7 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_word(self, Collector terms, Py_ssize_t size, uint8_t flags, Py_ssize_t typed) except -1:
-        """Take the `size` bytes just written to the collector's room as a folded word."""
+        """Take the `size` bytes just written as a folded word; `typed` is its number of bytes before folding."""
         return self.add_hashed(terms, size, hash_bytes(terms._bytes + terms._used, size), flags, typed)
 
     cdef inline int add_hashed(

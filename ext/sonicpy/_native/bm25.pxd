@@ -17,7 +17,9 @@ cdef struct PackedLengths:  # packed, by IID
 
 
 cdef inline PackedLengths lengths_of(object lengths) except *:
-    """Return a pointer into `lengths`, valid as long as the caller neither changes nor releases it."""
+    """Return a pointer into `lengths`, valid as long as the caller neither changes nor releases it. Raises TypeError
+    unless they are bytes or a bytearray.
+    """
     if type(lengths) is bytearray:
         return PackedLengths(<const uint8_t *> PyByteArray_AS_STRING(lengths), <uint64_t> PyByteArray_GET_SIZE(lengths))
     if type(lengths) is bytes:

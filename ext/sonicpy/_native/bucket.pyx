@@ -223,10 +223,18 @@ cdef class PushWriter:
             OverflowError: the bucket's numbers, or the blocks of a word, are used up.
             DamagedBytes: a row cannot be read.
         """
-        cdef Counters counters = self._counters
         cdef bytes name = oid.encode()
-        cdef uint64_t hash = name_hash(name), iid
+        cdef uint64_t hash = name_hash(name)
         cdef tuple found = self.find(name, hash)
+        if new and found is not None:
+            return False
+        self.add(name, hash, found, terms)
+        return True
+
+    cdef int add(self, bytes name, uint64_t hash, tuple found, Terms terms) except -1:
+        """Add terms to an object as `find` returned it; None: it is created."""
+        cdef Counters counters = self._counters
+        cdef uint64_t iid
         cdef list rewritten = None, new_terms = None, appeared = None
         cdef bytes packed = None
         cdef ObjectRecord record
@@ -234,8 +242,6 @@ cdef class PushWriter:
         if found is None:
             iid = self.next_iid()
             record = empty_record(name, self._by_association)
-        elif new:
-            return False
         else:
             iid, record = found
         change = begin_add_terms(
@@ -245,7 +251,7 @@ cdef class PushWriter:
         if not self.change_postings(change, found is None):
             if self.keeps_ids:
                 self.keep_ids(change, found is None)
-            return True
+            return 0
         if self.keeps_ids:
             self.keep_ids(change, found is None)
         if found is not None:
@@ -270,7 +276,7 @@ cdef class PushWriter:
             self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
             if rewritten is not None and self._end_digest is not None:
                 self._end_digest(iid)
-        return True
+        return 0
 
     def replace(self, str oid not None, Terms terms not None) -> int:
         """Replace the terms of an object (created if it is missing); return its IID, which stays. Words that the object
@@ -278,18 +284,19 @@ cdef class PushWriter:
 
         Raises:
             OverflowError, DamagedBytes: as in `push`.
+            ValueError: the lists are in the order of association.
         """
         cdef bytes name = oid.encode()
-        cdef tuple found = self.find(name, name_hash(name))
+        cdef uint64_t hash = name_hash(name), iid
+        cdef tuple found = self.find(name, hash)
         cdef ObjectRecord record
         cdef AddTerms change
         cdef CutTerms cut = None
         cdef list gone
-        cdef uint64_t iid
         if self._by_association:
             raise ValueError("a text is replaced in lists by IID only")
         if found is None:
-            self.push(oid, terms)
+            self.add(name, hash, None, terms)
             return self._counters.next_iid - 1
         iid, record = found
         record.unpack_terms()
@@ -318,13 +325,13 @@ cdef class PushWriter:
 
         Args:
             write_gone: a function that writes the rows that no cache takes, called once the caches and the counters
-                hold the change: `write_gone(iid, hash, record, in_newest, rewritten, vanished, blocks,
-                deleted_blocks)`: hash of the OID, whether the newest row held the record, the ids of the words whose
-                lists changed; each of the others may be None: the keys of words that were live, (key, block) pairs, the
-                keys of blocks to delete.
+                hold the change. Its arguments: the IID; the hash of the OID; the record; whether the newest row held
+                the record; the ids of the words whose lists changed; the keys of words that were live; (key, block)
+                pairs; the keys of blocks to delete. Each of the last three may be None.
 
         Raises:
             DamagedBytes: a row cannot be read.
+            ValueError: the lists are in the order of association.
         """
         cdef Counters counters = self._counters
         cdef bytes name = oid.encode()
@@ -374,7 +381,9 @@ cdef class PushWriter:
         return 0
 
     cdef CutTerms begin_cut(self, uint64_t iid, list gone, ObjectRecord record):
-        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses."""
+        """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses. Raises
+        DamagedBytes if a term is missing.
+        """
         cdef dict words = self._read_terms(gone)
         cdef CutTerms cut
         if len(words) != len(gone):
@@ -445,7 +454,7 @@ cdef class PushWriter:
         return self._counters.next_iid
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
-        """Change the postings of an object's words; return False if nothing changes."""
+        """Change the postings of an object's words; return False if nothing changes. Raises DamagedBytes."""
         cdef list needed
         try:
             needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])

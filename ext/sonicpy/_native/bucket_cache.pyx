@@ -92,25 +92,43 @@ cdef class BucketCache:
             length_rows: the numbers of the changed rows of lengths.
             words: the words whose rows changed; None: any word.
         """
-        cdef object term_id
-        self._number, self._rewrites, self._objects = before._number + 1, before._rewrites, before._objects
-        if rewritten is not None:
-            self._postings, self._older_postings = before._postings, before._older_postings
-            for term_id in rewritten:
-                self._postings.pop(term_id, None)
-                self._older_postings.pop(term_id, None)
-            self._rewrites += len(rewritten) > 0
+        self._number, self._rewrites, self._objects = before._number, before._rewrites, before._objects
+        self._postings, self._older_postings = before._postings, before._older_postings
+        before._postings, before._older_postings, before._united = {}, {}, {}
         if words is not None:
             self._words, self._older_words = before._words, before._older_words
             before._words, before._older_words = {}, {}
+        self._lengths, self._length_masks, self._old_rows = before._lengths, before._length_masks, before._old_rows
+        before._lengths = before._length_masks = before._old_rows = None
+        self.renew(rewritten, length_rows, words)
+
+    def renew(self, rewritten, set length_rows not None, list words=None) -> None:
+        """Drop the rows that changes have made invalid, in a cache that has no other reader; the arguments are those of
+        `take_over`."""
+        cdef object term_id
+        global made
+        made += 1
+        self.serial = made
+        self._number += 1
+        if rewritten is None:
+            self._postings, self._older_postings = {}, {}
+        elif rewritten:
+            for term_id in rewritten:
+                self._postings.pop(term_id, None)
+                self._older_postings.pop(term_id, None)
+            self._rewrites += 1
+        if words is None:
+            self._words, self._older_words = {}, {}
+        else:
             for word in words:
                 self._words.pop(word, None)
                 self._older_words.pop(word, None)
-        before._postings, before._older_postings, before._united = {}, {}, {}
-        if before._lengths is not None:
-            self._lengths, self._length_masks = before._lengths, before._length_masks
-            self._old_rows = length_rows if before._old_rows is None else before._old_rows | length_rows
-        before._lengths = before._length_masks = before._old_rows = None
+        if self._united:
+            self._united = {}
+        if self._range_sizes:
+            self.drop_ranges()
+        if self._lengths is not None:
+            self._old_rows = length_rows if self._old_rows is None else self._old_rows | length_rows
 
     cdef StoredPostings take_postings(self, term_id):
         """Remove and return the cached postings of a word; None: none are cached."""
@@ -376,7 +394,7 @@ cdef class CachingReader:
         return found
 
     cdef int read_names(self, list iids, list found, list missing) except -1:
-        """Read missing OIDs, and put them into their places."""
+        """Read missing OIDs, and put them into their places. Raises DamagedBytes if an object has no row."""
         cdef dict names = self._cache._names
         cdef Py_ssize_t at
         cdef uint64_t iid
@@ -487,7 +505,7 @@ cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list miss
 
 
 cdef int fill(dict held, list found, list missing, list read) except -1:
-    """Put the values that were read into the holes, and into the cache."""
+    """Put the values that were read into the holes, and into the cache. Raises ValueError if their numbers differ."""
     cdef Py_ssize_t number, at = 0
     if len(read) != len(missing):
         raise ValueError(f"{len(missing)} keys need as many values, not {len(read)}")

@@ -5,37 +5,16 @@ cimport cython
 from libc.math cimport cos
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from sonicpy._native.bits cimport lowest_bit
-from sonicpy._native.column_window cimport ColumnWindow
+from sonicpy._native.column_window cimport ColumnWindow, within
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.sphere cimport Place, chord, latitude_of, longitude_of, place_of
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WINDOW_WORDS
 
 from sonicpy._native.sphere import chord_of_meters
-
-cdef extern from *:
-    """
-    #include <stdint.h>
-    /* Set a bit for each of 4,096 numbers from `low` on, and not above it by more than `span`. */
-    static inline void sonicpy_within(const uint32_t *numbers, uint32_t low, uint32_t span, uint64_t *out) {
-        for (int word = 0; word < 64; word++, numbers += 64) {
-            uint8_t some[64];
-            uint64_t bits = 0;
-            for (int place = 0; place < 64; place++)
-                some[place] = (uint32_t) (numbers[place] - low) <= span;
-            for (int part = 0; part < 8; part++) {
-                uint64_t eight;
-                __builtin_memcpy(&eight, some + 8 * part, 8);
-                bits |= (eight * 0x0102040810204080ull >> 56) << 8 * part;
-            }
-            out[word] = bits;
-        }
-    }
-    """
-    void within "sonicpy_within"(const uint32_t *numbers, uint32_t low, uint32_t span, uint64_t *out) noexcept nogil
 
 cdef enum:
     COMPARED = 256  # values of a window that are compared one by one in the time of all at once
@@ -125,35 +104,10 @@ cdef class InRange(OfColumn):
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
         cdef ColumnWindow column = self.of(window)
-        cdef Py_ssize_t word
-        cdef uint64_t some = 0, left
-        cdef int place
         if column is None or self.low > self.high or self.high < column.lowest or self.low > column.highest:
             return 0
         column.decode()
-        if self.low <= column.lowest and column.highest <= self.high:
-            memcpy(bits, column.bits, ROW_BYTES)
-            return 1
-        if column.narrow != NULL:
-            within(
-                column.narrow,
-                <uint32_t> (<uint64_t> max(self.low, column.lowest) - <uint64_t> column.lowest),
-                <uint32_t> (<uint64_t> min(self.high, column.highest) - <uint64_t> max(self.low, column.lowest)),
-                bits,
-            )
-            for word in range(WINDOW_WORDS):
-                bits[word] &= column.bits[word]
-                some |= bits[word]
-            return some != 0
-        for word in range(WINDOW_WORDS):
-            bits[word], left = 0, column.bits[word]
-            while left:
-                place = lowest_bit(left)
-                left &= left - 1
-                if self.low <= column.wide[word << 6 | place] <= self.high:
-                    bits[word] |= <uint64_t> 1 << place
-            some |= bits[word]
-        return some != 0
+        return column.mark(self.low, self.high, bits)
 
     cdef bint holds(self, uint32_t iid) except -1:
         cdef ColumnWindow column = self.of(iid >> WINDOW_BITS)

@@ -12,7 +12,7 @@ skips the rest.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, INT64_MIN, UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from sonicpy._native.bit_stream cimport (
     SPARE_BYTES,
@@ -26,7 +26,7 @@ from sonicpy._native.bit_stream cimport (
 )
 from sonicpy._native.bits cimport count_bits, highest_bit, lowest_bit
 from sonicpy._native.varint cimport get_varint, put_varint, unzigzag, zigzag
-from sonicpy._native.windows cimport WINDOW_OBJECTS
+from sonicpy._native.windows cimport WINDOW_OBJECTS, WINDOW_WORDS
 
 from sonicpy._native.varint import DamagedBytes
 
@@ -204,6 +204,39 @@ cdef class ColumnWindow:
         self._size_bytes = OBJECT_BYTES + WINDOW_OBJECTS * (4 if narrow != NULL else 8)
         self._rows = None
         return 0
+
+    cdef bint mark(self, int64_t low, int64_t high, uint64_t *bits) noexcept nogil:
+        """Write the bits of the objects with a value in a range; return whether there are any.
+
+        `decode` must have been called, and the range must not end below `lowest` or begin above `highest`.
+        """
+        cdef Py_ssize_t word
+        cdef uint64_t some = 0, left
+        cdef int place
+        low, high = max(low, self.lowest), min(high, self.highest)
+        if low == self.lowest and high == self.highest:
+            memcpy(bits, self.bits, sizeof(self.bits))
+            return True
+        if self.narrow != NULL:
+            within(
+                self.narrow,
+                <uint32_t> (<uint64_t> low - <uint64_t> self.lowest),
+                <uint32_t> (<uint64_t> high - <uint64_t> low),
+                bits,
+            )
+            for word in range(WINDOW_WORDS):
+                bits[word] &= self.bits[word]
+                some |= bits[word]
+            return some != 0
+        for word in range(WINDOW_WORDS):
+            bits[word], left = 0, self.bits[word]
+            while left:
+                place = lowest_bit(left)
+                left &= left - 1
+                if low <= self.wide[word << 6 | place] <= high:
+                    bits[word] |= <uint64_t> 1 << place
+            some |= bits[word]
+        return some != 0
 
     def value(self, int place) -> int | None:
         """Return the value of an object; None: the object has none.

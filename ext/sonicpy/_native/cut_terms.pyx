@@ -80,7 +80,9 @@ cdef class CutTerms(AddTerms):
         return 0
 
     cdef int without_object(self, Posting *postings, int count) except -1:
-        """Take the object from the postings of a block; return the new number of postings."""
+        """Take the object from the postings of a block; return the new number of postings. Raises DamagedBytes if the
+        block does not have it.
+        """
         cdef int place = 0
         while place < count and postings[place].iid != self._iid:
             place += 1

@@ -1,6 +1,6 @@
 """Dense rows of records, for native code that reads or changes rows."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bit_stream cimport BitReader, BitWriter
 from sonicpy._native.record_item cimport OID_BYTES_MAX, PLACES, Item
@@ -60,7 +60,9 @@ cdef bint next_name(Names *names) except -1
 cdef void begin_writing(NameWriter *names, uint8_t *out) noexcept nogil
 cdef void put_name(NameWriter *names, const Item *item) noexcept nogil
 cdef bint put_terms(BitWriter *bits, const Rest *rest, Term *terms) noexcept nogil
+cdef int begin_terms(bytes row, BitReader *bits, uint64_t *most) except -1
 cdef bint skip_terms(BitReader *bits) noexcept nogil
+cdef int64_t take_ids(BitReader *bits, uint64_t *ids) noexcept nogil
 
 
 cdef inline bint is_dense_row(bytes row) noexcept:

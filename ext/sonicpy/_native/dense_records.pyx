@@ -35,7 +35,7 @@ from sonicpy._native.bit_stream cimport (
     take_bits,
     take_golomb,
 )
-from sonicpy._native.bits cimport highest_bit
+from sonicpy._native.bits cimport count_bits, highest_bit
 from sonicpy._native.objects cimport read_item
 from sonicpy._native.varint cimport get_varint, put_varint
 
@@ -158,11 +158,20 @@ cdef bytes dense_record(bytes row, int place):
 cdef Py_ssize_t open_row(bytes row, BitReader *bits) except -1:
     """Set `bits` to the terms of the first record; return the most bytes that the terms of all records can take in
     plain form. Raises DamagedBytes."""
+    cdef uint64_t most = 0
+    begin_terms(row, bits, &most)
+    return PLACES * 10 + most * PLAIN_TERM_BYTES_MAX
+
+
+cdef int begin_terms(bytes row, BitReader *bits, uint64_t *most) except -1:
+    """Set `bits` to the terms of the first record, and `most` to the most terms that a record can have; return the
+    places that have a record, as bits. Raises DamagedBytes."""
     cdef Names names
     begin_names(&names, row)
     bits.start = end_of_names(&names)
     bits.size, bits.at = names.end - bits.start, 0
-    return PLACES * 10 + 8 * bits.size // TERM_BITS_MIN * PLAIN_TERM_BYTES_MAX
+    most[0] = 8 * bits.size // TERM_BITS_MIN
+    return names.places
 
 
 cdef bytes dense_names(bytes row):
@@ -209,7 +218,7 @@ cdef int begin_names(Names *names, bytes row) except -1:
 
 
 cdef bint next_name(Names *names) except -1:
-    """Go on to the next OID; return False if there is none."""
+    """Go on to the next OID; return False if there is none. Raises DamagedBytes."""
     cdef const uint8_t *at = names.at
     cdef int size
     if not names.places:
@@ -237,11 +246,18 @@ cdef bint next_name(Names *names) except -1:
     return True
 
 
-cdef const uint8_t *end_of_names(Names *names) except NULL:
+cdef const uint8_t *end_of_names(const Names *names) except NULL:
     """Return the end of the OIDs, where the terms begin."""
-    while next_name(names):
-        pass
-    return names.at
+    cdef const uint8_t *at = names.at
+    cdef int left = count_bits(names.places)
+    while left > 0:
+        if names.end - at < 3 or names.end - at < 3 + at[1]:
+            raise damaged()
+        left -= 1 + at[2 + at[1]]
+        at += 3 + at[1]
+    if left:
+        raise damaged()
+    return at
 
 
 cdef void begin_writing(NameWriter *names, uint8_t *out) noexcept nogil:
@@ -413,6 +429,30 @@ cdef bint skip_terms(BitReader *bits) noexcept nogil:
         if following > TERM_ID_MAX + 1:
             return False
     return True
+
+
+cdef int64_t take_ids(BitReader *bits, uint64_t *ids) noexcept nogil:
+    """Read the ids of the terms of a record; return how many there are, or -1: the bits are no terms.
+
+    Args:
+        bits: at the terms of the record; afterwards behind them.
+        ids: has room for as many ids as `begin_terms` found.
+    """
+    cdef uint64_t count = 0, step, gap = 0, following = 0
+    cdef Marks marks
+    if not take_golomb(bits, COUNT_K, &count) or count > 8 * bits.size // TERM_BITS_MIN:
+        return -1
+    if not take_marks(bits, count, &marks):
+        return -1
+    for step in range(count):
+        if not take_golomb(bits, k_behind(following), &gap) or gap > TERM_ID_MAX or bits.at > 8 * bits.size:
+            return -1
+        following += gap
+        if following > TERM_ID_MAX:
+            return -1
+        ids[step] = following
+        following += 1
+    return count
 
 
 cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:

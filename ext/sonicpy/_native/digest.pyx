@@ -13,6 +13,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     BYTES = 8
+    ROW_PARTS = 6  # the least number of parts of a row to push
 
 DIGEST_BYTES = BYTES
 
@@ -53,6 +54,44 @@ def digest_of(str object not None, str text not None, str lang, uint64_t rules, 
     Raises:
         UnicodeEncodeError: the text is not Unicode.
     """
+    return digest_bytes(object, text, lang, rules, rest)
+
+
+def digests_of(list rows not None, type kind not None, rules_of not None) -> list:
+    """Return the digest of the text of each row, and put its `normal_text` into the row; None: it is not of `kind`, or
+    has named texts; a UnicodeEncodeError: the text is not Unicode.
+
+    Args:
+        rows: rows to push, changed in place.
+        kind: the type of a row, a tuple: collection, bucket, object, text, language, and more, last the named texts.
+        rules_of: a function that returns the version of the rules of a bucket, by the names of collection and bucket.
+    """
+    cdef list digests = []
+    cdef Py_ssize_t place
+    cdef tuple row
+    cdef str object, text, lang
+    cdef uint64_t rules = 0
+    collection = bucket = None
+    for place in range(len(rows)):
+        row = <tuple> rows[place] if type(rows[place]) is kind and isinstance(rows[place], tuple) else ()
+        if len(row) < ROW_PARTS or row[len(row) - 1]:
+            digests.append(None)
+            continue
+        if row[0] is not collection or row[1] is not bucket:
+            collection, bucket = row[0], row[1]
+            rules = rules_of(collection, bucket)
+        object, text, lang = row[2], row[3], row[4]
+        text = normal_text(text)
+        if text is not row[3] and text != row[3]:
+            rows[place] = row._replace(text=text)
+        try:
+            digests.append(digest_bytes(object, text, lang, rules, b""))
+        except UnicodeEncodeError as error:
+            digests.append(error)
+    return digests
+
+
+cdef bytes digest_bytes(str object, str text, str lang, uint64_t rules, bytes rest):
     cdef const char *parts[3]
     cdef Py_ssize_t sizes[3]
     cdef Py_ssize_t total

@@ -43,7 +43,7 @@ cdef inline Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out,
 cdef inline Py_ssize_t ascii_word_end(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t *out, uint32_t *hashed, bint *has_word
 ) noexcept nogil:
-    """Carry out `word_end`, `fold` and `hash_bytes` for a piece that begins with an ASCII letter, digit or low line.
+    """Carry out `word_end`, `fold` and `hash_bytes` for a piece that begins with an ASCII letter, digit or underscore.
 
     Returns -1 if the end of the piece depends on a character above ASCII. `out` has room for the rest of the text.
     `has_word` has the bit CAPITAL if the piece holds a capital letter.

@@ -364,6 +364,9 @@ cdef class PackedGraphBuilder:
         """Add a hidden term: a word with a byte 2 wherever a small letter met a capital one when it was typed.
 
         A look-up of the parts between these joints then finds the word. Words that are too long for graphs are ignored.
+
+        Raises:
+            ValueError: the builder is finished, or the term is not UTF-8.
         """
         cdef Py_ssize_t size = len(term), plain_size
         cdef uint8_t plain[255]

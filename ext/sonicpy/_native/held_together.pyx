@@ -53,7 +53,7 @@ cdef StoredPostings held_together(reader, list groups):
 
 
 cdef int read_all(reader, list words) except -1:
-    """Read the blocks of words that were not read yet."""
+    """Read the blocks of words that were not read yet. Raises DamagedBytes."""
     cdef StoredPostings one
     cdef Py_ssize_t number, at = 0
     cdef list places = [], keys = [], rows

@@ -56,14 +56,14 @@ cdef int impacts_of(bytes block, const PackedLengths *packed, Impacts *impacts) 
 
 
 cdef Py_ssize_t count_entries(const uint8_t *row, Py_ssize_t size) except -1:
-    """Return the number of blocks in a row."""
+    """Return the number of blocks in a row. Raises DamagedBytes."""
     if size < 1 or not 0 < row[0] <= ENTRIES_MAX:
         raise damaged()
     return row[0]
 
 
 cdef Py_ssize_t read_entries(const uint8_t *row, Py_ssize_t size, Block *blocks) except -1:
-    """Read a row into `blocks`, which has room for all of them; return their number."""
+    """Read a row into `blocks`, which has room for all of them; return their number. Raises DamagedBytes."""
     cdef const uint8_t *at = row + 1
     cdef const uint8_t *end = row + size
     cdef Py_ssize_t number, pair, count = count_entries(row, size)
@@ -128,7 +128,7 @@ cdef class ImpactRow:
 
     @property
     def lower(self) -> int:
-        """The smallest IID that the first block of the row may hold."""
+        """The smallest IID that the first block of the row may hold. Raises IndexError if the row is empty."""
         if not self._count:
             raise IndexError("an empty row of impacts has no first block")
         return self._entries[0].lower
@@ -139,7 +139,7 @@ cdef class ImpactRow:
         return [self._entries[number].lower for number in range(self._count)]
 
     def pairs(self, Py_ssize_t number) -> list:
-        """Return the (tf, packed length) pairs of a block; `number` is its place in the row."""
+        """Return the (tf, packed length) pairs of a block; `number` is its place in the row. Raises IndexError."""
         cdef Py_ssize_t pair
         cdef Impacts *impacts
         if not 0 <= number < self._count:
@@ -168,7 +168,9 @@ cdef class ImpactRow:
         self.set(lower, &impacts)
 
     cdef bint set(self, uint64_t lower, const Impacts *impacts) except -1:
-        """Set the impacts of the block with the smallest IID `lower`; return whether that changed the row."""
+        """Set the impacts of the block with the smallest IID `lower`; return whether that changed the row. Raises
+        ValueError if the row is full.
+        """
         cdef Py_ssize_t place = self.place_of(lower)
         if place >= 0 and self._entries[place].lower == lower:
             if are_equal(&self._entries[place].impacts, impacts):
@@ -184,7 +186,7 @@ cdef class ImpactRow:
         return True
 
     def remove(self, uint64_t lower) -> None:
-        """Remove the block with the smallest IID `lower`."""
+        """Remove the block with the smallest IID `lower`. Raises DamagedBytes if the row has no such block."""
         cdef Py_ssize_t place = self.place_of(lower)
         if place < 0 or self._entries[place].lower != lower:
             raise DamagedBytes(f"no impacts tell of the block from object {lower} on")
@@ -202,7 +204,7 @@ cdef class ImpactRow:
         return other
 
     def pack(self) -> bytes:
-        """Return the row as it is stored."""
+        """Return the row as it is stored. Raises ValueError if it has too many blocks or none."""
         cdef uint8_t room[1 + (ENTRIES_MAX + 1) * ENTRY_BYTES_MAX]
         cdef uint8_t *out = room + 1
         cdef Py_ssize_t number, pair
@@ -244,6 +246,7 @@ def rows_with_blocks(list blocks not None, list found not None, lengths not None
 
     Raises:
         DamagedBytes: a row or a block cannot be read.
+        ValueError: the numbers of blocks and rows differ.
     """
     cdef PackedLengths packed = lengths_of(lengths)
     cdef dict words = {}, rows, changed = {}
@@ -316,7 +319,9 @@ def widened_rows(list found not None, list terms not None, uint64_t iid, uint8_t
 
 
 cdef uint32_t position_in(bytes key) except? 0xFFFFFFFF:
-    """Return the smallest IID that a block may hold, which is in its key."""
+    """Return the smallest IID that a block may hold, which is in its key. Raises ValueError if the key has another
+    size.
+    """
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(key) + TERM_KEY_SIZE
     if PyBytes_GET_SIZE(key) != TERM_KEY_SIZE + 4:
         raise ValueError(f"the key of a block has {TERM_KEY_SIZE + 4} bytes, not {len(key)}")

@@ -47,11 +47,12 @@ def word_keys(uint32_t bucket, list terms not None) -> list:
 
 
 def pending_rows(list keys not None, uint64_t first, uint8_t why) -> list:
-    """Return the (key, row) pairs of `pending` for words: a row is the number of the word (6 bytes) and its last
-    change.
+    """Return the (key, row) pairs of `pending` for words: a row is a number (6 bytes) and the last change of the word
+    (1 byte).
 
     Args:
-        first: the number of the first word.
+        first: the number of the first word; each further word has the next number.
+        why: the last change, as in `store/disk/why.py`.
     """
     cdef uint8_t row[7]
     cdef bytes key

@@ -14,7 +14,8 @@ cimport cython
 
 from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.stem_ends cimport StemEnds
-from sonicpy._native.word_walks cimport EDGES_MAX, has_only_letters, walk_all
+from sonicpy._native.walked_words cimport has_only_letters
+from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
 from sonicpy._native.parts import aliases_of, word_of
 
@@ -78,7 +79,9 @@ cdef inline dict found_by(list sources, list patterns, Folding folding, bint beg
 
 
 cdef inline dict candidates(list sources, Kin kin, Stem stem, list patterns):
-    """Return the first words that begin as a pattern does; joined words come as their aliases, which begin so."""
+    """Return the first words that begin as a pattern does; joined words come as their aliases, which begin with a
+    part.
+    """
     return walk_all(
         sources, patterns, kin._kept_folding, 0, True, True, True, False, b"", CANDIDATES, EDGES_MAX, stem.ends,
         stem._folded_bytes,

@@ -244,7 +244,9 @@ cdef inline void add_rows(
 cdef void add_up(
     const Table* table, int script, const Place* places, int count, int32_t* scores
 ) noexcept nogil:
-    """Write the scores of the languages of `script`."""
+    """Write the scores of the languages of `script` into `scores`, which has room for WIDE_ROW numbers; `count` is the
+    number of `places`.
+    """
     cdef const Script* chosen = &table.scripts[script]
     cdef const uint16_t* pair_rows = <const uint16_t*>(table.data + chosen.pair_rows_at)
     cdef const uint8_t* rows = table.data + chosen.rows_at
@@ -448,7 +450,9 @@ cdef class ClearTexts:
 
 
 cdef object map_file(path):
-    """Map the file at `path`, check its head and its checksum, and return it."""
+    """Map the file at `path`, check its head and its checksum, and return it. Raises ValueError if one of these is
+    wrong.
+    """
     cdef Head head
     with open(path, "rb") as file:
         first = file.read(sizeof(Head))

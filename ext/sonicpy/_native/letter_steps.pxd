@@ -70,6 +70,13 @@ cdef inline void begin_state(State *self, int distance) noexcept nogil:
         self.row[errors] = self.row[errors - 1] | self.row[errors - 1] << 1
 
 
+cdef inline const State *last_state(State *self, int errors, uint64_t row, uint64_t swap) noexcept nogil:
+    """Set a state in which only `errors` errors are possible; return it."""
+    memset(self, 0, sizeof(State))
+    self.row[errors], self.swap[errors] = row, swap
+    return self
+
+
 cdef inline void step_over(
     const Pattern *pattern, int distance, bint swaps, const State *old, uint32_t point, State *new
 ) noexcept nogil:

@@ -118,7 +118,7 @@ cdef struct DenseNames:  # the head of a row, read
 
 
 cdef int open_dense(const uint8_t *row, Py_ssize_t size, DenseNames *names) except -1:
-    """Read the head of a row that `is_dense`."""
+    """Read the head of a row that `is_dense`. Raises DamagedBytes."""
     cdef const uint8_t *at = row + 2
     cdef const uint8_t *end = row + size
     cdef uint64_t count = 0
@@ -132,7 +132,7 @@ cdef int open_dense(const uint8_t *row, Py_ssize_t size, DenseNames *names) exce
 
 
 cdef int take_hashes(DenseNames *names, uint32_t *hashes) except -1:
-    """Decode the hashes of a row, 32 bits each; `hashes` has room for `count` of them."""
+    """Decode the hashes of a row, 32 bits each; `hashes` has room for `count` of them. Raises DamagedBytes."""
     cdef Py_ssize_t number
     hashes[0] = <uint32_t> take_bits(&names.bits, STORED_BITS)
     names.bits.at += names.count * names.width
@@ -152,7 +152,7 @@ cdef inline uint64_t iid_at(const DenseNames *names, Py_ssize_t number) noexcept
 
 
 cdef Py_ssize_t entries_at_most(bytes row) except -1:
-    """Return the greatest number of entries in a row."""
+    """Return an upper bound of the number of entries in a row."""
     cdef DenseNames names
     if not is_dense(<const uint8_t *> <const char *> row, len(row)):
         return len(row) // 2
@@ -218,7 +218,7 @@ cdef inline bint is_before(const NameEntry *one, const NameEntry *other) noexcep
 
 
 cdef bytes write_entries(const NameEntry *entries, Py_ssize_t count):
-    """Return the row for entries in the form of `read_entries`."""
+    """Return the row for entries in the form of `read_entries`. Raises DamagedBytes if an IID is too large."""
     cdef uint32_t *gaps
     cdef uint8_t *room
     cdef uint8_t *out

@@ -59,7 +59,8 @@ def pack_named(list texts not None) -> bytes:
 
 cdef bytes whole_of(list words, bytes flags):
     """Return the word that represents a whole text: all its words that are not parts of others; None: there are no such
-    words, or too many."""
+    words, or too many. Raises ValueError unless every word has flags.
+    """
     cdef const uint8_t *flag = <const uint8_t *> PyBytes_AS_STRING(flags)
     cdef Py_ssize_t number
     cdef list own = []

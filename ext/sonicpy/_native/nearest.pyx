@@ -154,7 +154,9 @@ cdef int order_likeliest(
 
 
 cdef int order_first(Likely *found, Py_ssize_t count, bytes typed, Py_ssize_t compared, double letter_worth) except -1:
-    """Compare the first `compared` words with the typed one, and order them by the result."""
+    """Compare the first `compared` words with the typed one, and order them by the result. Raises ValueError if a word
+    is empty or not UTF-8.
+    """
     cdef uint32_t letters[PATTERN_MAX]
     cdef Py_ssize_t number
     cdef int size
@@ -172,7 +174,9 @@ cdef int order_first(Likely *found, Py_ssize_t count, bytes typed, Py_ssize_t co
 
 
 cdef int characters_of(bytes typed, uint32_t *letters) except -1:
-    """Read the characters of a typed word, and return their number, at most PATTERN_MAX."""
+    """Read the characters of a typed word, and return their number, at most PATTERN_MAX. Raises ValueError if the word
+    is longer, or not UTF-8.
+    """
     cdef const uint8_t *text = typed
     cdef Py_ssize_t at = 0
     cdef int width, count = 0
@@ -190,7 +194,7 @@ cdef int characters_of(bytes typed, uint32_t *letters) except -1:
 cdef void compare_with(
     Likely *self, bytes typed, const uint32_t *letters, int count, double letter_worth
 ) noexcept:
-    """Compare a word with the typed one, whose characters are `letters`."""
+    """Compare a word with the typed one, whose characters are `letters`: set its `unlikeness` and `dissimilarity`."""
     cdef const uint8_t *typed_bytes = typed
     cdef uint32_t first, letter
     cdef uint64_t left = ~<uint64_t> 0, mask, matched
@@ -263,6 +267,9 @@ def most_frequent(list found not None, Py_ssize_t most) -> list:
 
     Args:
         found: the (word, row, errors) of each; returned as it is if there are no more than `most`.
+
+    Raises:
+        TypeError: a row is None.
     """
     cdef Py_ssize_t count = len(found), number
     cdef Likely *ordered
@@ -304,6 +311,9 @@ def likeliest_misspelt(
         found: the (word, row, errors) of each, in any order, with at most three errors.
         taken: words to leave out.
         compared, letter_worth: see `likeliest_first`.
+
+    Raises:
+        TypeError: a row is None.
     """
     cdef Py_ssize_t all_found = len(found), number, count
     cdef Likely *ordered
@@ -339,6 +349,9 @@ def held_beginnings(list words not None, list rows not None, dict errors, bint l
         rows: the TermInfo of each word; None: no object holds it.
         errors: word -> its number of errors; None: no word has errors.
         live: whether only live words count; see `TermInfo.live`.
+
+    Raises:
+        ValueError: the numbers of words and rows differ.
     """
     cdef list held = []
     cdef TermInfo row

@@ -18,7 +18,7 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     PLACES = 16
     MARK = 0xFF
-    LONG = 15  # a size that is told behind
+    LONG = 15  # a larger size, which follows
 
 TERMS_PER_ROW = PLACES
 
@@ -193,7 +193,7 @@ cdef inline uint8_t *put_entry(uint8_t *out, int place, bytes term):
 
 
 cdef bytes pack_entries(list terms):
-    """Return the entries of (place, term) pairs, by rising place."""
+    """Return the entries of (place, term) pairs, by rising place. Raises ValueError if a place is out of range."""
     cdef Py_ssize_t size = 0
     cdef bytes packed, term
     cdef uint8_t *out

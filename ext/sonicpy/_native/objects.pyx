@@ -23,7 +23,9 @@ OBJECTS_PER_RECORD_ROW = PLACES
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
-    """Read the next item of a row into `item`, which contains the previous OID with the place `before` (-1: none)."""
+    """Read the next item of a row into `item`, which contains the previous OID with the place `before` (-1: none).
+    Raises DamagedBytes.
+    """
     cdef uint8_t shared, own, before_size = item.oid_size if before >= 0 else 0
     if end - at[0] < 3:
         raise DamagedBytes("a row of objects is cut off")
@@ -59,11 +61,11 @@ cdef bint find_item(bytes row, int place, Item *item) except -1:
 
 
 def row_keys(uint32_t bucket, list iids not None) -> list:
-    """Return the keys of the rows of objects, each key once."""
-    cdef set keys = set()
+    """Return the keys of the rows of objects, each key once, in the order of the objects."""
+    cdef dict keys = {}
     cdef uint64_t iid
     for iid in iids:
-        keys.add(term_key(bucket, iid // PLACES))
+        keys[term_key(bucket, iid // PLACES)] = None
     return list(keys)
 
 
@@ -94,7 +96,7 @@ def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
 
 
 cdef uint64_t row_number(bytes key) except? 0:
-    """Return the number of a row from its key; see `row_keys`."""
+    """Return the number of a row from its key; see `row_keys`. Raises ValueError if the key has another size."""
     cdef const uint8_t *at = <const uint8_t *> key
     if len(key) != 9:
         raise ValueError(f"the key of a row of objects has 9 bytes, not {len(key)}")

@@ -8,13 +8,17 @@ cimport cython
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 
-from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.bits cimport highest_bit, lowest_bit
 from sonicpy._native.column_mask cimport window_of
 from sonicpy._native.column_window cimport ColumnWindow
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.sphere cimport Place, chord, place_of
 from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS
+
+
+cdef enum:
+    COMPARED = 128  # objects of a window that are compared one by one before all others are at once
 
 
 cdef struct Ranked:
@@ -34,10 +38,10 @@ cdef inline bint is_before(const Ranked *one, const Ranked *other) noexcept nogi
     return one.key > other.key or (one.key == other.key and one.number > other.number)
 
 
-cdef void sink(Ranked *heap, Py_ssize_t size) noexcept nogil:
-    """Move the first element of a heap, whose first element should be its worst, to its place."""
-    cdef Py_ssize_t at = 0, child
-    cdef Ranked moved = heap[0]
+cdef void sink(Ranked *heap, Py_ssize_t size, Py_ssize_t at=0) noexcept nogil:
+    """Move an element of a heap, whose first element should be its worst, down to its place."""
+    cdef Py_ssize_t child
+    cdef Ranked moved = heap[at]
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -96,6 +100,66 @@ cdef class Best:
         return 0
 
 
+cdef int offer_all(
+    Best best, Py_ssize_t window, const uint64_t *bits, ColumnWindow column, bint descending, const Place *centre
+) except -1:
+    """Offer the objects of a decoded window that have a set bit and a value.
+
+    Args:
+        centre: the nearest points are the best; NULL: the values are compared.
+    """
+    cdef uint64_t sieve[WINDOW_WORDS]
+    cdef bint is_up, may_sieve = centre == NULL and column.narrow != NULL, is_sieved = False
+    cdef Py_ssize_t step, word, compared = 0
+    cdef uint64_t left
+    cdef int64_t key
+    cdef int bit, at
+    cdef Place place
+    # Values often rise or fall with IIDs: from the better end on, few objects displace others.
+    is_up = centre == NULL and is_better_at_start(column, descending)
+    for step in range(WINDOW_WORDS):
+        word = step if is_up else WINDOW_WORDS - 1 - step
+        left = bits[word] & column.bits[word]
+        if may_sieve and compared > COMPARED and best.size == best.wanted:
+            may_sieve, is_sieved = False, True
+            if best.is_full_before(column.highest if descending else -1 - column.lowest):
+                return 0
+            if descending:
+                column.mark(best.heap[0].key, INT64_MAX, sieve)
+            else:
+                column.mark(INT64_MIN, -1 - best.heap[0].key, sieve)
+        if is_sieved:
+            left &= sieve[word]
+        while left:
+            bit = lowest_bit(left) if is_up else highest_bit(left)
+            left &= ~(<uint64_t> 1 << bit)
+            at = <int> (word << 6 | bit)
+            compared += 1
+            key = column.at(at)
+            if centre != NULL:
+                place_of(key, &place)
+                key = -1 - chord(&place, centre)
+            elif not descending:
+                key = -1 - key
+            if not best.is_full_before(key):
+                best.offer(key, window << WINDOW_BITS | at)
+    return 0
+
+
+cdef bint is_better_at_start(ColumnWindow column, bint descending) noexcept:
+    """Return whether the value of the first object of a window comes before that of its last one; the window is
+    decoded."""
+    cdef Py_ssize_t first = 0, last = WINDOW_WORDS - 1
+    cdef int64_t start, end
+    while first < last and not column.bits[first]:
+        first += 1
+    while last > first and not column.bits[last]:
+        last -= 1
+    start = column.at(<int> (first << 6 | lowest_bit(column.bits[first])))
+    end = column.at(<int> (last << 6 | highest_bit(column.bits[last])))
+    return start > end if descending else start < end
+
+
 def best_by_value(
     Mask mask not None, list columns not None, Py_ssize_t wanted, *, bint descending=False, point=None, after=None
 ) -> list:
@@ -109,52 +173,41 @@ def best_by_value(
             chord.
         after: a (key, IID); only objects behind this one are returned.
     """
-    cdef Place centre, place
-    cdef bint is_distance = point is not None
+    cdef Place centre
+    cdef Place *near = NULL
     cdef Best best
     cdef ColumnWindow column
     cdef Ranked *order
-    cdef Py_ssize_t windows = 0, at, window, word
+    cdef Py_ssize_t windows = 0, window
     cdef const uint64_t *bits
-    cdef uint64_t left
-    cdef int64_t value
-    cdef int place_in
     cdef list found = []
     best = Best(wanted, INT64_MAX if after is None else after[0], INT64_MAX if after is None else after[1])
     if wanted <= 0:
         return found
-    if is_distance:
-        place_of(point, &centre)
+    if point is not None:
+        near = &centre
+        place_of(point, near)
     order = <Ranked *> zeroed(len(columns), sizeof(Ranked))
     try:
         for window in range(min(<Py_ssize_t> len(columns), mask.count)):
             column = window_of(columns, window)
-            if column is not None:
-                value = column.highest if descending else -1 - column.lowest
-                order[windows] = Ranked(-1 if is_distance else value, window)
+            if column is not None:  # as a heap of which the best window is the first element
+                order[windows] = Ranked(
+                    0 if near != NULL else -1 - column.highest if descending else column.lowest, -1 - window
+                )
                 windows += 1
-        qsort(order, windows, sizeof(Ranked), by_key)
-        for at in range(windows):
-            if best.is_full_before(order[at].key):
-                break
-            window = order[at].number
+        for window in range(windows // 2 - 1, -1, -1):
+            sink(order, windows, window)
+        while windows and not best.is_full_before(-1 - order[0].key):
+            window = -1 - order[0].number
+            windows -= 1
+            order[0] = order[windows]
+            sink(order, windows)
             bits = mask.some(window)
-            if bits == NULL:
-                continue
-            column = window_of(columns, window)
-            column.decode()
-            for word in range(WINDOW_WORDS):
-                left = bits[word] & column.bits[word]
-                while left:
-                    place_in = <int> (word << 6 | lowest_bit(left))
-                    left &= left - 1
-                    value = column.at(place_in)
-                    if is_distance:
-                        place_of(value, &place)
-                        value = -1 - chord(&place, &centre)
-                    elif not descending:
-                        value = -1 - value
-                    best.offer(value, window << WINDOW_BITS | place_in)
+            if bits != NULL:
+                column = window_of(columns, window)
+                column.decode()
+                offer_all(best, window, bits, column, descending, near)
         qsort(best.heap, best.size, sizeof(Ranked), by_key)
         for at in range(best.size):
             found.append((best.heap[at].number, best.heap[at].key))

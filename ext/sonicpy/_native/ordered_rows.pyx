@@ -5,9 +5,10 @@
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from sonicpy._native.keys cimport term_key
 from sonicpy._native.orders cimport damaged
 from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
@@ -45,7 +46,7 @@ cdef uint8_t *put_order(uint8_t *head, uint8_t *out, int place, const uint8_t *o
 
 
 cdef int read_row(bytes row, Found *found) except -1:
-    """Find the orders of a row by place; `at` is NULL for a place without an order."""
+    """Find the orders of a row by place; `at` is NULL for a place without an order. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef const uint8_t *head = at
     cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
@@ -72,6 +73,19 @@ cdef int read_row(bytes row, Found *found) except -1:
     if at != end:
         raise damaged()
     return 0
+
+
+def order_keys(uint32_t bucket, list iids not None) -> list:
+    """Return the keys of the rows with the orders of objects, given by rising IID; each key once."""
+    cdef list keys = []
+    cdef uint64_t iid
+    cdef int64_t number, before = -1
+    for iid in iids:
+        number = <int64_t> (iid // PER_ROW)
+        if number != before:
+            keys.append(term_key(bucket, number))
+            before = number
+    return keys
 
 
 def order_at(bytes row, int place) -> bytes:

@@ -184,6 +184,9 @@ def pack_order(list pieces not None, Py_ssize_t terms) -> bytes:
     Args:
         pieces: for each piece, the places of its words among the terms of the record, -1 for a gap.
         terms: the number of terms of the record.
+
+    Raises:
+        ValueError: a place is out of range.
     """
     cdef list piece
     cdef Py_ssize_t words = 0
@@ -436,7 +439,7 @@ cdef int by_id(const void *left, const void *right) noexcept nogil:
 
 
 def order_of_new(bytes given not None, list ids not None) -> bytes:
-    """Return the order of an object whose only text is new.
+    """Return the order of an object whose only text is new; None: it is not a single piece without gaps.
 
     Args:
         given: the order in a record of the log, a single piece.

@@ -352,8 +352,8 @@ cdef inline bint is_clean_domain(
 
 
 cdef inline Py_ssize_t find_sign_of_pattern(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    """Return the place of the next byte of which every match contains one (a sign, a digit or a low line), or the end
-    of the text.
+    """Return the place of the next byte that may belong to a pattern: every match contains such a byte (a sign, a digit
+    or an underscore). Without one, return the end of the text.
 
     A match begins in the same run without ASCII blanks as the first such byte in it.
     """

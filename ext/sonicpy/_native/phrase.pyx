@@ -6,13 +6,14 @@ shift-and (Baeza-Yates and Gonnet, "A new approach to text searching", 1992).
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 cimport cython
 
+from sonicpy._native.bit_stream cimport BitReader
 from sonicpy._native.bits cimport lowest_bit
-from sonicpy._native.dense_records cimport is_dense_row, plain_row
+from sonicpy._native.dense_records cimport begin_terms, is_dense_row, skip_terms, take_ids
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.memory cimport zeroed
@@ -26,7 +27,7 @@ PHRASE_WORDS_MAX = MOST_PLACES
 
 cdef enum:
     MOST_PLACES = 64
-    ALONE_MAX = 32  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
+    ALONE_MAX = 4  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
 
 
 class CheckedTooMany(Exception):
@@ -74,6 +75,8 @@ cdef class Phrase(Mask):
     cdef int times
     cdef bint is_made
     cdef Allowance allowance
+    cdef uint64_t *terms  # of the object that is examined
+    cdef uint64_t terms_room
     cdef readonly uint64_t checked
 
     def __init__(
@@ -98,6 +101,7 @@ cdef class Phrase(Mask):
     def __dealloc__(self):
         free(self.ids)
         free(self.places_of)
+        free(self.terms)
 
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
         cdef Py_ssize_t word
@@ -158,12 +162,12 @@ cdef class Phrase(Mask):
 
     cdef int look(self, list iids, uint64_t *bits, list held) except -1:
         """Examine objects of a window, by rising IID: set the bits of those that hold the phrase, or add them to
-        `held`; return whether any object does."""
+        `held`; return whether any object does. Raises CheckedTooMany if the allowance does not suffice.
+        """
         cdef list firsts = first_of_rows(iids)
         cdef dict orders, records
-        cdef uint64_t iid, number, row_number
+        cdef uint64_t number, row_number
         cdef Found found[PER_ROW]
-        cdef uint64_t wanted[WINDOW_WORDS]
         cdef Py_ssize_t at = 0, count = len(iids), step
         cdef bytes row, packed
         cdef int some = 0
@@ -177,7 +181,7 @@ cdef class Phrase(Mask):
         records = self.reader.records_of(firsts)
         while at < count:
             row_number = <uint64_t> iids[at] // PER_ROW
-            row = orders.get(row_number)
+            row = orders.get(term_key(self.bucket, row_number))
             if row is None:
                 while at < count and <uint64_t> iids[at] // PER_ROW == row_number:
                     at += 1
@@ -189,73 +193,118 @@ cdef class Phrase(Mask):
                 step = at
                 while at < count and <uint64_t> iids[at] // PLACES == number:
                     at += 1
-                if packed is not None:
-                    some |= self.look_at_row(
-                        plain_row(packed) if is_dense_row(packed) else packed, number, iids, step, at, found, bits, held
-                    )
+                if packed is None:
+                    continue
+                if is_dense_row(packed):
+                    some |= self.look_at_dense(packed, number * PLACES, iids, step, at, found, bits, held)
+                else:
+                    some |= self.look_at_plain(packed, number * PLACES, iids, step, at, found, bits, held)
         self.checked += count
         return some
 
-    cdef int look_at_row(
-        self, bytes row, uint64_t number, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
+    cdef int look_at_dense(
+        self, bytes row, uint64_t start, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
         uint64_t *bits, list held,
     ) except -1:
-        """Examine the objects from `first` to `end`, which share a row of records."""
+        """Examine the objects from `first` to `end`, which share a dense row of records, as `look` does; return whether
+        any holds the phrase.
+
+        Args:
+            start: the IID of the first place of the row.
+        """
+        cdef BitReader terms
+        cdef uint64_t most = 0, iid
+        cdef int places = begin_terms(row, &terms, &most), place, some = 0
+        cdef int64_t count
+        self.make_room(most)
+        for place in range(PLACES):
+            if not places >> place & 1:
+                continue
+            iid = start + place
+            while first < end and <uint64_t> iids[first] < iid:
+                first += 1
+            if first == end:
+                break
+            if <uint64_t> iids[first] != iid or found[iid % PER_ROW].at == NULL:
+                if not skip_terms(&terms):
+                    raise damaged()
+                continue
+            count = take_ids(&terms, self.terms)
+            if count < 0:
+                raise damaged()
+            some |= self.look_at(iid, count, found, bits, held)
+        return some
+
+    cdef int look_at_plain(
+        self, bytes row, uint64_t start, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
+        uint64_t *bits, list held,
+    ) except -1:
+        """Do the same as `look_at_dense` with a plain row."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
         cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
-        cdef const Found *order
         cdef Item item
         cdef int before = -1, some = 0
         cdef uint64_t iid
         while at < stop and first < end:
             read_item(&at, stop, before, &item)
             before = item.place
-            iid = number * PLACES + item.place
+            iid = start + item.place
             while first < end and <uint64_t> iids[first] < iid:
                 first += 1
-            if first < end and <uint64_t> iids[first] == iid:
-                first += 1
-                order = &found[iid % PER_ROW]
-                if order.at != NULL and self.has_phrase(&item, order):
-                    some = 1
-                    if held is not None:
-                        held.append(iid)
-                        continue
-                    bits[(iid & ((1 << WINDOW_BITS) - 1)) >> 6] |= <uint64_t> 1 << (iid & 63)
+            if first < end and <uint64_t> iids[first] == iid and found[iid % PER_ROW].at != NULL:
+                some |= self.look_at(iid, self.read_terms(&item), found, bits, held)
         return some
 
-    cdef bint has_phrase(self, const Item *item, const Found *order) except -1:
-        cdef uint64_t few[256]
-        cdef uint64_t *held = few
+    cdef int64_t read_terms(self, const Item *item) except -1:
+        """Read the term ids of a plain record into `terms`; return how many there are."""
         cdef const uint8_t *at = item.rest
         cdef const uint8_t *end = at + item.rest_size
-        cdef uint64_t terms = 0, step, value = 0, term_id = 0, found = 0
-        cdef Py_ssize_t next_id = 0
-        cdef int answer
-        if get_varint(&at, end, &terms) < 0 or terms > item.rest_size:
+        cdef uint64_t count = 0, step, value = 0, tf = 0, term_id = 0
+        if get_varint(&at, end, &count) < 0 or count > item.rest_size:
             raise damaged()
-        if terms >= 256:
-            held = <uint64_t *> malloc((terms + 1) * sizeof(uint64_t))
-            if held == NULL:
-                raise MemoryError
-        try:
-            for step in range(terms):
-                if get_varint(&at, end, &value) < 0 or (value & 1 and get_varint(&at, end, &found) < 0):
-                    raise damaged()
-                term_id += value >> 2
-                while next_id < self.id_count and self.ids[next_id] < term_id:
-                    next_id += 1
-                held[step] = 0
-                if next_id < self.id_count and self.ids[next_id] == term_id:
-                    held[step] = self.places_of[next_id]
-            held[terms] = 0  # of a gap
-            answer = is_in_order(order, terms, held, self.last)
-            if answer < 0:
+        self.make_room(count)
+        for step in range(count):
+            if get_varint(&at, end, &value) < 0 or (value & 1 and get_varint(&at, end, &tf) < 0):
                 raise damaged()
-            return answer
-        finally:
-            if held != few:
-                free(held)
+            term_id += value >> 2
+            self.terms[step] = term_id
+        return count
+
+    cdef int make_room(self, uint64_t terms) except -1:
+        """Make room for a number of terms and a gap in `terms`."""
+        cdef void *room
+        if terms >= self.terms_room:
+            room = realloc(self.terms, 2 * (terms + 1) * sizeof(uint64_t))
+            if room == NULL:
+                raise MemoryError
+            self.terms, self.terms_room = <uint64_t *> room, 2 * (terms + 1)
+        return 0
+
+    cdef int look_at(self, uint64_t iid, uint64_t count, const Found *found, uint64_t *bits, list held) except -1:
+        """Examine an object with `count` terms, whose ids are in `terms`: they are replaced by the places at which they
+        may be."""
+        cdef Py_ssize_t next_id = 0
+        cdef uint64_t step, term_id, places = 0
+        cdef int answer
+        for step in range(count):
+            term_id = self.terms[step]
+            while next_id < self.id_count and self.ids[next_id] < term_id:
+                next_id += 1
+            self.terms[step] = 0
+            if next_id < self.id_count and self.ids[next_id] == term_id:
+                self.terms[step] = self.places_of[next_id]
+                places |= self.places_of[next_id]
+        if places != (self.last << 1) - 1:
+            return 0  # it lacks a word
+        self.terms[count] = 0  # of a gap
+        answer = is_in_order(&found[iid % PER_ROW], count, self.terms, self.last)
+        if answer < 0:
+            raise damaged()
+        if answer and held is not None:
+            held.append(iid)
+        elif answer:
+            bits[(iid & ((1 << WINDOW_BITS) - 1)) >> 6] |= <uint64_t> 1 << (iid & 63)
+        return answer
 
 
 cdef list first_of_rows(list iids):

@@ -342,6 +342,9 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
     Args:
         others: tuples (word, row, share, how, edits).
         objects: the number of objects.
+
+    Raises:
+        TypeError: an expansion is no tuple, or its row is None.
     """
     put_expansions(clause, list(others), objects)
 
@@ -385,6 +388,9 @@ def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_
         letters: the number of letters of the typed word.
         long_from, longest_from: a word with more letters than this behind the typed ones is longer, or longest.
         but: the set of words to leave out.
+
+    Raises:
+        TypeError: a row is None.
     """
     cdef list short = [], longer = [], longest = []
     cdef Py_ssize_t most = letters + long_from, most_of_all = letters + longest_from, size

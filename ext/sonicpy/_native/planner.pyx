@@ -173,7 +173,7 @@ def find_pieces(statistics, list clauses not None, Terms terms not None, bint fo
 
 
 def core_of(bytes word not None) -> bytes:
-    """Return a word without the signs at its ends."""
+    """Return a word without the signs at its ends; a word of several tokens is returned as it is."""
     cdef list tokens
     if word.isalnum():
         return word

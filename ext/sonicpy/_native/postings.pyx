@@ -148,6 +148,9 @@ def pack_block(postings, *, bint dense=False) -> bytes:
     Args:
         postings: the postings, oldest association first; for a dense block, by rising IID.
         dense: whether to return a dense block, if that is possible: each tf is at most 255, and there are postings.
+
+    Raises:
+        ValueError: there are more than 128 pairs.
     """
     cdef Posting held[BLOCK_POSTINGS]
     cdef int count = 0

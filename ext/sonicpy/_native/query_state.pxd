@@ -39,7 +39,7 @@ cdef enum:
     ROOM_WORDS = 1024  # of eight bytes of a room, for what a query needs by its terms and slots
 
 
-cdef struct Slot:  # words that stand for a term with one weight: its family, or one expansion
+cdef struct Slot:  # words that represent a term with one weight: its family, or one expansion
     Py_ssize_t first, count  # its sources
     double weight  # of the frequencies of all its words together
     double exact_weight  # of those of its first word, which is the one that was typed

@@ -1,7 +1,7 @@
 """Cuts a protocol line, as bytes, into words and quoted text.
 
-The offsets that these functions return are those of the first byte of a word or of the end of the line, so `offset ==
-len(line)` means that nothing follows. Lines are UTF-8: all functions that decode bytes refuse others.
+The offsets that these functions return are those of the first byte of a word or of the end of the line, so
+`offset == len(line)` means that nothing follows. Lines are UTF-8: all functions that decode bytes refuse others.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc

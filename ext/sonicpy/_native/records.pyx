@@ -240,7 +240,7 @@ cdef tuple parts_of_push_with(bytes record):
 
 
 cdef Py_ssize_t size_of_fields(tuple fields) except -1:
-    """Return the number of bytes that `put_fields` writes, after checking that the fields can be written."""
+    """Return the number of bytes that `put_fields` writes. Raises TypeError if the fields cannot be written."""
     cdef Py_ssize_t total = 0, size
     cdef uint8_t id
     if fields is None:
@@ -276,7 +276,9 @@ def pack_terms(Terms terms not None) -> bytes:
 
 
 cdef Py_ssize_t size_of_terms(Terms terms) except -1:
-    """Return the number of bytes that `put_terms` writes, after checking the terms."""
+    """Return the number of bytes that `put_terms` writes. Raises TypeError or ValueError if the terms cannot be
+    written.
+    """
     cdef list words = terms.words
     cdef Py_ssize_t total, size, number, count = len(words)
     cdef PyObject *word

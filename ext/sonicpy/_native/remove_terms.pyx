@@ -95,6 +95,7 @@ cdef class RemoveTerms(ObjectChange):
 
         Raises:
             DamagedBytes: a block cannot be read, or the object is not in it.
+            ValueError: the numbers of keys and blocks differ.
         """
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -120,7 +121,9 @@ cdef class RemoveTerms(ObjectChange):
         return 0
 
     cdef bytes without_object(self, bytes block, bint is_plain):
-        """Return a block without the posting of the object, dense unless `is_plain`; b"": it had no other posting."""
+        """Return a block without the posting of the object, dense unless `is_plain`; b"": it had no other posting.
+        Raises DamagedBytes if the block does not have the object.
+        """
         cdef Posting postings[BLOCK_POSTINGS]
         cdef int count = decode(block, postings) if block else 0, place = 0
         while place < count and postings[place].iid != self._iid:

@@ -41,7 +41,8 @@ cdef inline double share_without(QueryState query, uint64_t missing, double weig
 
 cdef inline bint is_as_before(QueryState query, uint32_t iid) noexcept nogil:
     """Return whether the last limits are still valid: the worst of the best objects has not changed, and is newer than
-    `iid`."""
+    `iid`. If not, note the present worst object.
+    """
     cdef const ScoredObject *worst = &query.top.objects[0]
     if query.top.size < query.top.k:
         return False

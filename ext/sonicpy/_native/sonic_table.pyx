@@ -175,7 +175,7 @@ cdef class SonicTable(ObjectTable):
 
 
 def completion_score(double weight, Py_ssize_t word_bytes, Py_ssize_t typed_bytes) -> float:
-    """Return Sonic's score of a completion: weight * 20 / (20 + share of additional bytes)."""
+    """Return Sonic's score of a completion: weight * 20 / (20 + additional bytes / bytes of the typed word)."""
     cdef float longer = <float> abs(word_bytes - typed_bytes) / <float> typed_bytes
     return <float> (<float> 20.0 / (<float> 20.0 + longer)) * <float> weight
 

@@ -262,7 +262,7 @@ cdef inline void put_places(BitWriter *bits, uint64_t places) noexcept nogil:
 
 
 cdef uint64_t read_places(int count, BitReader *bits) except? 0:
-    """Return the bits of the places of `count` objects."""
+    """Return the bits of the places of `count` objects. Raises DamagedBytes."""
     cdef uint64_t places = 0
     cdef int number
     if count == TAG_PLACES:

@@ -375,7 +375,9 @@ cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
 
 
 cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1:
-    """Put a block into the tail of an entry; a dense block becomes plain, so that postings can be appended."""
+    """Put a block into the tail of an entry; a dense block becomes plain, so that postings can be appended. Raises
+    DamagedBytes.
+    """
     cdef Posting postings[BLOCK_POSTINGS]
     cdef int count
     cdef bytes plain

@@ -169,6 +169,28 @@ def newest_in_tail(TermInfo tag not None, Mask among, Py_ssize_t wanted):
     return found if len(found) >= wanted or tag._word.position == 0 else None
 
 
+def count_in_tails(list rows not None, Bits among not None) -> list:
+    """Return, for the TermInfo of each tag, how many objects of a mask have the tag; None: its row does not have all
+    objects with the tag."""
+    cdef TermInfo row
+    cdef Posting held[BLOCK_POSTINGS]
+    cdef Py_ssize_t size, found
+    cdef int at, count
+    cdef list counts = []
+    for row in rows:
+        size = len(row._row) - row._tail_at
+        count = read_block(<const uint8_t *> row._row + row._tail_at, size, held) if size > 0 else 0
+        if row._word.position or count < 0 or <uint64_t> count != row._word.df:
+            counts.append(None)
+            continue
+        found = 0
+        for at in range(count):
+            if held[at].iid >> WINDOW_BITS < <uint64_t> among.count:
+                found += among.all_bits[held[at].iid >> 6] >> (held[at].iid & 63) & 1
+        counts.append(found)
+    return counts
+
+
 def count_each(QueryState query not None, Bits among not None) -> list:
     """Return, for each list of tags of `lists_of`, how many objects of a mask have one of its tags."""
     cdef Py_ssize_t number

@@ -50,7 +50,7 @@ def shown_bytes(bytes word not None, *, bint letters) -> int:
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
-    """Read the numbers of a row, and return the index at which its tail begins."""
+    """Read the numbers of a row, and return the index at which its tail begins. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t *fields = <uint64_t *> word
@@ -245,6 +245,7 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint l
 
     Raises:
         DamagedBytes: a row cannot be read.
+        ValueError: `rows` has a row of another term, or another order.
     """
     cdef Py_ssize_t at = 0, count = len(rows)
     cdef list found = []
@@ -275,6 +276,7 @@ def infos_found(list terms not None, list keys not None, dict rows not None, *, 
 
     Raises:
         DamagedBytes: a row cannot be read.
+        ValueError: the numbers of terms and keys differ.
     """
     cdef list found = []
     cdef TermInfo one
@@ -303,6 +305,9 @@ def held_forms(dict others not None, list rows not None, Py_ssize_t at) -> dict:
     Args:
         others: number of a term -> its other words, as a tuple.
         rows: the TermInfo of all these words, in their order, from place `at` on; None: no object holds the word.
+
+    Raises:
+        ValueError: the numbers of words and rows differ.
     """
     cdef dict found = {}
     cdef list held
@@ -328,6 +333,9 @@ def held_words(list words not None, list rows not None, bint live) -> list:
     Args:
         rows: the TermInfo of each word; None: no object holds it.
         live: whether only live words count; see `TermInfo.live`.
+
+    Raises:
+        ValueError: the numbers of words and rows differ.
     """
     cdef list held = []
     cdef TermInfo row
@@ -352,7 +360,7 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
 
 
 def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
-    """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
+    """Return the first rows of an iterator, at most `limit`, before the first whose key does not begin with `prefix`.
 
     No row behind these is taken from the iterator, because each row costs a read.
 

@@ -30,7 +30,8 @@ BITS_MAX = BITS
 
 cdef Py_ssize_t numbers_of(object given, double *out) except -1:
     """Write the numbers of a vector to `out`, which has room for BITS; return how many the vector has, perhaps more
-    than BITS."""
+    than BITS. Raises ValueError if it has another shape or format.
+    """
     cdef Py_ssize_t count = 0, at
     cdef Py_buffer view
     cdef bytes form
@@ -231,6 +232,7 @@ def likenesses(bytes query not None, list places not None) -> list:
 
     Raises:
         DamagedBytes: a row cannot be read.
+        ValueError: the query has a number of numbers that no vector has.
     """
     cdef Py_ssize_t count = PyBytes_GET_SIZE(query), size = count // 8, place, byte, head
     cdef const uint8_t *at

@@ -94,9 +94,9 @@ cdef inline uint32_t take_group(const Children *self, uint32_t first, uint8_t la
     return end
 
 
-cdef inline void take_edge(const Children *self, int step, Child *child) noexcept nogil:
-    cdef uint32_t edge = edge_of(&self.node, step)
-    child.label = self.node.labels[step]
+cdef inline void take_edge(const Node *node, int step, Child *child) noexcept nogil:
+    cdef uint32_t edge = edge_of(node, step)
+    child.label = node.labels[step]
     child.ends_word = edge & ENDS_WORD != 0
     child.spot = Spot(target_of(edge), 0)
     child.goes_on = child.spot.place != 0
@@ -107,7 +107,7 @@ cdef inline bint next_child(Children *self, Child *child) noexcept nogil:
     if self.words.nodes != NULL:
         if self.step == self.node.count:
             return False
-        take_edge(self, self.step, child)
+        take_edge(&self.node, self.step, child)
         self.step += 1
         return True
     if self.at == self.end:
@@ -124,7 +124,7 @@ cdef inline bint find_child(const Children *self, uint8_t label, Child *child) n
         step = find_label(&self.node, label)
         if step < 0:
             return False
-        take_edge(self, step, child)
+        take_edge(&self.node, step, child)
         return True
     first = first_not_before(self, self.first, label)
     if first == self.end or letter_at(self.words, first, self.depth) != label:

@@ -24,7 +24,7 @@ from sonicpy._native.letter_steps cimport (
     read_pattern,
     step_over,
 )
-from sonicpy._native.memory cimport grown, reserve
+from sonicpy._native.memory cimport grown
 from sonicpy._native.utf8 cimport decode, is_utf8
 
 cdef extern from *:
@@ -44,6 +44,11 @@ cdef struct Word:
     uint32_t start  # of its bytes
     uint16_t size
     uint8_t count  # of its letters, at most LETTERS_COUNTED
+
+
+cdef struct Words:
+    Word *words
+    Py_ssize_t count, room
 
 
 def words_holding(const unsigned char[::1] text not None, bytes letters not None, Py_ssize_t most) -> list:
@@ -83,20 +88,28 @@ def words_holding(const unsigned char[::1] text not None, bytes letters not None
 cdef class NearWords:
     """A list of words, to which words can be added; the same word may be added again."""
     cdef uint8_t *_text
-    cdef Word *_words
-    cdef Py_ssize_t _used, _text_room, _count, _room
+    cdef Words[LETTERS_COUNTED + 1] _of_count  # the words by their number of letters
+    cdef Py_ssize_t _used, _text_room
 
     def __dealloc__(self):
+        cdef int count
         free(self._text)
-        free(self._words)
+        for count in range(LETTERS_COUNTED + 1):
+            free(self._of_count[count].words)
 
     def __len__(self) -> int:
-        return self._count
+        cdef int count
+        cdef Py_ssize_t words = 0
+        for count in range(LETTERS_COUNTED + 1):
+            words += self._of_count[count].count
+        return words
 
     def add(self, list words not None) -> None:
         """Add words in UTF-8; those of more than 384 bytes are left out."""
         cdef bytes word
         cdef Py_ssize_t size
+        cdef Word one
+        cdef Words *alike
         for word in words:
             size = PyBytes_GET_SIZE(word)
             if size > SIZE_MAX:
@@ -104,11 +117,13 @@ cdef class NearWords:
             if self._used + size > <Py_ssize_t> 0xFFFFFFFF:
                 raise MemoryError
             self._text = <uint8_t *> grown(self._text, &self._text_room, self._used + size, 1)
-            self._words = <Word *> grown(self._words, &self._room, self._count + 1, sizeof(Word))
             memcpy(self._text + self._used, PyBytes_AS_STRING(word), size)
-            self._words[self._count] = read_word(self._text, self._used, size)
+            one = read_word(self._text, self._used, size)
+            alike = &self._of_count[one.count]
+            alike.words = <Word *> grown(alike.words, &alike.room, alike.count + 1, sizeof(Word))
+            alike.words[alike.count] = one
+            alike.count += 1
             self._used += size
-            self._count += 1
 
     def find(self, bytes word not None, int distance, *, bint swaps=True) -> dict:
         """Return the words within a distance of a typed word, each with its distance.
@@ -123,10 +138,11 @@ cdef class NearWords:
         """
         cdef Pattern pattern
         cdef Word typed
-        cdef uint32_t *numbers = NULL
-        cdef uint8_t *distances = NULL
-        cdef Py_ssize_t found = 0, number, numbers_room = 0, distances_room = 0
-        cdef int its
+        cdef Words *alike
+        cdef Word *one
+        cdef dict found = {}
+        cdef Py_ssize_t number
+        cdef int its, count
         if not 0 <= distance <= DISTANCE_MAX:
             raise ValueError(f"a distance is 0 to {DISTANCE_MAX}, not {distance}")
         if not is_utf8(<const uint8_t *> PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word)):
@@ -134,32 +150,19 @@ cdef class NearWords:
         if not read_pattern(&pattern, <const uint8_t *> PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word)):
             return {}
         typed = read_word(<const uint8_t *> PyBytes_AS_STRING(word), 0, PyBytes_GET_SIZE(word))
-        try:
-            for number in range(self._count):
-                if not may_be(&self._words[number], &typed, distance):
-                    continue
-                its = distance_of(self._text, &self._words[number], &pattern, distance, swaps)
-                if its == NOT_FOUND:
-                    continue
-                if not (
-                    reserve(<void **> &numbers, &numbers_room, found + 1, sizeof(uint32_t))
-                    and reserve(<void **> &distances, &distances_room, found + 1, 1)
-                ):
-                    raise MemoryError
-                numbers[found], distances[found] = <uint32_t> number, <uint8_t> its
-                found += 1
-            return {self.word(numbers[number]): distances[number] for number in range(found)}
-        finally:
-            free(numbers)
-            free(distances)
-
-    cdef bytes word(self, uint32_t number):
-        cdef Word *one = &self._words[number]
-        return PyBytes_FromStringAndSize(<const char *> self._text + one.start, one.size)
+        for count in range(max(<int> typed.count - distance, 0), min(<int> typed.count + distance, LETTERS_COUNTED) + 1):
+            alike = &self._of_count[count]
+            for number in range(alike.count):
+                one = &alike.words[number]
+                if may_be(one, &typed, distance):
+                    its = distance_of(self._text, one, &pattern, distance, swaps)
+                    if its != NOT_FOUND:
+                        found[PyBytes_FromStringAndSize(<const char *> self._text + one.start, one.size)] = its
+        return found
 
 
 cdef Word read_word(const uint8_t *text, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
-    """Count the letters of a word in valid UTF-8."""
+    """Return a word in valid UTF-8 with its letters as bits and their number."""
     cdef Word self = Word(0, <uint32_t> start, <uint16_t> size, 0)
     cdef Py_ssize_t at = start
     cdef uint64_t letter
@@ -173,11 +176,9 @@ cdef Word read_word(const uint8_t *text, Py_ssize_t start, Py_ssize_t size) noex
 
 
 cdef inline bint may_be(const Word *self, const Word *typed, int distance) noexcept nogil:
-    """Return whether two words may be within a distance, as far as their numbers of letters show."""
+    """Return whether two words may be within a distance, as far as their letters show."""
     cdef uint64_t more = self.letters & ~typed.letters, less = typed.letters & ~self.letters
-    cdef int errors, longer = <int> self.count - <int> typed.count
-    if longer > distance or -longer > distance:
-        return False
+    cdef int errors
     for errors in range(distance):
         more &= more - 1
         less &= less - 1

@@ -9,10 +9,11 @@ looks only for these.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
+from sonicpy._native.automaton cimport Node, open_node, prefetch_target
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.letter_folding cimport Folded, Folding, folded_of
 from sonicpy._native.letter_steps cimport (
@@ -22,72 +23,31 @@ from sonicpy._native.letter_steps cimport (
     State,
     accepted,
     begin_state,
+    last_state,
     leads_on,
     places_of,
     read_pattern,
     step_over,
 )
-from sonicpy._native.memory cimport reserve
-from sonicpy._native.stem_ends cimport StemEnds, pair_of
+from sonicpy._native.stem_ends cimport StemEnds
 from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
+from sonicpy._native.walked_words cimport BYTES_MAX, Ends, Table, Walk, add, collect
 from sonicpy._native.word_source cimport (
     Child,
     Children,
     Spot,
     WordSource,
-    Words,
     find_child,
     is_empty,
     next_child,
     open_spot,
     root_of,
     skip_to,
+    take_edge,
 )
-
-cdef enum:
-    BYTES_MAX = 400  # of a word, with the key before it
-    LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
 EDGE_BUDGET = EDGES_MAX
 """The most letters that one walk examines by default: about a millisecond."""
-
-
-cdef struct Ends:  # see `StemEnds`
-    const uint8_t *taken  # NULL: every word may have the stem
-    const uint8_t *changed
-    uint8_t stem[BYTES_MAX]
-    int before  # letters of the stem before its last one
-
-
-cdef struct Table:  # of a Folding
-    const uint8_t *pages
-    const uint16_t *numbers
-    const Folded *folded
-    const bint *leads
-    const bint *seconds
-
-
-cdef struct Walk:
-    const Pattern *pattern
-    const Words *words
-    const Table *table
-    const Ends *ends
-    int distance
-    bint swaps  # two neighbours that are swapped are one error
-    bint spelled  # only words of letters and apostrophes, as far as ASCII goes
-    bint joined  # no words of the letters a to z alone
-    const uint8_t *besides  # words that begin with these bytes are left out; NULL: none are
-    int besides_size
-    bint begins  # words that begin as the pattern does, too
-    bint leading  # words that the pattern begins with, each with the number of its letters there
-    int64_t budget  # letters that may still be looked at; below zero the walk ends
-    int64_t wanted  # words that may still be collected
-    bint failed  # there was no memory
-    uint8_t word[BYTES_MAX]  # the bytes on the path of the walk
-    uint8_t *letters  # of the words that were found,
-    Py_ssize_t used, letters_room
-    uint16_t *marks  # for each, its number of bytes and its distance
-    Py_ssize_t marked, marks_room
 
 
 # -- the walk ------------------------------------------------------------------------------------------------------
@@ -101,16 +61,15 @@ cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) 
     """
     cdef Children children
     cdef Child child
-    cdef int most = min(self.distance, best - 1)
+    if best > self.distance and not leads_on(state, self.distance - 1):
+        descend(self, spot, state.row[self.distance], state.swap[self.distance], depth)
+        return
     if depth >= BYTES_MAX - 4 or self.budget < 0 or self.wanted <= 0:
         return
     open_spot(&children, self.words, spot, depth)
     if not self.begins and accepted(self.pattern, self.distance, state) <= self.distance and find_child(&children, 0, &child):
         collect(self, &child, depth, accepted(self.pattern, self.distance, state))
-    if best <= self.distance or (most > 0 and leads_on(state, most - 1)):
-        visit_all(self, &children, state, depth, best)
-    else:
-        visit_wanted(self, &children, state, state.row[most] | state.swap[most], depth, best)
+    visit_all(self, &children, state, depth, best)
 
 
 cdef void visit_all(Walk *self, Children *children, const State *state, int depth, int best) noexcept nogil:
@@ -118,10 +77,13 @@ cdef void visit_all(Walk *self, Children *children, const State *state, int dept
     cdef Child child
     cdef State other  # behind a letter that is none of the next ones of the pattern
     cdef uint64_t places, next_places = 0
-    cdef bint is_known = False
-    cdef int errors
+    cdef bint is_known = False, is_last = False
+    cdef int errors, step
     for errors in range(self.distance + 1):
         next_places |= state.row[errors] | state.swap[errors]
+    if self.words.nodes != NULL:
+        for step in range(children.node.count):
+            prefetch_target(&children.node, self.words.nodes, step)
     while next_child(children, &child):
         self.budget -= 1
         if child.label == 0:
@@ -135,29 +97,73 @@ cdef void visit_all(Walk *self, Children *children, const State *state, int dept
             if not is_known:
                 is_known = True
                 step_over(self.pattern, self.distance, self.swaps, state, child.label, &other)
-            arrive(self, &child, &other, depth, best)
+                is_last = best > self.distance and not leads_on(&other, self.distance - 1)
+            if is_last:
+                arrive_last(self, &child, other.row[self.distance], depth)
+            else:
+                arrive(self, &child, &other, depth, best)
         else:
             spell_all(self, &child, lead_bits(child.label), character_bytes(child.label) - 1, state, depth, best)
 
 
-cdef void visit_wanted(
-    Walk *self, Children *children, const State *state, uint64_t wanted, int depth, int best
-) noexcept nogil:
-    """Follow the letters of the pattern at the wanted places, and letters that fold to others."""
+cdef void descend(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth) noexcept nogil:
+    """Follow the letters of the pattern, and letters that fold to others, where no more errors are allowed.
+
+    Args:
+        row, swap: the parts of the state for the most errors; its other parts are 0, and nothing is found so far.
+    """
     cdef Child child
+    cdef Node node
+    cdef const uint64_t *first = self.pattern.first
+    cdef uint64_t wanted = row | swap, places
+    cdef uint8_t steps[256]
+    cdef int step, found = 0, number
+    if depth >= BYTES_MAX - 4 or self.budget < 0 or self.wanted <= 0:
+        return
+    if self.words.nodes == NULL or not self.begins or self.distance == 0:
+        descend_wanted(self, spot, row, swap, depth)
+        return
+    open_node(&node, self.words.nodes, spot.place)
+    if node.labels[node.count - 1] >= 0x80:
+        descend_wanted(self, spot, row, swap, depth)
+        return
+    self.budget -= node.count
+    for step in range(node.count):  # without branches, because none could be foretold
+        steps[found] = <uint8_t> step
+        found += first[node.labels[step]] & wanted != 0
+    for number in range(found):
+        prefetch_target(&node, self.words.nodes, steps[number])
+    for number in range(found):
+        places = first[node.labels[steps[number]]]
+        take_edge(&node, steps[number], &child)
+        arrive_last(self, &child, (row & places) << 1 | (swap & places) << 2, depth)
+
+
+cdef void descend_wanted(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth) noexcept nogil:
+    """Do the same as `descend`: look for each letter that the pattern may have next."""
+    cdef Children children
+    cdef Child child
+    cdef State state
+    cdef uint64_t wanted = (row | swap) & ((<uint64_t> 1 << self.pattern.size) - 1), places
     cdef uint32_t point
-    wanted &= (<uint64_t> 1 << self.pattern.size) - 1
+    open_spot(&children, self.words, spot, depth)
+    if not self.begins and row >> self.pattern.size & 1 and find_child(&children, 0, &child):
+        collect(self, &child, depth, self.distance)
     while wanted:
         point = self.pattern.points[lowest_bit(wanted)]
-        wanted &= ~places_of(self.pattern, point)
+        places = places_of(self.pattern, point)
+        wanted &= ~places
         self.budget -= 1
-        if find_child(children, lead_byte(point), &child):
-            spell(self, &child, point, state, depth, best)
-    skip_to(children, 0xC0)
-    while next_child(children, &child):
+        if find_child(&children, lead_byte(point), &child):
+            if point < 0x80:
+                arrive_last(self, &child, (row & places) << 1 | (swap & places) << 2, depth)
+            else:
+                spell(self, &child, point, last_state(&state, self.distance, row, swap), depth, NOT_FOUND)
+    skip_to(&children, 0xC0)
+    while next_child(&children, &child):
         self.budget -= 1
         if self.table.leads[child.label]:
-            spell_folded(self, &child, state, depth, best)
+            spell_folded(self, &child, last_state(&state, self.distance, row, swap), depth, NOT_FOUND)
 
 
 cdef void spell(
@@ -274,79 +280,19 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
         visit(self, child.spot, state, depth + 1, best)
 
 
-# -- collecting ----------------------------------------------------------------------------------------------------
-
-cdef void collect(Walk *self, const Child *first, int depth, int distance) noexcept nogil:
-    """Collect the word that ends with a letter, and all words that continue behind it.
-
-    Args:
-        first: the last byte of the letter.
-        depth: the number of bytes of the word before that byte.
-        distance: the distance of all these words.
-    """
-    cdef Children children
-    cdef Child child
-    cdef bint spelled = self.spelled
-    if spelled and not is_spelled(first.label):
-        if first.label:
-            return
-        self.spelled = False  # of a word, the part counts that leads to it
-    self.word[depth] = first.label
-    depth += 1
-    if first.ends_word:
-        add(self, depth, distance)
-    if not first.goes_on or depth == BYTES_MAX or self.budget < 0 or self.wanted <= 0:
-        self.spelled = spelled
+cdef inline void arrive_last(Walk *self, const Child *child, uint64_t row, int depth) noexcept nogil:
+    """Do the same as `arrive` for a state whose other parts are 0: `row` is that for the most errors."""
+    cdef bint is_found = row >> self.pattern.size & 1
+    self.word[depth] = child.label
+    if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
         return
-    if self.ends.taken != NULL and depth == self.ends.before + LETTERS_OF_ENDS and not may_have(self, depth):
+    if is_found and self.begins:
+        collect(self, child, depth, self.distance)
         return
-    open_spot(&children, self.words, first.spot, depth)
-    while next_child(&children, &child):
-        self.budget -= 1
-        collect(self, &child, depth, distance)
-    self.spelled = spelled
-
-
-cdef bint may_have(const Walk *self, int size) noexcept nogil:
-    """Return whether a word of which `size` bytes are known may have the stem; see `StemEnds`."""
-    cdef const Ends *ends = self.ends
-    cdef uint8_t first, second
-    cdef int place
-    for place in range(min(size, ends.before + LETTERS_OF_ENDS)):
-        if not c'a' <= self.word[place] <= c'z':
-            return True
-    if size <= ends.before:
-        return False
-    for place in range(ends.before):
-        if self.word[place] != ends.stem[place]:
-            return False
-    if self.word[ends.before] != ends.stem[ends.before]:
-        return ends.changed[pair_of(ends.stem[ends.before], self.word[ends.before])]
-    first = self.word[ends.before + 1] if size > ends.before + 1 else 0
-    second = self.word[ends.before + 2] if size > ends.before + 2 else 0
-    return ends.taken[pair_of(first, second)]
-
-
-cdef void add(Walk *self, int size, int distance) noexcept nogil:
-    """Add the word whose bytes are on the path to the found words."""
-    if self.wanted <= 0 or (self.ends.taken != NULL and not may_have(self, size)):
-        return
-    if self.joined and has_only_letters(self.word, size):
-        self.wanted -= 1
-        return
-    if not (
-        reserve(<void **> &self.letters, &self.letters_room, self.used + size, 1)
-        and reserve(<void **> &self.marks, &self.marks_room, self.marked + 2, sizeof(uint16_t))
-    ):
-        self.failed = True
-        self.wanted = 0
-        return
-    memcpy(self.letters + self.used, self.word, size)
-    self.marks[self.marked] = <uint16_t> size
-    self.marks[self.marked + 1] = <uint16_t> distance
-    self.used += size
-    self.marked += 2
-    self.wanted -= 1
+    if child.ends_word and (is_found or (self.leading and row)):
+        add(self, depth + 1, lowest_bit(row) if self.leading else self.distance)
+    if child.goes_on and row:
+        descend(self, child.spot, row, 0, depth + 1)
 
 
 # -- asking --------------------------------------------------------------------------------------------------------
@@ -390,6 +336,9 @@ cdef dict walk_all(
     Args:
         leading: also find the words that are a beginning of a pattern, and return for each word the number of its
             folded letters in place of its distance; `distance` must be 0 and `begins` must be false.
+
+    Raises:
+        ValueError: the distance is out of range, or a word is not UTF-8.
     """
     cdef Pattern read
     cdef Ends kept

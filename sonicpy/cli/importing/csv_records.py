@@ -63,7 +63,9 @@ class CsvRecords:
             yield record
 
     def _broken(self, error: csv.Error) -> BrokenRecord:
-        """Return the lines up to the start of the broken field; the lines behind it are read again."""
+        """Return the lines up to the one in which the broken field begins, with the reason; the lines behind that one
+        are read again.
+        """
         held = self._lines.held
         said = f"{error} (line {self.first_line + len(held) - 1})"
         begins_in = self._line_of_broken_field("".join(held))

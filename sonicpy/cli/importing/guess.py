@@ -24,6 +24,8 @@ def guessed_command(path: Path, columns: Sequence[str], *flags: str) -> str | No
 
 
 def _collection(path: Path) -> str:
-    """Return a name of a collection for a file: the first part of the file's name, as far as it is ASCII."""
+    """Return a name of a collection for a file: the first part of its name in lower case, with _ in place of other
+    characters than ASCII letters and digits.
+    """
     name = path.name.partition(".")[0]
     return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name).lower()[:64] or "texts"

@@ -20,7 +20,7 @@ class MirrorTarget(Protocol):
         """The greatest value of the watermark column so far; None: no pass has ended."""
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows; see `Index.mirror`."""
+        """Bring the objects in step with rows, and return a report; see `Index.mirror`."""
 
     def erase(self, names: Iterable[str]) -> int:
         """Erase objects; return how many there were."""
@@ -44,7 +44,7 @@ class FolderTarget:
         self.watermark = self._mirror.watermark
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows."""
+        """Bring the objects in step with rows, and return a report."""
         return self._index.mirror(rows, **self._columns, whole=whole, progress=progress)
 
     def erase(self, names: Iterable[str]) -> int:
@@ -70,8 +70,8 @@ class ServerTarget:
         self.watermark: Any = None
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows. The number of unchanged objects is not known, because the server answers
-        OK to each.
+        """Bring the objects in step with rows, and return a report. It lacks the number of unchanged objects, because
+        the server answers OK to each.
         """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})

@@ -184,7 +184,7 @@ class ImportJob:
     def _set_aside(self, refused: Sequence[RefusedRow], progress: ProgressBar) -> None:
         """Show the first refused rows, and write all of them to the file."""
         for place, bad in enumerate(refused, self._position.refused):
-            if not self._strict:  # else the error that ends the import tells of the row
+            if not self._strict:  # else the error that ends the import names the row
                 self._show(place, bad, progress)
             if self._bad is not None:
                 line = {"row": bad.row, "reason": bad.reason, "content": bad.content}

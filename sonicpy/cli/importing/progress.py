@@ -6,7 +6,7 @@ from typing import Never, Self
 
 from tqdm import tqdm
 
-# The rows in postfix are the only rate: that of bytes would be a second one that says less.
+# The rows in postfix are the only rate: a rate of bytes beside it would mean less.
 SIZED_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 ROWS_BAR = "[{elapsed}{postfix}]"
 

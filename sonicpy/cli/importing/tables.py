@@ -10,6 +10,7 @@ import importlib
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -116,8 +117,7 @@ class _Sqlite:
         cursor = self._connection.execute(statement, () if since is None else (since,))
         names = [column[0] for column in cursor.description]
         while some := cursor.fetchmany(ROWS_AT_ONCE):
-            for row in some:
-                yield dict(zip(names, row, strict=True))
+            yield from map(dict, map(partial(zip, names), some))
 
     def close(self) -> None:
         self._connection.close()

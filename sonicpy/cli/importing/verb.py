@@ -108,7 +108,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Import a file and print the number of rows. Raises SonicError if that fails."""
+    """Import a file and print the number of rows; return the exit status. Raises SonicError if that fails."""
     if arguments.resume and arguments.file == STDIN:
         raise ConfigError("flag --resume needs a file: the standard input cannot be read again.")
     source = _source(arguments)
@@ -204,8 +204,8 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Pa
 
 
 def _folder_of_user(*, resume: bool) -> Path | None:
-    """Return the folder of positions for imports into a server; None: it is not writable, and --resume was not
-    given.
+    """Return the folder of positions for imports into a server; None: it is not writable. Raises SonicError instead if
+    --resume was given.
     """
     folder = user_folder()
     try:
@@ -247,7 +247,9 @@ def add_field_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def field_column(text: str) -> tuple[str, str]:
-    """Return the name of a text and its column, from COLUMN or NAME=COLUMN."""
+    """Return the name of a text and its column, from COLUMN or NAME=COLUMN. Raises ArgumentTypeError if the name is not
+    allowed.
+    """
     name, equals, column = text.partition("=")
     try:
         return name_of_text(name), column if equals else name
@@ -256,7 +258,9 @@ def field_column(text: str) -> tuple[str, str]:
 
 
 def value_column(text: str) -> tuple[str, tuple[str, int]]:
-    """Return the name of a value, its column, and the number by which it is multiplied, from NAME=COLUMN*100."""
+    """Return the name of a value, its column, and the number by which it is multiplied, from NAME=COLUMN*100. Raises
+    ArgumentTypeError if the name is not allowed.
+    """
     name, equals, column = text.rpartition("=")
     column, times, scale = column.rpartition("*") if column.rpartition("*")[2].isdecimal() else (column, "", "1")
     try:

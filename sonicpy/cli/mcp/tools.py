@@ -190,7 +190,9 @@ class ToolBox:
         raise ToolRefused(f"there is no tool {shown(name)}; allowed are {_listed([one.name for one in self.tools])}")
 
     def _sorted(self, tool: Tool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the arguments that are not options, in their order, and the options."""
+        """Return the arguments that are not options, in their order, and the options. Raises ToolRefused if one is
+        unknown or missing.
+        """
         taken = (*tool.names, *offered(tool.verb))
         unknown = [name for name in given if name not in taken]
         if unknown:

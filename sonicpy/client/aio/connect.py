@@ -52,7 +52,7 @@ class Connecting(Coroutine[Any, Any, AsyncClient]):
     ) -> None:
         await self._client.close()
 
-    # -- as the coroutine that it stands for: what asyncio.create_task and gather take ---------------------------------
+    # -- a coroutine, as asyncio.create_task and gather need it -------------------------------------------------------
 
     def __await__(self) -> Any:
         return self._opening.__await__()

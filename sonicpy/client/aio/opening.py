@@ -31,14 +31,16 @@ async def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> AsyncC
         raise
     try:
         await _stop(tasks)
-    except BaseException:  # cancelled: nobody will use the connection
+    except BaseException:  # cancelled: the connection will not be used
         connection.abort()
         raise
     return connection
 
 
 async def _first(servers: Servers, mode: Mode, timeout_s: float, tasks: Tasks) -> AsyncConnection:
-    """Connect to group after group; return the first session, and leave the other tasks in `tasks`."""
+    """Connect to group after group; return the first session, and leave the other tasks in `tasks`. Raises ClientError
+    if no server accepts the session.
+    """
     asked = servers.groups()
     groups = deque(asked)
     errors: list[ClientError] = []

@@ -54,7 +54,7 @@ class AsyncPool:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def carry_out(self, exchange: Exchange) -> Reply:
-        """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
+        """Return the reply to an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
             ClientError, CommandError: the exchange failed, or the server refused it.
@@ -173,7 +173,7 @@ class AsyncPool:
             slot.connection = await open_nearest(self._servers, mode, self._settings.timeout_s)
             return slot.connection
         except asyncio.CancelledError:
-            if self._is_closed:  # `close` ended it: those who wait for it were not cancelled themselves
+            if self._is_closed:  # `close` ended it: the tasks that wait for it were not cancelled themselves
                 raise self._closed() from None
             raise
         finally:

@@ -27,7 +27,7 @@ Wake = queue.SimpleQueue[None]
 
 
 class CallTurns:
-    """At most `most` turns at a time; the others wait in the order in which they came."""
+    """Lets at most `most` calls run at a time; the others wait in the order in which they came."""
 
     def __init__(self, most: int) -> None:
         self._most = most

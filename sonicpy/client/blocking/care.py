@@ -51,5 +51,5 @@ class Care:
         return self._run(plans.info())
 
     def _run(self, plan: CallPlan[Value]) -> Value:
-        """Carry out the plan of a method."""
+        """Carry out the plan of a method, and return its result."""
         raise NotImplementedError

@@ -81,7 +81,7 @@ class Pool:
         self._rooms = _Rooms(settings.pool_size)
 
     def carry_out(self, exchange: Exchange) -> Reply:
-        """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
+        """Return the reply to an exchange; retry it if the connection breaks and a second execution does no harm.
 
         Raises:
             ClientError, CommandError: the exchange failed, or the server refused it.

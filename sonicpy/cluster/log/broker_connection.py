@@ -190,7 +190,7 @@ class BrokerConnection(Client):
         self._ended.set()
 
     def _next(self, servers: list[Server], _: dict[str, Any]) -> tuple[Server, float]:
-        """Return the broker to try next, the one that was tried longest ago, and the pause before, in seconds.
+        """Return the broker to try next, the one tried longest ago, and the pause before it in seconds; note the try.
 
         Addresses that brokers announce are ignored: they lack users and passwords, and may be valid only between
         brokers.

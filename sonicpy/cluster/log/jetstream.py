@@ -212,7 +212,7 @@ async def ask(
     connection: Client, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
 ) -> dict[str, Any]:
     """Return the answer of the brokers to a message. Raises Unacknowledged if there is none."""
-    if not connection.is_connected:  # nats-py would send it late, when its outcome was told to be unknown
+    if not connection.is_connected:  # nats-py would send it late, after its outcome was reported as unknown
         raise Unacknowledged("no broker is connected")
     try:
         message = await connection.request(subject, payload, timeout=timeout_s, headers=headers)

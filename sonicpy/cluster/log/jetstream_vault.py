@@ -50,7 +50,7 @@ class JetStreamVault:
 
     @classmethod
     async def create(cls, connection: Client, copies: int) -> "JetStreamVault":
-        """Make the key-value bucket, unless it exists; brokers that have just started may have no leader yet.
+        """Return the vault; make its key-value bucket, unless it exists. Waits for a leader of brokers just started.
 
         Args:
             copies: the number of brokers that keep it.
@@ -161,7 +161,9 @@ async def create_snapshots(connection: Client, copies: int) -> None:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Turn errors of the brokers and the network inside a `with` block into the exceptions of `meaning`."""
+    """Raise errors of the brokers and the network inside a `with` block as ValueChanged, if the brokers hold another
+    value by now, or as the exceptions of `meaning`.
+    """
     try:
         yield
     except KeyWrongLastSequenceError as error:

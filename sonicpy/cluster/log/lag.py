@@ -74,7 +74,7 @@ class Lag:
         except Unacknowledged:
             self._silent_since_s.setdefault(log, asked_s)
             return
-        except LogGone:  # the replica says so
+        except LogGone:  # the replica reports it
             self._note_answer(log)
             return
         self._note_answer(log)

@@ -297,9 +297,9 @@ class LogWriter:
         self._forget(batch)
 
     async def _is_confirmed(self, batch: OpenBatch) -> bool:
-        """Return whether an acknowledged batch takes effect; if it may not, raise the error in waiting callers."""
+        """Return whether an acknowledged batch takes effect; if not, drop it and raise the error in its callers."""
         try:
-            if self._claim is not None and batch.records:  # a barrier marks a place in the log, whoever has the name
+            if self._claim is not None and batch.records:  # a barrier marks a place in the log and needs no claim
                 await self._claim.confirm(batch.effect)
         except StoreError as error:
             batch.fail(StoreError(f"a batch of {batch.changes} changes was sent, and its outcome is unknown: {error}"))

@@ -117,7 +117,7 @@ class NameClaim:
         if not self._is_watched or now_s() - self._confirmed_s > REACHED_S:
             self._is_sure = False
         if not self._is_sure and await self._has_effect(effect):
-            return  # which says nothing of the next one
+            return  # the effect of this batch proves nothing for the next one
         if self.loss is not None:
             raise NameLost(self.loss)
         self._confirmed_s = now_s()
@@ -141,7 +141,10 @@ class NameClaim:
             self._is_sure = False
 
     async def _has_effect(self, effect: "asyncio.Future[None] | None") -> bool:
-        """Wait until the registry has answered or `effect` has resolved; return whether `effect` has."""
+        """Wait until the registry has answered or `effect` has resolved; return whether `effect` has.
+
+        Raises the error of asking the registry.
+        """
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_registry())
         asking = self._asking
@@ -228,7 +231,7 @@ async def _holder(connection: Client, name: str) -> str:
     """Return the process that has the name `name`; an empty string if no process answers."""
     try:
         message = await connection.request(_subject_of(name), b"", timeout=ANSWER_S)
-    except (NatsError, OSError):  # nobody listens there, or it is silent; the registry decides then
+    except (NatsError, OSError):  # no process listens there, or it is silent; the registry decides then
         return ""
     return message.data.decode()
 

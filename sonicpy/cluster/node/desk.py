@@ -180,7 +180,9 @@ class Desk:
         return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
 
     async def _change(self, partition: int, question: Question) -> bytes:
-        """Return the result of a change, and its position in the log, packed."""
+        """Return the result of a change, and its position in the log, packed. Raises StoreError if it was not applied
+        within ANSWER_S seconds.
+        """
         scope = question.fields[:2]
         if question.kind == "Pop":
             self._recorder.cut_by(self._held[partition].to_read().bucket_rules(*scope))
@@ -274,7 +276,9 @@ class Desk:
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
-        """Return the answer of a node that holds a partition, to which the brokers pass the question on."""
+        """Return the answer of a node that holds a partition, to which the brokers pass the question on. Raises NotHere
+        if no node answers, or StoreError if it was a change, whose outcome is then unknown.
+        """
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:

@@ -132,7 +132,7 @@ class Mover:
                 answer = DONE + str(await self._carry_out(unpack_order(message.data))).encode()
         except SonicError as error:
             answer = FAILED + str(error).encode()
-        except Exception as error:  # noqa: BLE001 - who gave the order would wait for its time limit
+        except Exception as error:  # noqa: BLE001 - the caller would wait until its time limit
             logger.error("an unexpected error in an order", exc_info=error)
             answer = FAILED + f"an unexpected error: {type(error).__name__}".encode()
         except asyncio.CancelledError:

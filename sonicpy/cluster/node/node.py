@@ -132,7 +132,7 @@ class Node:
             self._subscriptions.append(await self._connection.subscribe(subject, cb=take))
 
     def write_as(self, agreed: Agreement) -> None:
-        """From now on, write entries, and cut the texts of new buckets, as the nodes have agreed."""
+        """Write later entries, and cut the texts of new buckets, as the nodes have agreed."""
         self.writers.write_as(agreed)
         self.recorder.take_rules(rules_of(agreed), notes_order=ORDER in agreed.names)
 

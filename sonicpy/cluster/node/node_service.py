@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 def push(node: "Node", command: Push | Upsert) -> bytes:
-    """Add the record of a PUSH, or an UPSERT, to the next batch. Raises Postponed if it has to wait."""
+    """Add the record of a PUSH, or an UPSERT, to the next batch; return OK. Raises Postponed if it has to wait."""
     rules = node.desk.rules.at_once(command.collection, command.bucket)
     if rules is None or (isinstance(command, Push) and command.vector is not None):
         raise Postponed
@@ -87,7 +87,9 @@ def cut(node: "Node", command: Push | Upsert, rules: int) -> tuple[int, bytes]:
 
 
 def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes]":
-    """Wrap a call so that a replica of this node answers, if it has all changes that this node has acknowledged."""
+    """Return a call by which a replica of this node answers, if it has all changes that this node has acknowledged.
+    Otherwise the call raises Postponed.
+    """
 
     def read(node: "Node", command: Any) -> bytes:
         places, writers = node.places, node.writers
@@ -127,7 +129,7 @@ def check_together(node: "Node", command: Any) -> None:
 
 
 def count_here(node: "Node", command: Count) -> bytes:
-    """Answer COUNT of a bucket or an object."""
+    """Answer COUNT of a bucket or an object. Raises Postponed if other nodes have to answer."""
     if command.bucket is None:
         raise Postponed
     return READ_COUNT(node, command)
@@ -295,7 +297,7 @@ class NodeService(BaseService):
 
     async def _push(self, command: Push | Upsert) -> bytes:
         """Carry out a PUSH, or an UPSERT, if only another node can report the rules of the bucket, or its columns of
-        vectors.
+        vectors; return the reply.
         """
         if isinstance(command, Push) and command.vector is not None:
             await self._check_vector(command, command.vector)

@@ -27,7 +27,7 @@ PlanOf = Callable[[Any], Awaitable[Plan | None]]
 
 
 class RefinedSpread:
-    """Answers commands with filters, orders or facets.
+    """Answers commands with filters, orders or facets in spread buckets.
 
     Args:
         ask: see `Ask`.
@@ -67,7 +67,9 @@ class RefinedSpread:
         return replies.result(merge_facets(list(map(json.loads, answers)), command.limit).to_json())
 
     async def behind(self, command: Query, name: str) -> Sequence[Any]:
-        """Return the key, the age and the name of the object that a page follows, from the part that holds it."""
+        """Return the key, the age and the name of the object that a page follows, from the part that holds it. Raises
+        InvalidArgument if there is no such object.
+        """
         partition = self._places.partition_of(*command.scope, name)
         question = Question("spread_place", (*command.scope, name, command.sort or NEWEST))
         found: Sequence[Any] | None = json.loads(await self._desk.ask(partition, question))

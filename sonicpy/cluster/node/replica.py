@@ -134,7 +134,7 @@ class Replica:
             self._wake()
 
     def stop_for_good(self, error: StoreError) -> None:
-        """Stop answering and applying."""
+        """Apply the entries that were read, then stop answering and applying for ever, because of `error`."""
         if self._gathered and not self.is_broken:
             last = self._gathered[-1][0]
             try:

@@ -194,7 +194,7 @@ async def _trim(
     number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Cut a log off below the two newest snapshots of each of its partitions, and below the positions of all live
-    replicas.
+    replicas. Return, for each partition, its newest snapshot and the first position of the log.
     """
     done: list[dict[str, Any]] = []
     needed: list[int] = []

@@ -174,7 +174,9 @@ class Spread:
         return max((value for each in found if (value := json.loads(each)) is not None), default=None)
 
     async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
-        """Return the answers of all parts of a bucket. Raises StoreError if a part does not answer."""
+        """Put the question `kind` with its `fields` to all parts of a bucket; return their answers. Raises StoreError
+        if a part does not answer.
+        """
         return await self._ask(collection, bucket, kind, *fields)
 
     # -- questions -----------------------------------------------------------------------------------------------------
@@ -400,7 +402,7 @@ class Spread:
         questions = [(part, "spread_completions", fields) for part in self._places.parts_of(collection, bucket)]
         try:
             found = await self._ask_each(questions, once=True)
-        except StoreError:  # the question that follows says what is wrong, if all versions know it
+        except StoreError:  # the next question raises the error, if all versions know that question
             return []
         packed = [part for part in map(json.loads, found) if part is not None]
         return likely_completions(list(map(b64decode, packed)), term, limit) if len(packed) == len(found) else []

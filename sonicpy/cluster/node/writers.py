@@ -73,7 +73,7 @@ class Writers:
         return await asyncio.shield(self._writer_of(partition).barrier().done)
 
     def write_as(self, agreed: Agreement) -> None:
-        """From now on, write entries as the nodes have agreed; batches under way do not change."""
+        """Write later entries as the nodes have agreed; batches under way do not change."""
         for writer in self.each:
             writer.agreed = agreed
 

@@ -119,7 +119,9 @@ def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
 
 
 def _wrong(layout: Layout, answers: dict[str, Any], wish: Wish) -> list[int]:
-    """Return the partitions to recover."""
+    """Return the partitions to recover: without a source, all of the node; else those whose replicas differ or have
+    stopped.
+    """
     if not wish.source:
         return [number for number in range(layout.partitions) if _replica(answers, wish.node, number)]
     return [

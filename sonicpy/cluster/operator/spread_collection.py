@@ -74,7 +74,9 @@ async def _check_empty(connection: Client, layout: Layout, collection: str) -> N
 
 
 async def _wait_for_nodes(connection: Client, layout: Layout) -> None:
-    """Wait until all nodes use a layout; before that, they would push objects to other partitions."""
+    """Wait until all nodes use a layout; before that, they would push objects to other partitions. Raises StoreError if
+    a node does not.
+    """
     deadline = time.monotonic() + TAKE_OVER_S
     wanted = [list(pair) for pair in layout.spread]
     while True:

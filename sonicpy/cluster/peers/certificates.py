@@ -50,7 +50,7 @@ def make_certificate(name: str) -> Certificate:
     )
     text = certificate.public_bytes(Encoding.PEM)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.TemporaryDirectory() as folder:  # which nobody else can read; `ssl` takes keys from files alone
+    with tempfile.TemporaryDirectory() as folder:  # no other user can read it; `ssl` takes keys only from files
         path = Path(folder, "node.pem")
         path.touch(mode=0o600)
         path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)

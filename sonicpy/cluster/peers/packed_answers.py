@@ -5,7 +5,7 @@ from sonicpy.errors import CommandError, InvalidArgument, SonicError, StoreError
 from sonicpy.version import VERSION
 
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
-"""The first bytes of the other kinds of answers. ANSWER is followed by the answer; REFUSAL by the code of an error and
+"""The first bytes of answers, beside NOT_HERE. ANSWER is followed by the answer; REFUSAL by the code of an error and
 its detail; FAILED by the reason why a change failed, or why its outcome is unknown; NOT_HERE by the reason why another
 node has to be asked.
 """

@@ -94,7 +94,7 @@ class Answerer(Frames):
             self._loop.call_soon(self._answer_some)
 
     async def _answer_later(self, number: int, question: bytes) -> None:
-        await asyncio.sleep(0)  # the loop looks for new bytes: a node that stood still finds here that nobody waits
+        await asyncio.sleep(0)  # the loop sees first whether the asker closed the connection while this process paused
         if self.transport is None or self.transport.is_closing():
             return
         self.send(number, await self._peers.answer_later(question))
@@ -191,13 +191,15 @@ class Peers:
         self._askers: dict[str, Asker] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._not_before_s: dict[str, float] = {}
-        self._silent: set[str] = set()  # nodes whose machine takes connections, and who say nothing on them
+        self._silent: set[str] = set()  # nodes whose machine accepts connections, and which send nothing on them
         self._turn = itertools.count()
         self._routes: dict[tuple[str, ...], list[list[Asker]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, connection: BrokerConnection) -> None:
-        """Listen for questions of other nodes, with TLS if the brokers are reached by TLS."""
+        """Listen for questions of other nodes, with TLS if the brokers are reached by TLS, and write the address to the
+        registry. If no port can be opened, log a warning: questions then come through the brokers.
+        """
         url = connection.connected_url
         if url is None or not url.hostname:
             return
@@ -317,7 +319,7 @@ class Peers:
                 _, self._askers[node] = await asyncio.wait_for(opening, CONNECT_S)
             except TimeoutError:
                 self._silent.add(node)
-                self._not_before_s[node] = 0.0  # it may only stand still
+                self._not_before_s[node] = 0.0  # it may only have paused
                 raise
         except (OSError, SonicError) as error:  # TimeoutError among them
             logger.info("no connection to the node %s (%s): it is asked through the brokers", node, error)

@@ -55,7 +55,7 @@ def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def others_of(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object beside its terms from the part of its row that `terms_of` returns."""
+    """Return the fields of an object beside its terms. `held`: the result of `terms_of` for its row."""
     return {name: held[name] for name in OTHER_KEYS & held.keys()}
 
 

@@ -84,7 +84,9 @@ class ColumnCheck:
         return None
 
     def refusal_of(self, scope: Scoped, given: Iterable[tuple[str, bytes]]) -> str | None:
-        """Return the reason why a bucket does not take the vectors of an object, by column; None: it takes them."""
+        """Return the reason why a bucket does not take the vectors of an object, by column; None: it takes them, and
+        the columns that they make are noted.
+        """
         columns = self._columns[scope] if scope in self._columns else self._stored(scope)
         for name, bits in given:
             found = column_for(columns, name, 8 * len(bits))

@@ -26,8 +26,8 @@ def check_rules(rules: int, *, compat: bool) -> None:
         raise CommandError("invalid_format", f"the terms were cut by the rules {shown(rules)}, known are {named} here")
 
 
-LANGUAGES_FORM = re.compile(r"(?:[a-z]{2,3} [1-9]\d{0,8}(?:,(?!$)|$))*")
-"""The number of texts by language, as an export has it: `eng 120,deu 3`."""
+LANGUAGES_FORM = r"(?:[a-z]{2,3} [1-9]\d{0,8}(?:,(?!$)|$))*"
+"""The pattern of the number of texts by language, as an export has it: `eng 120,deu 3`."""
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int], languages: str = "") -> Terms:
@@ -40,7 +40,7 @@ def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int], languages:
         CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255, or 0 for hidden
             terms with the parts of a word in camelCase; or the languages have another form.
     """
-    if not isinstance(languages, str) or not LANGUAGES_FORM.fullmatch(languages):
+    if not isinstance(languages, str) or not re.fullmatch(LANGUAGES_FORM, languages):
         raise CommandError("invalid_format", f"languages is {shown(languages)}; allowed are such as 'eng 120,deu 3'")
     for argument, given in (("terms", terms), ("hidden", hidden)):
         if not isinstance(given, Mapping):

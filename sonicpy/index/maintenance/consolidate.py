@@ -157,7 +157,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
 
 
 def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync: bool = True) -> Built:
-    """Write the graph of gathered words, without a snapshot; it is cut to the limits.
+    """Write the graph of gathered words, without a snapshot; it is cut to the limits. Return a Built.
 
     A first graph of few words is not written if the pool has no room for it: its version is then 0.
 

@@ -103,7 +103,9 @@ class Maintainer:
     # -- word graphs -----------------------------------------------------------------------------------------------
 
     def consolidate(self) -> None:
-        """Build the graphs of all buckets whose words changed, in this process; see `Index.consolidate`."""
+        """Build the graphs of all buckets whose words changed, in this process; see `Index.consolidate`. Raises the
+        error of the first graph that failed, after the others are built.
+        """
         with self.engine.changing():
             self.engine.store.commit()
             errors = []
@@ -281,7 +283,7 @@ class Maintainer:
                     drop_staged(self.engine.store)
 
     def verify(self) -> list[str]:
-        """Check the tables and the graphs of the last commit; see `Index.verify`."""
+        """Return the faults in the tables and the graphs of the last commit; see `Index.verify`."""
         from sonicpy.index.maintenance.verify import verify_store_in_child  # noqa: PLC0415  loaded when it is needed
 
         self.engine.commit_before_reading()

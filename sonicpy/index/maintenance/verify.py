@@ -211,7 +211,7 @@ def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
 
 
 def _version(environment: Environment, bucket: int) -> int | None:
-    """Return the version of a bucket's graph in the last commit."""
+    """Return the version of a bucket's graph in the last commit; None: there is no such bucket."""
     with environment.reading() as transaction:
         state = View(transaction).bucket_numbered(bucket)
     return None if state is None else state.lexicon_version

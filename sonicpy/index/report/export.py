@@ -112,7 +112,7 @@ def line_of(exported: ExportedObject) -> dict[str, Any]:
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
-    """Return the buckets of the store or of a collection, or a single one, in order of name."""
+    """Return the buckets of the store or of a collection, or a single one, in order of name; no staged ones."""
     found = view.all_states(collection)
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
@@ -200,7 +200,7 @@ class Queues:
                 yield iid, ready
 
     def release_all(self) -> Iterator[tuple[int, list[int]]]:
-        """Empty all queues."""
+        """Yield, as `release` does, everything that is left in the queues."""
         return self.release(list(self._waiting))
 
     def _step_on(self, term_id: int) -> None:

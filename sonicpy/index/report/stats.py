@@ -63,7 +63,7 @@ def index_figures(engine: "Engine") -> Figures:
 
 
 def whole_figures(view: View) -> Figures:
-    """Return the figures of all collections: the sums, and those of each collection."""
+    """Return the figures of all collections: the sums, and the figures of each of the first collections."""
     by_collection: dict[str, list[BucketState]] = defaultdict(list)
     for number, (scope, state) in enumerate(view.all_states()):
         if not is_staged(scope):
@@ -82,7 +82,7 @@ def whole_figures(view: View) -> Figures:
 
 
 def collection_figures(view: View, collection: str) -> Figures:
-    """Return the figures of a collection: the sums, and those of each bucket."""
+    """Return the figures of a collection: the sums, and the figures of each of its first buckets."""
     states = view.buckets(collection)
     named: dict[str, Figures] = {}
     for state in _first(states):
@@ -223,7 +223,9 @@ def _size(path: Path) -> int:
 
 
 def _allocated(folder: Path, ending: str) -> int:
-    """Return the bytes on the disk of the files in a folder whose names end with `ending`."""
+    """Return the bytes on the disk of the files in a folder whose names end with `ending`. Raises StoreError if the
+    folder cannot be read.
+    """
     try:
         with os.scandir(folder) as entries:
             return sum(_blocks(entry) * BLOCK_BYTES for entry in entries if entry.name.endswith(ending))

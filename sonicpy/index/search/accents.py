@@ -57,8 +57,8 @@ _HAS_PAIR = re.compile("|".join(dict.fromkeys(PAIRS.values())))
 _SEEN = str.maketrans(
     dict.fromkeys(_OTHER_APOSTROPHES, "'") | {_HEBREW_QUOTE: QUOTE} | dict.fromkeys(_SOFT_HYPHEN + _JOINERS)
 )
-_CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
-"""The letters that folding may change: those of `_PLAIN`, and ranges of Latin and Greek letters with marks."""
+_DECOMPOSED = _letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE))
+"""Latin and Greek letters, of which those with marks change."""
 _LOOSENED = str.maketrans(_LOOSE)
 _UNMARKED = _SEEN | str.maketrans(dict.fromkeys(_ACCENTS + _HEBREW_POINTS + _ARABIC_POINTS))
 
@@ -162,5 +162,7 @@ def folding(own: str | None, but: tuple[tuple[str, str], ...] = ()) -> Folding:
     marks = {chr(point): plain or "" for point, plain in _UNMARKED.items()}
     if own is None:
         return Folding(marks)
-    letters = {letter: plain for letter in _CHANGING if (plain := _folded_letter(letter)) != letter}
+    # All at once: a call of `_folded_letter` for each takes longer than the first query of a process.
+    apart = unicodedata.normalize("NFD", "\n".join(_DECOMPOSED)).translate(dict.fromkeys(map(ord, _MARKS))).split("\n")
+    letters = {letter: plain for letter, plain in zip(_DECOMPOSED, apart, strict=True) if plain != letter} | _PLAIN
     return Folding({letter: plain for letter, plain in (marks | letters | dict(but)).items() if letter not in own})

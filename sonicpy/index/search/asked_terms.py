@@ -99,7 +99,7 @@ class _Reader:
                     yield item.is_option, words
 
     def _alone(self, web: WebQuery) -> Iterator[int]:
-        """Yield the terms that are wanted by themselves, not as alternatives."""
+        """Yield the numbers of the terms that are wanted by themselves, not as alternatives."""
         alone = [either[0] for either in web.items if len(either) == 1 and either[0].sign != REFUSED]
         plain = self._lexed(" ".join(item.text for item in alone if item.kind not in MANY))
         yield from (self._numbers[word, WORDS] for word in plain.words if (word, WORDS) in self._numbers)

@@ -5,16 +5,14 @@ from typing import Any as AnyValue
 
 from sonicpy._native.mask import Bits, settled
 from sonicpy._native.ordered import count_ranges
-from sonicpy._native.term_mask import count_each, lists_of
 from sonicpy.api.facets import Facets, RangeCount, in_order, merged, most_first
 from sonicpy.filters.conditions import All, Any, Condition, HasTag, Not, clauses, literals
 from sonicpy.filters.sorting import Facet
 from sonicpy.index.search.refine import Wanted
+from sonicpy.index.search.tag_holders import count_holders
 from sonicpy.store.views.bucket_reader import BucketReader
 
 ALL_TAGS = 1 << 32
-TAGS_AT_ONCE = 1_000
-"""The most tags whose holders are read together."""
 
 
 def count_facets(
@@ -77,7 +75,9 @@ def merge_facets(parts: Sequence[Mapping[str, AnyValue]], limit: int) -> Facets:
 
 
 def without(condition: Condition | None, facet: Facet) -> Condition | None:
-    """Return a filter without the clauses that are only about the tags or values of a facet."""
+    """Return a filter without the clauses that are only about the tags or values of a facet; None: no clause is
+    left.
+    """
     if condition is None:
         return None
     rest = tuple(clause for clause in clauses(condition) if not all(_is_of(each, facet) for each in literals(clause)))
@@ -100,16 +100,9 @@ def _count_tags(reader: BucketReader, prefix: str, among: Bits) -> dict[str, int
     tags = reader.tags
     if tags is None:
         return {}
-    counts: dict[str, int] = {}
     rows = list(tags.starting(prefix.encode()))
-    for start in range(0, len(rows), TAGS_AT_ONCE):
-        some = rows[start : start + TAGS_AT_ONCE]
-        postings = tags.postings_of([row for _, row in some])
-        lists = lists_of(tags, [[each] for each in postings], reader.length_masks())
-        for (tag, _), count in zip(some, count_each(lists, among), strict=True):
-            if count:
-                counts[tag.decode()] = count
-    return counts
+    counts = count_holders(tags, [row for _, row in rows], reader.length_masks(), among)
+    return {tag.decode(): count for (tag, _), count in zip(rows, counts, strict=True) if count}
 
 
 def _count_values(reader: BucketReader, facet: Facet, among: Bits) -> list[RangeCount]:

@@ -115,7 +115,9 @@ def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, bool]:
 
 
 def _drawn(sources: list[WordSource], kin: Kin | None) -> set[bytes]:
-    """Return the words that differ only in accents, and those that a stemmer reduces to the same stem."""
+    """Return the words of the sources that differ from a word only in accents, and those with the same stem by a
+    stemmer.
+    """
     return set() if kin is None else drawn(sources, kin)
 
 

@@ -1,4 +1,4 @@
-"""From objects that were found to hits."""
+"""Making hits of the objects that were found."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,11 @@ def hits_of(
 def hows_of(
     statistics: Statistics, plan: Plan, part: Part | SeveralParts, terms: Terms, search: Search, places: Sequence[Any]
 ) -> tuple[list[tuple["HeldWord", ...]], str | None]:
-    """Return the words by which each of some objects answers, and the text that the user may have meant."""
+    """Return the words by which each of some objects answers, and the text that the user may have meant.
+
+    Args:
+        places: the IID of each object; its ObjectPlace if there are several buckets.
+    """
     from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text  # noqa: PLC0415  loaded when it is needed
 
     how = HowFound(plan, terms)

@@ -13,6 +13,7 @@ from sonicpy._native.mask import AllOf, Bits, Mask, NotIn, settled
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits, with_groups
+from sonicpy.filters.conditions import Condition
 from sonicpy.filters.grouping import GroupKey, parse_group, split_group
 from sonicpy.filters.sorting import NEWEST, highest_factor, parse_boost, parse_sort
 from sonicpy.index.search.boost import boosted, highest_of
@@ -192,13 +193,9 @@ def best_by_plan(
     Args:
         highest: the value from which ages are counted; None: the highest one of the buckets.
     """
-    condition = condition_of(search.filter)
-    find_part = partial(_by_score, lexicon, plan, config)
-    if search.boost is not None:
-        check_boost(config)
-        find_part = partial(_by_boost, lexicon, plan, config, search.boost, highest)
-    parts: list[Part | SeveralParts] = []
+    condition, find_part = condition_of(search.filter), _part_finder(lexicon, plan, config, search.boost, highest)
     masks, most = masks_of(lexicon, condition), highest_factor(search.boost)
+    parts: list[Part | SeveralParts] = []
 
     def find(wanted: int, passing: PassingMasks) -> list[tuple[Any, At]]:
         part = find_part(wanted, passing)
@@ -215,24 +212,43 @@ def best_by_plan(
         meant = in_new_order(lexicon, Best(plan, parts[0], masks, most), search)
         first = _placed(lexicon, meant.found)
     kept = best_of_groups(finder, max(count, 1), first=first)
-    counted, of_whole = None, None
-    if search.total:
-        window, whole = config.store.kv.retain_word_objects, only_whole(plan)
-        readers = [each.reader for each in parts_of(lexicon)]
-        counted, of_whole = (
-            None
-            if one is None
-            else count_groups(finder, [Wanted(each, one, window).under(condition) for each in readers])
-            for one in (plan, whole)
-        )
-        of_whole = counted if whole is None else of_whole
+    counted, of_whole = _counts(lexicon, plan, config, condition, finder) if search.total else (None, None)
+    part = _joined(parts)
+    part.found, part.total = [row for row, _, _ in kept[:count]], None if counted is None else counted.total
+    meant = None if meant is None else meant.of_groups(part, most)
+    return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most, meant)
+
+
+def _part_finder(
+    lexicon: AnyLexicon, plan: Plan, config: "Config", boost: str | None, highest: int | None
+) -> Callable[[int, PassingMasks], Part | SeveralParts]:
+    """Return a function that finds the best objects of some masks, at most a number, by score."""
+    if boost is None:
+        return partial(_by_score, lexicon, plan, config)
+    check_boost(config)
+    return partial(_by_boost, lexicon, plan, config, boost, highest)
+
+
+def _counts(
+    lexicon: AnyLexicon, plan: Plan, config: "Config", condition: Condition | None, finder: Finder
+) -> tuple[CountedGroups, CountedGroups]:
+    """Return all groups, and those with an object that answers by whole words."""
+    window = config.store.kv.retain_word_objects
+
+    def counted(one: Plan) -> CountedGroups:
+        return count_groups(finder, [Wanted(each.reader, one, window).under(condition) for each in parts_of(lexicon)])
+
+    every, whole = counted(plan), only_whole(plan)
+    return every, every if whole is None else counted(whole)
+
+
+def _joined(parts: Sequence[Part | SeveralParts]) -> Part | SeveralParts:
+    """Return the first of several answers of one plan; of several buckets, with the parts of all."""
     part = parts[0]
     for other in parts[1:]:
         if isinstance(part, SeveralParts) and isinstance(other, SeveralParts):
             part.take_parts(other)
-    part.found, part.total = [row for row, _, _ in kept[:count]], None if counted is None else counted.total
-    meant = None if meant is None else meant.of_groups(part, most)
-    return BestOfGroups(plan, part, shown_keys(finder.groups, kept[:count]), counted, of_whole, most, meant)
+    return part
 
 
 def _placed(lexicon: AnyLexicon, found: Sequence[Any]) -> list[tuple[Any, At]]:

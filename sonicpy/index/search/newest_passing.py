@@ -3,24 +3,33 @@ newest windows of values, suffice.
 """
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.newest_pages import NewestPages
 from sonicpy.filters.conditions import All, Condition, HasTag, Range
+from sonicpy.filters.grammar import parse
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody, mask_of
+from sonicpy.index.search.refine import check_ranking
+from sonicpy.search import Search
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
-def newest_page(lexicon: Lexicon, condition: Condition, offset: int, limit: int) -> list[str]:
-    """Return the names of a page of the objects that meet a condition, newest first."""
+
+def newest_names(lexicon: Lexicon, config: "Config", search: Search) -> list[str]:
+    """Return the names of the objects on the page of a search that `asks_newest`. Raises as `check_ranking`."""
     pages = lexicon.newest_pages
     if pages is None:
+        check_ranking(config)
         pages = lexicon.newest_pages = _pages_of(lexicon.reader)
-    found = pages.names(condition, offset, limit)
+    condition = parse(search.filter or "")
+    found = pages.names(condition, search.offset, search.limit)
     if found is None:
-        reader = lexicon.reader
-        return reader.oids(everybody(reader, condition).newest(offset + limit)[offset:])
+        reader, end = lexicon.reader, search.offset + search.limit
+        return reader.oids(everybody(reader, condition).newest(end)[search.offset :])
     return found
 
 

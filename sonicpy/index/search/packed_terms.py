@@ -37,7 +37,7 @@ def unpack_terms(packed: Sequence[Any]) -> Terms:
 
 
 def pack_matching(matching: Matching | None) -> list[Any] | None:
-    """Return a Matching for JSON.
+    """Return a Matching, or None, for JSON.
 
     Version 1.0 reads the number behind the language as a bool, whether the query is ASCII, and no languages.
     """
@@ -48,7 +48,7 @@ def pack_matching(matching: Matching | None) -> list[Any] | None:
 
 
 def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
-    """Return a Matching from JSON."""
+    """Return the Matching, or None, that `pack_matching` packed."""
     if packed is None:
         return None
     code, flags, *languages = packed

@@ -30,9 +30,11 @@ FoundObject = tuple[int, int, float]
 """(IID, kind, score) of an object, as `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
-"""How many of the best objects are checked in the first and the second try, before all objects that hold the words; at
+"""How many of the best objects are checked in the first and in the last try, before all objects that hold the words; at
 least twice the page.
 """
+MORE = 3
+"""How many times as many objects as in the try before, or as would fill the page at its rate, are checked in a try."""
 
 __all__ = ["CheckedTooMany"]
 
@@ -52,10 +54,14 @@ class PhraseChecks:
         self._known: dict[tuple[int, WordsInPlace], Mask] = {}
 
     @contextmanager
-    def trying(self) -> Iterator[None]:
-        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be checked."""
+    def trying(self, at_once: int | None = None) -> Iterator[None]:
+        """Return a context manager for one try: it raises CheckedTooMany if more objects would have to be checked.
+
+        Args:
+            at_once: the most objects in this try, if there is a limit; None: as in others.
+        """
         if self._allowance is not None and self._at_once is not None:
-            self._allowance.left = self._at_once
+            self._allowance.left = self._at_once if at_once is None else at_once
         token = _CHECKS.set(self)
         try:
             yield
@@ -63,8 +69,8 @@ class PhraseChecks:
             _CHECKS.reset(token)
 
     def steps(self) -> Iterator[None]:
-        """Check all objects with phrases that the tries have reached, at most 4,096 in a step. Each try reads the same
-        state of the index.
+        """Check the rest of the objects for the phrases that the tries have looked for, at most 4,096 objects in a
+        step. Each try reads the same state of the index.
         """
         for mask in list(self._known.values()):
             if isinstance(mask, Phrase):
@@ -93,9 +99,12 @@ def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Mat
     if demands is None or not demands.phrases:
         return plan
     numbers = {word: number for number, word in enumerate(terms.words)}
+    among = {number for _, alternatives in demands.either for each in alternatives for number in each}
     forms: dict[int, list[bytes]] = {}
     for clause in plan.clauses:
         if clause.role & BRINGS:
+            if clause.term in among:  # alternatives joined in one clause come before the clause of the word alone
+                forms.pop(clause.term, None)
             whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
             forms.setdefault(clause.term, []).extend(word for slot in whole for word in slot.words)
     known: dict[bytes, tuple[bytes, ...]] = {}
@@ -125,7 +134,9 @@ def masked(plan: Plan, reader: BucketReader, mask: Mask | None) -> Mask | None:
 
 
 def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
-    """Yield the mask of each phrase of a plan in a bucket."""
+    """Yield the mask of each phrase of a plan in a bucket. Raises InvalidArgument if the bucket keeps no orders of
+    words.
+    """
     if not plan.phrases:
         return
     is_kept = keeps_order(reader)
@@ -169,17 +180,23 @@ def best_with_phrases(
         The query and the objects; None: too few of the best hold the phrases, or no order decides.
     """
     masks = [*phrase_masks(plan, reader)]
-    for count in LOOKED_AT_FIRST if masks and wanted else ():
-        count = max(count, 2 * wanted)
+    count, most = (max(count, 2 * wanted) for count in LOOKED_AT_FIRST)
+    checked: set[int] = set()
+    held: set[int] = set()
+    while masks and wanted:
         query = bound()
         found, _ = find_top(query, count, floor=floor)
-        held = sorted(iid for iid, _, _ in found)
+        new = sorted(iid for iid, _, _ in found if iid not in checked)
+        checked.update(new)
         for mask in masks:
-            held = mask.those(held) if isinstance(mask, Phrase) else list(filter(mask.has, held))
-        among = set(held)
-        best = [one for one in found if one[0] in among]
+            new = mask.those(new) if isinstance(mask, Phrase) else list(filter(mask.has, new))
+        held.update(new)
+        best = [one for one in found if one[0] in held]
         if len(best) >= wanted or len(found) < count:
             return query, best[:wanted]
+        if count >= most:
+            break
+        count = min(max(MORE * count, MORE * count * wanted // max(len(best), 1)), most)
     return None
 
 

@@ -156,7 +156,7 @@ def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
             role = more | (REQUIRED if required else 0) | (BRINGS if brings else 0)
             clause = Clause(term, role, weight, [slot])
         elif how != "form" and clause is not None:
-            if isinstance(edits, list):  # sizes of groups of words that stand for a term together
+            if isinstance(edits, list):  # sizes of groups of words that represent a term together
                 clause.slots.append(Slot(tuple(words), weight, how=how, together=tuple(edits)))
             else:
                 clause.slots.append(Slot(tuple(words), weight, how=how, edits=0 if how == "exact" else edits))

@@ -1,28 +1,27 @@
 """QUERY: the objects that answer a text, best first."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
-from sonicpy.arguments import NUMBER_MAX
 from sonicpy.bucket_names import in_bucket
-from sonicpy.filters.grammar import parse
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.ranking import AnyLexicon, carry_out, count_whole
 from sonicpy.index.search.several import SeveralParts
-from sonicpy.options import LIMIT
+from sonicpy.late import late
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
-    from sonicpy.index.engine import Engine
+    from sonicpy.index.search.newest_passing import newest_names
+else:
+    newest_names = late("sonicpy.index.search.newest_passing", "newest_names", __name__)
 
-_PAGED = {"filter", "limit"}
+NO_TERMS = Terms([], b"", b"")
+"""The terms of a search that `asks_newest`: it has no text."""
 
 
 def query(
@@ -51,10 +50,8 @@ def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
-    if search.filter is not None and not search.text and isinstance(lexicon, Lexicon) and asks_newest(search):
-        from sonicpy.index.search.refine import newest_hits  # noqa: PLC0415  loaded when it is needed
-
-        return newest_hits(lexicon, config, search)
+    if terms is NO_TERMS and isinstance(lexicon, Lexicon):
+        return Hits(newest_names(lexicon, config, search))
     if search.total and (search.phrase is not None or search.syntax == "web"):
         from sonicpy.index.search.phrases import PhraseChecks, has_checks  # noqa: PLC0415  loaded when it is needed
 
@@ -77,42 +74,3 @@ def query_hits(
         return meant_hits(lexicon, terms, config, search, matching)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config))
-
-
-def asks_newest(search: Search) -> bool:
-    """Return whether a search with a filter and no text asks for a page of the newest objects that pass, and nothing
-    else.
-    """
-    return (
-        search.sort is None
-        and search.group is None
-        and search.after is None
-        and search.phrase is None
-        and not search.total
-    )
-
-
-def newest_at_once(engine: "Engine", collection: str, bucket: Any, options: Mapping[str, Any]) -> Hits | None:
-    """Return the newest objects that meet a filter; None: another option is given, an argument is refused, or there is
-    no such bucket: the way of all queries answers.
-
-    Raises:
-        InvalidArgument: the filter is none, or the ranking has no filters.
-    """
-    filter, limit = options.get("filter"), options.get("limit", LIMIT.default)
-    if type(filter) is not str or type(limit) is not int or not 0 <= limit <= NUMBER_MAX:
-        return None
-    if not options.keys() <= _PAGED or type(bucket) is not str or not are_names(collection, bucket):
-        return None
-    condition = parse(filter)
-    with engine.read_words(collection, bucket) as lexicon:
-        if lexicon is None:
-            return None
-        # Where the ranking has no filters, no page was ever asked for.
-        pages = lexicon.newest_pages
-        names = None if pages is None else pages.names(condition, 0, limit)
-        if names is None:
-            from sonicpy.index.search.refine import newest_names  # noqa: PLC0415  loaded when it is needed
-
-            names = newest_names(lexicon, engine.config, condition, 0, limit)
-    return Hits(names)

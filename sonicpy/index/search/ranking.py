@@ -7,7 +7,7 @@ sonic    sonic.py, whose plan is made while it is carried out
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, Union
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sonicpy._native.filling import Filling
 from sonicpy._native.mask import Mask
@@ -57,7 +57,7 @@ class Planner(Protocol):
 
 AnyLexicon = Lexicon | UnitedLexicon
 """The words of a bucket, or of several."""
-FoundPart = Union[Part, "SonicPart", SeveralParts]
+FoundPart: TypeAlias = "Part | SonicPart | SeveralParts"
 
 
 def fielded(planner: Planner) -> Planner:
@@ -107,6 +107,9 @@ def carry_out(
     Args:
         masks: the objects of each bucket that pass a filter; None: all.
         share: returns the approximate share of the objects that pass the filter; None: not known.
+
+    Raises:
+        InvalidArgument: the ranking of the settings does not know an option of the query.
     """
     if isinstance(lexicon, UnitedLexicon):
         check_together(lexicon, config)

@@ -28,7 +28,6 @@ from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody, mask_of, unmet
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.newest_passing import newest_page
 from sonicpy.index.search.parts import bind
 from sonicpy.index.search.passing_share import share_meeting
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, plan_of
@@ -142,17 +141,6 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search,
     best = best_by_score(lexicon, terms, config, search, matching, search.offset + search.limit)
     whole = count_whole(lexicon, best.plan, best.part, config, best.masks)
     return hits_of(lexicon, best.plan, best.part, terms, config, search, whole, best.most)
-
-
-def newest_hits(lexicon: Lexicon, config: "Config", search: Search) -> Hits:
-    """Return the answer to a search that `asks_newest`."""
-    return Hits(newest_names(lexicon, config, parse(search.filter or ""), search.offset, search.limit))
-
-
-def newest_names(lexicon: Lexicon, config: "Config", condition: Condition, offset: int, limit: int) -> list[str]:
-    """Return the names of a page of the newest objects that meet a condition. Raises as `check_ranking`."""
-    check_ranking(config)
-    return newest_page(lexicon, condition, offset, limit)
 
 
 class Best(NamedTuple):
@@ -299,7 +287,7 @@ def in_order(
 
 
 def iids_in_order(reader: BucketReader, found: Mask, sort: Sort, wanted: int, behind: Place | None) -> list[int]:
-    """Return the IIDs of `in_order`."""
+    """Return only the IIDs of the result of `in_order`."""
     if behind is None and sort.name == NEWEST:
         return found.newest(wanted)
     return [iid for iid, _ in in_order(reader, found, sort, wanted, behind)]

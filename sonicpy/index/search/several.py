@@ -247,7 +247,7 @@ class UnitedLexicon(Statistics):
         return sum(1 for _ in self.completions(b""))
 
     def _summed(self, word: bytes, rows: Sequence[TermInfo | None]) -> TermInfo | None:
-        """Return the row of a word for all buckets, whose frequencies are sums."""
+        """Return the row of a word for all buckets, whose frequencies are sums; None: no object holds the word."""
         held = [row for row in rows if row is not None]
         if len(held) < 2:
             return held[0] if held else None

@@ -150,7 +150,9 @@ class _Sketcher:
         self.sketch["languages"] = list(self._lexicon.languages_for(matching))
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
-        """Add completions and corrections."""
+        """Add the completions and corrections of a word to the sketch, with their rows: at most `completed`
+        completions, and the corrections within `edits` edits.
+        """
         for each in swapped_words(word):
             self.add(each)
         found = self._lexicon.completed(word, completed)

@@ -36,7 +36,9 @@ steps.
 
 
 def rank_sonic(lexicon: Lexicon, terms: Terms, config: "Config") -> tuple[Plan, "SonicPart"]:
-    """Score as Sonic does: the words as typed, then prefixes, then typos until the budget is used up."""
+    """Score as Sonic does: the words as typed, then prefixes, then typos until the budget is used up. Return the plan,
+    and the part with the scores.
+    """
     visits = SonicVisits(lexicon, terms, config)
     visits.visit_exact()
     for visit in (visits.visit_prefixes, visits.visit_typos):
@@ -162,7 +164,9 @@ class SonicVisits:
         return is_over
 
     def _visit(self, number: int, slot: Slot, row: TermInfo | None, budget: int, window: int) -> tuple[int, bool]:
-        """Visit at most `budget` (-1: all) of the newest `window` (0: all) postings of a word."""
+        """Visit at most `budget` (-1: all) of the newest `window` (0: all) postings of a word. Return the result of
+        `table.visit`.
+        """
         self.words.append(Word(number, slot, slot.words[0]))
         if row is None:
             return self.table.visit(number, PostingList.of([]), 0, slot.weight, budget)

@@ -4,8 +4,6 @@ The tables were derived from the algorithms' results for the words of six langua
 three letters, and for words with two common endings; `tests/index/test_stem_ends.py` compares them with the algorithms.
 """
 
-from string import ascii_lowercase
-
 from sonicpy._native.stem_ends import StemEnds
 
 _SHORT = 2
@@ -49,7 +47,7 @@ _TAKEN_OF_SHORT = {
 _CHANGED = {
     "english": {"e": "i", "i": "y", "l": "i", "y": "i"},  # using, carry, capability, skies
     "french": {"i": "y", "l": "iu", "t": "c", "x": "s"},  # essayer, notabilite, chevaux, presence, heureuse
-    "german": dict.fromkeys(ascii_lowercase, "e"),  # in ae, oe and ue it stands for marks
+    "german": dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "e"),  # in ae, oe and ue it replaces marks
     "italian": {"t": "z"},  # presenza
     "portuguese": {"t": "c"},  # presenca
     "spanish": {"t": "c"},  # presencia

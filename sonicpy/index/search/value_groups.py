@@ -10,9 +10,10 @@ from typing import NamedTuple, Protocol, cast
 from sonicpy._native.column_mask import LazyWindows, OneOf
 from sonicpy._native.mask import AnyOf, Mask, NotIn, both, settled
 from sonicpy._native.ordered import distinct_values
-from sonicpy._native.term_mask import Holders, count_each, lists_of
+from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy.filters.grouping import Group, GroupKey
 from sonicpy.index.search.masks import lazy_windows
+from sonicpy.index.search.tag_holders import count_holders
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, window_count
 from sonicpy.values import shown_point
 
@@ -130,8 +131,7 @@ class TagGroups:
         if self._tags is None or not self._rows:
             return CountedGroups(set(), answer.total())
         found = settled(answer)
-        lists = [[each] for each in self._tags.postings_of([row for _, row in self._rows])]
-        counts = count_each(lists_of(self._tags, lists, self._lengths), found)
+        counts = count_holders(self._tags, [row for _, row in self._rows], self._lengths, found)
         keys = {tag.decode() for (tag, _), count in zip(self._rows, counts, strict=True) if count}
         return CountedGroups(cast(set[GroupKey], keys), found.total() - both(found, self._holders(self._rows)).total())
 

@@ -340,14 +340,16 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _goes_on_elsewhere(self, transport: asyncio.Transport, unsent: bytes) -> bool:
-        """Pass the socket on; under TLS, whose state cannot be passed on, forward decrypted bytes from now on."""
+        """Pass the socket on; under TLS, whose state cannot be passed on, forward decrypted bytes from now on. Return
+        False if no search process takes the connection.
+        """
         peer = self._runner.peer_name()
         if self._is_tls:
             return self._service.pump(transport, self.session, unsent, peer)
         descriptor = transport.get_extra_info("socket").fileno()
         if not self._service.hand_over(descriptor, self.session, unsent, peer):
             return False
-        transport.set_protocol(asyncio.Protocol())  # which hears that the transport closes, and does nothing
+        transport.set_protocol(asyncio.Protocol())  # it does nothing when the transport closes
         transport.close()
         return True
 

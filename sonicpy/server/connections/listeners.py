@@ -212,7 +212,7 @@ def bind_unix(path: Path) -> socket.socket:
     try:
         bound.bind(str(path))
         try:
-            path.chmod(UNIX_SOCKET_MODE)  # before `listen`, so that nobody connects earlier
+            path.chmod(UNIX_SOCKET_MODE)  # before `listen`, so that no client connects earlier
         except OSError:
             path.unlink()
             raise

@@ -146,7 +146,9 @@ def _call(permit: Permit, call: CommandCall, target: Any, command: Any) -> bytes
 
 
 def _coarsened(call: CommandCall, target: Any, command: commands.Query) -> bytes:
-    """Return the reply to a query of a key with a fixed filter, with less exact scores. Another node may answer it."""
+    """Return the reply to a query of a key with a fixed filter, with less exact scores. Another node may answer it.
+    Raises Postponed if the service has to ask elsewhere.
+    """
     try:
         return coarse_reply(command, call(target, command))
     except Postponed as postponed:

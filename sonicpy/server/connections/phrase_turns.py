@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KINDS = (Query, CountFacets, Explain)
 METHODS = ("query", "facets", "explain")
 """Methods of Index that may look for phrases."""
-AT_ONCE = 3_000
+AT_ONCE = 2_000
 """The most objects that a query checks within a turn: some milliseconds."""
 
 STEP_S = 0.001
@@ -77,17 +77,18 @@ class PhraseTurns:
 
         Args:
             ask: gets an object with the answering methods of the index; it is called again after each check of more
-                objects.
+                objects. At first none is checked: `ask` has just checked too many in another snapshot.
         """
-        checks = PhraseChecks(AT_ONCE)
+        checks, at_once = PhraseChecks(AT_ONCE), 0
         with pinned(index) as answers:
             while True:
                 await self._turn()
                 try:
-                    with checks.trying():
+                    with checks.trying(at_once):
                         return ask(answers)
                 except CheckedTooMany:
                     await self._look(checks)
+                    at_once = AT_ONCE
 
     async def _look(self, checks: PhraseChecks) -> None:
         """Check the objects with phrases that the query has reached."""

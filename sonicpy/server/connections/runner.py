@@ -32,7 +32,7 @@ OVERFLOW = b"ERR overflow"
 
 
 class TurnEnd(enum.Enum):
-    """The reason why a turn ended before the last line."""
+    """The reason why a turn ended before the last line: its time is over, its replies fill the buffer, or as below."""
 
     TIME_IS_UP = enum.auto()
     HALF_GONE = enum.auto()

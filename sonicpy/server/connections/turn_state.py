@@ -16,7 +16,7 @@ import enum
 
 
 class Phase(enum.Enum):
-    """The state of a connection: the thing that it waits for."""
+    """The state of a connection: the thing that it waits for. The drawing above explains each."""
 
     READY = enum.auto()
     QUEUED = enum.auto()
@@ -27,7 +27,7 @@ class Phase(enum.Enum):
 
 
 class TurnEvent(enum.Enum):
-    """An event after which a connection is in another phase."""
+    """An event after which a connection is in another phase; see the drawing above."""
 
     LINES_LEFT = enum.auto()
     TURN = enum.auto()
@@ -51,7 +51,7 @@ TRANSITIONS: dict[Phase, dict[TurnEvent, Phase]] = {
     RELAYED: {TurnEvent.ANSWERED: READY, TurnEvent.DEFER: DEFERRED},
     REFUSING: {TurnEvent.REFUSED: READY},
 }
-"""Phase -> event that may come -> next phase. After LOST, no event has an effect."""
+"""Phase -> event that may come -> next phase. In CLOSED, no event has an effect."""
 WAITING = frozenset({QUEUED, DEFERRED, RELAYED})
 """Phases in which further lines would have to be kept."""
 

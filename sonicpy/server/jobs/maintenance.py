@@ -271,14 +271,15 @@ class Maintenance:
         return graphs, errors
 
     async def _built_here(self, bucket: int) -> Built | None:
-        """Build the graph of a bucket, then let turns run."""
+        """Build the graph of a bucket, then let turns run; return the graph, or None if the bucket is gone."""
         try:
             return self._maintainer.build_graph(bucket)
         finally:
             await asyncio.sleep(0)
 
     async def _built_in_thread(self, bucket: int) -> Built | None:
-        """Build the graph of a bucket in a thread, and wait for the thread, even if the caller is cancelled.
+        """Return the graph of a bucket, built in a thread; wait for the thread, even if the caller is cancelled. None:
+        the bucket is gone.
 
         Raises:
             ShuttingDown: the server stops, and builds the last graphs without this thread.

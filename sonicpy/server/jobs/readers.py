@@ -3,7 +3,7 @@ grow.
 
 a reader older than OLD_S while the store grows by WARN_BYTES     a warning that names its process; again at twice
                                                                   the growth
-growth of `store.kv.reader_limit_mb`                              a worker of ours is killed, and its job repeated
+growth of `store.kv.reader_limit_mb`                              a worker of the server is killed, and its job repeated
 the disk is nearly full                                           changes are refused until the reader ends
 """
 

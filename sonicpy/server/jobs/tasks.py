@@ -97,7 +97,7 @@ class PeriodicTasks:
                 self._pending_since_s.pop(bucket, None)
 
     async def _due_buckets(self) -> list[int]:
-        """Return the buckets to consolidate now. Turns run meanwhile, because there may be very many buckets."""
+        """Return the buckets to consolidate now; as there may be very many, other tasks of the loop run meanwhile."""
         now, before = time.monotonic(), self._pending_since_s
         due: list[int] = []
         self._pending_since_s = {}

@@ -129,11 +129,11 @@ class Workers:
                     if self._stops != stops:
                         raise WorkerError(GIVEN_UP) from None
                     if was_idle and str(death) == DIED and not worker.has_begun:
-                        continue  # it had died while it was idle, which says nothing about the job
+                        continue  # it had died while it was idle, not because of the job
                     logger.error("a worker process %s; its job is done again by another one", death)
                     break
                 except asyncio.CancelledError:
-                    self._end()  # nobody waits for this job, and the next one must not wait for it
+                    self._end()  # no caller waits for this job, and the next job must not wait for it
                     raise
                 except OSError as error:
                     self._end()
@@ -141,7 +141,7 @@ class Workers:
         raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
 
     def _started(self) -> tuple["Worker", bool]:
-        """Return the worker, and whether it was running already.
+        """Return the worker, started if necessary, and whether it was running already.
 
         Raises:
             WorkerError: it cannot be started.
@@ -230,7 +230,7 @@ class Worker:
                     raise WorkerDied(self._why)
             return answer.result()
         finally:
-            answer.cancel()  # if nobody waits any more
+            answer.cancel()  # if no caller waits any more
 
     def _is_gone(self) -> bool:
         """Return whether no answer can come: the thread has ended, or waits for a process that was never started."""
@@ -275,7 +275,7 @@ class Worker:
             self._reap()
 
     def _start(self) -> Connection:
-        """Start the process: this blocks its parent for up to 0.1 s."""
+        """Start the process, which blocks its parent for up to 0.1 s; return the connection to it."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
@@ -315,7 +315,7 @@ class Worker:
 
         try:
             self._loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop is closed: nobody waits
+        except RuntimeError:  # the loop is closed: no caller waits
             return
 
     def _reap(self) -> None:

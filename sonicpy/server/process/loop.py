@@ -14,11 +14,13 @@ GARBAGE_OBJECTS = 2_000
 """The number of new Python objects between two collections: 1,000 commands, or 10 requests over HTTP. A collection
 takes up to 1 us for each object that is alive."""
 GARBAGE_TIMES = 1
-"""The number of collections before one that also examines their survivors, so at most 6,000 objects: 500 requests over
-HTTP keep 100,000 alive."""
+"""The number of collections before one that also examines their survivors (generation 1), so at most 6,000 objects: 500
+requests over HTTP keep 100,000 alive.
+"""
 GARBAGE_WHOLE_TIMES = 5_000
-"""The number of collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
-(`http_protocol.py`)."""
+"""The number of collections of generation 1 before one that examines all objects; HTTP starts one sooner, when idle
+(`http_protocol.py`).
+"""
 
 
 def settle_garbage() -> None:

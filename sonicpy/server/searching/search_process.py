@@ -253,7 +253,7 @@ class SearchProcess:
 
 
 def _started(theirs: socket.socket) -> BaseProcess:
-    """Start a search process; this blocks the calling thread for up to 0.1 s.
+    """Start a search process and return it; this blocks the calling thread for up to 0.1 s.
 
     The process ends with the thread that calls this function (`die_with_parent`): threads of the loop's executor live
     as long as the server.

@@ -70,7 +70,7 @@ class SearchProcesses:
         self._wanted = 0 if self._is_auto else int(setting)
         self._most = processors() - 1 if self._is_auto else self._wanted
         self._processes: list[SearchProcess] = []
-        self._leaving: list[SearchProcess] = []  # told to end, without connections
+        self._leaving: list[SearchProcess] = []  # asked to end, without connections
         self._is_stopping = False
         self._next_start_s = 0.0
         self._here = LoopLoad()
@@ -102,7 +102,7 @@ class SearchProcesses:
         return bool(self._processes) and not self._is_stopping
 
     def choose(self, *, keeps: bool = True) -> SearchProcess | None:
-        """Return the process to give a connection to; None: the main process.
+        """Return the process to give a connection to; None: the main process, which counts the connection.
 
         Args:
             keeps: whether the main process may be chosen.

@@ -77,7 +77,9 @@ class SearchWorker:
         self._socket = link
 
     async def run(self) -> None:
-        """Serve connections until the process ends."""
+        """Serve connections until the process ends; return at once, with an error in the log, if the index cannot be
+        opened.
+        """
         messages: asyncio.Queue[tuple[object, int]] = asyncio.Queue()
         link = Link(self._socket, lambda *message: messages.put_nowait(message), _leave)
         setup, board = await messages.get()
@@ -249,7 +251,7 @@ class SearchService(Serving):
         """Wait for the next commit; return whether it succeeded."""
         if self._next_commit is None:
             self._next_commit = self._loop.create_future()
-            self._loop.call_soon(self._ask_commit)  # those who come in this pass of the loop share the question
+            self._loop.call_soon(self._ask_commit)  # all commands of this pass of the loop share the question
         return await asyncio.shield(self._next_commit)
 
     def _ask_commit(self) -> None:

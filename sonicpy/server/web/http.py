@@ -69,7 +69,9 @@ class ServerBackend:
         self._whole = WholeStats(self._read_stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return the result of a method of the index; if it changes something, once the change has reached the log."""
+        """Return the result of a method of the index; if it changes something, once the change has reached the log.
+        Raises the errors of the method, ShuttingDown, or the error that undid the change.
+        """
         if self._service.unready is not None:
             raise ShuttingDown(self._service.unready)
         args, options = await self._with_vector(method, args, options)
@@ -182,7 +184,11 @@ class ServerBackend:
             await self._pace.after(synced)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in turns, between which connections are served."""
+        """Push rows in turns, between which connections are served; return the refused ones.
+
+        Raises:
+            ShuttingDown: the server stops.
+        """
         refused: list[RefusedPlace] = []
         index = self._service.index
         change = index.upsert if upsert else index.push

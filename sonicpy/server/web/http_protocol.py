@@ -40,9 +40,7 @@ TOO_MANY = (
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
 COLLECTIONS = 50
-"""The number of collections of survivors before a collection of all objects, which waits until few requests are under
-way.
-"""
+"""The number of garbage collections of generation 1 before a full one, which waits until few requests are under way."""
 FEW = 16
 """The most requests under way whose objects a collection may examine: 3,000 objects."""
 
@@ -80,7 +78,7 @@ class Pace:
         return not self._began
 
     def take(self) -> bool:
-        """Return whether this pass has room for one more act; if not, the caller has to queue."""
+        """Count one more act; return False if this pass has no room for it, so that the caller has to queue."""
         if self._new or self._going_on or self._taken >= self._allowed:
             return False
         self._taken += 1

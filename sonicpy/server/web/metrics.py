@@ -100,7 +100,7 @@ class MetricsServer:
         return MetricsPage(int(status.split()[0]), headers, body)
 
     def _ask(self, question: Callable[["BaseService"], Value]) -> Value:
-        """Return the result of `question`, called on the loop's thread."""
+        """Return the result of `question`, called on the loop's thread. Raises LoopHangs if that takes too long."""
 
         async def ask() -> Value:
             await self._service.refresh_figures()

@@ -153,7 +153,7 @@ class InTime(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes. Raises TimeoutError."""
+        """Read the next bytes into a buffer; return their number. Raises TimeoutError."""
         left_s = self._until - time.monotonic()
         if left_s <= 0:
             raise TimeoutError

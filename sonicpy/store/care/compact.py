@@ -42,7 +42,8 @@ class CompactedSizes(NamedTuple):
 
 
 def compact(folder: Path, access: Access = PRIVATE, progress: OnCopied | None = None) -> CompactedSizes:
-    """Replace the data file of a store, which no process has open, by a compact copy.
+    """Replace the data file of a store, which no process has open, by a compact copy; return its sizes before and
+    after.
 
     Args:
         access: modes of new files.
@@ -91,7 +92,9 @@ def _without_readers(folder: Path, access: Access) -> Iterator[None]:
 
 
 def _write_copy(data: Path, fresh: Path, size: int, access: Access, progress: OnCopied | None) -> int:
-    """Write the compact copy of a data file, check it and sync it; return its size."""
+    """Write the compact copy of a data file, check it and sync it; return its size. Raises StoreDamaged if the copy is
+    damaged.
+    """
     descriptor = make_new(fresh, os.O_RDWR, access)
     try:
         environment = Environment(data, size, copied=True)

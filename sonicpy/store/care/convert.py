@@ -170,7 +170,9 @@ class Conversion:
             self._objects += state.objects if not is_staged(scope_of(key)) else 0
 
     def _do(self, step: Callable[[WriteView], bool]) -> bool:
-        """Run a step in a transaction of its own and commit it; return its result."""
+        """Run a step in a transaction of its own and commit it; return whether anything is left to do. Raises StoreFull
+        if growing the map does not help.
+        """
         for _ in range(GROWTHS_MAX):
             if self._environment.needs_room():
                 self._environment.grow()
@@ -243,7 +245,9 @@ class Conversion:
         CONVERSION.write(view.transaction, (NEXT_BUCKET.read(view.transaction) or 0, 0))
 
     def _stage(self, view: WriteView, bucket: int, next_iid: int) -> int:
-        """Push the next objects of an old bucket into the staged one; return the IID to continue with, 0: done."""
+        """Push the next objects of an old bucket into the staged one; return the IID to continue with, 0: done. Raises
+        StoreDamaged if the old rows are damaged.
+        """
         prefix = bucket_key(bucket)
         rows = view.transaction.some_rows(OBJECTS, object_key(bucket, next_iid // OBJECTS_PER_RECORD_ROW), STEP_ROWS)
         rows = [row for row in rows if row[0].startswith(prefix)]

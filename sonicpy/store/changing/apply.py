@@ -174,7 +174,12 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
 
 def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
     collection, bucket, oid, terms, rules, fields = mutation
-    writer = writer_of(view, collection, bucket, rules)
+    writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
+    if len(fields) == 1 and fields[0][0] == DIGESTS.id and fields[0][1] != NO_DIGEST:  # as most are
+        writer.upsert(oid, terms, fields[0][1])
+        if terms.languages:
+            writer.count_languages(terms.languages)
+        return 0
     order = fields[0][1] if fields and fields[0][0] == ORDER.id else None
     if order is not None:
         writer.keep_orders()  # from before the change, which notes the ids of the terms

@@ -23,7 +23,7 @@ BOUNDED = frozenset((TEXTS.id, VALUES.id))
 
 def has_bounds(fields: Fields) -> bool:
     """Return whether `check_room` has to check a change of these fields."""
-    return not BOUNDED.isdisjoint([id for id, _ in fields])
+    return fields[0][0] in BOUNDED if len(fields) == 1 else not BOUNDED.isdisjoint([id for id, _ in fields])
 
 
 def check_room(view: "View", changes: Iterable[ChangeFields | UpsertTerms | PushWith]) -> None:

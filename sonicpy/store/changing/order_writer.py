@@ -18,6 +18,7 @@ logger = LateLogger(__name__)
 
 GAP = -1
 ROW_BITS = ORDERS_PER_ROW.bit_length() - 1
+LAST_PLACE = ORDERS_PER_ROW - 1
 
 IdsInOrder = list[list[int]]
 """For each text of an object, the ids of the terms of its words; GAP in place of a word that was removed."""
@@ -59,22 +60,23 @@ class OrderWriter:
         order = order_of_new(given, self._pushes.ids)
         if order is None:  # it has gaps
             self._set(iid, self._given(given), sorted(self._pushes.ids))
-        elif len(given) > WORDS_MAX and (words := _words(self._given(given))) > WORDS_MAX:
+            return
+        if len(given) > WORDS_MAX and (words := _words(self._given(given))) > WORDS_MAX:
             _warn(words)
+            return
+        row, place = iid >> ROW_BITS, iid & LAST_PLACE
+        if row != self._row:
+            self._key, self._row = order_key(self._bucket, row), row
+        waiting, key = self._waiting, self._key
+        before = waiting.get(key)
+        if before is None:
+            before = self._rows.get(self._view.transaction, key)
+        waiting[key] = with_order(before, place, order)
+        if self._is_noted:
+            self._count = count = self._count + 1
+            self._facts[ORDERED] = pack_count(count)
         else:
-            row = iid >> ROW_BITS
-            if row != self._row:
-                self._key, self._row = order_key(self._bucket, row), row
-            key = self._key
-            before = self._waiting.get(key)
-            if before is None:
-                before = self._rows.get(self._view.transaction, key)
-            self._waiting[key] = with_order(before, iid & ORDERS_PER_ROW - 1, order)
-            if self._is_noted:
-                self._count += 1
-                self._facts[ORDERED] = pack_count(self._count)
-            else:
-                self._note(1)
+            self._note(1)
 
     def add(self, iid: int, given: bytes | None) -> None:
         """Add the order of a text to an object that existed before its PUSH; None: the text has none.

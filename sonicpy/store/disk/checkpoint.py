@@ -256,7 +256,8 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _open_file(folder: Path, page_bytes: int, access: Access) -> Descriptor:
-    """Open the file of checkpoints; create it with room for both slots, so that a save does not change its size.
+    """Open the file of checkpoints and return it; create it with room for both slots, so that a save does not change
+    its size. Raises StoreFull if it cannot be written.
 
     The folder is synced, too, even for an existing file of checkpoints, because the data file may be new.
     """

@@ -107,7 +107,7 @@ class Environment:
         self._resizing = threading.Lock()
         self._copies = 0
         self._is_closed = False
-        self._followed = 0  # the commit that `follow` was told last
+        self._followed = 0  # the last argument of `follow`
         self._checkpoints: Checkpoints | None = None
         self._env: lmdb.Environment
         try:
@@ -172,7 +172,7 @@ class Environment:
         self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
 
     def _open_table(self, name: bytes, *, create: bool) -> "lmdb._Database | None":
-        """Open a table; None: the table is missing, and may not be created."""
+        """Return an opened table; None: the table is missing, and may not be created."""
         try:
             return with_all_of_the_map(partial(self._env.open_db, name, create=create), self._set_map_bytes)
         except lmdb.NotFoundError:
@@ -182,7 +182,7 @@ class Environment:
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
-        """Begin a transaction for writing; end it with `commit` or `abort`, on the same thread unless it is shared."""
+        """Begin a transaction for writing; end it on the same thread, unless it is shared. Raises StoreError."""
         try:
             return self.transactions.begin_write()
         except lmdb.Error as error:
@@ -297,7 +297,8 @@ class Environment:
         return self._writer_checkpoints().replaced_bytes
 
     def readers(self) -> list[ReaderSlot]:
-        """Return the readers in all processes with their commits, without the reader that keeps the checkpoint.
+        """Return the readers in all processes with their commits, without the reader that keeps the checkpoint. Raises
+        StoreError.
 
         The slots of readers that died are cleared, too.
         """
@@ -448,7 +449,7 @@ def _begin(env: lmdb.Environment, write: bool) -> lmdb.Transaction:
 
 
 def _pin(env: lmdb.Environment) -> lmdb.Transaction:
-    """Begin a reader of the last commit, which is not counted among the open transactions."""
+    """Begin a reader of the last commit, which is not counted among the open transactions. Raises StoreError."""
     try:
         return with_all_of_the_map(env.begin, env.set_mapsize)
     except lmdb.Error as error:
@@ -463,7 +464,7 @@ def _sync_data(env: lmdb.Environment) -> None:
 
 
 def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") -> None:
-    """Use the size of the map that the writing process has set."""
+    """Use the size of the map that the writing process has set. Raises StoreError while this thread has a reader."""
     if open.is_here:
         raise StoreError("the store has grown while this thread reads it: end the read, then try again")
     open.growing += 1
@@ -477,7 +478,7 @@ def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") 
 
 
 def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None = None, seconds: float = inf) -> bool:
-    """Wait until no transaction is open, except those of the thread `besides`; return whether that happened in time."""
+    """Wait until only the thread `besides` has open transactions; end idle ones; return False after `seconds`."""
     deadline = time.monotonic() + seconds
     open.awaited += 1
     try:

@@ -133,7 +133,9 @@ class WriterLock:
         )
 
     def _take(self, path: Path, access: Access) -> None:
-        """Open and lock a file; try again if another process replaced it before it was locked."""
+        """Open and lock a file; try again if another process replaced it before it was locked. Raises StoreError if
+        that happens again and again, or StoreLocked if another process has the lock.
+        """
         for _ in range(TRIES):
             self._files.append(Descriptor(partial(open_new, follows=True), path, os.O_RDWR, access))
             number = self._files[-1].number  # no variable refers to the file: the traceback of an exception keeps those
@@ -279,7 +281,7 @@ def _held_by(descriptor: int, name: str) -> tuple[str, str | None]:
 
 
 def _locker(inode: int) -> str:
-    """Return the id of the process that has locked a file by flock, or "" if the system does not list it."""
+    """Return the process that has locked a file by flock: its id, with a note; "unknown" if it is not listed."""
     try:
         rows = [line.split() for line in LOCKS.read_text().splitlines()]
     except OSError:

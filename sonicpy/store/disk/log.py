@@ -32,7 +32,7 @@ HEADER = struct.Struct("<8sHQ")
 RECORD = struct.Struct("<II")
 RECORD_MAX_BYTES = RECORD_BYTES_MAX
 READ_BYTES = 1 << 20
-SEGMENT_NAME = re.compile(r"[0-9a-f]{16}\.log")
+SEGMENT_NAME = r"[0-9a-f]{16}\.log"
 
 
 class Segment(NamedTuple):
@@ -343,6 +343,6 @@ def segments_in(folder: Path) -> list[Segment]:
     """Return the segments of a log, oldest first."""
     found = []
     for path in folder.glob("*.log"):
-        if SEGMENT_NAME.fullmatch(path.name):  # the others belong to other programs
+        if re.fullmatch(SEGMENT_NAME, path.name):  # the others belong to other programs
             found.append(Segment(path, int(path.stem, 16)))
     return sorted(found, key=lambda segment: segment.start)

@@ -120,7 +120,7 @@ class FolderClaim:
 
     @property
     def held(self) -> OpenFolder | None:
-        """The objects that keep the folder open."""
+        """The objects that keep the folder open; None: they are closed."""
         return self._kept.held
 
     def close(self, seconds: float = inf) -> bool:
@@ -176,7 +176,8 @@ def _forget(claim: FolderClaim) -> None:
 
 
 def _end() -> None:
-    """Close everything at the end of the interpreter, when daemon threads may still run.
+    """Close everything at the end of the interpreter, when daemon threads may still run. Raises the first error, after
+    everything is closed.
 
     Folders that these threads do not release in time stay as after a kill: the log has all acknowledged changes.
     Closing LMDB while a thread reads would crash this process.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FieldMode(IntEnum):
-    """The way in which a record of kind 6 changes the fields that it names; others stay."""
+    """The way in which a record of kind 6 changes the fields that it names: adding to them, or replacing them."""
 
     ADD = 0
     REPLACE = 1

@@ -15,7 +15,7 @@ from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, fact_key, object_key
 from sonicpy.store.rows.meta import uses_of
-from sonicpy.store.rows.order_rows import ORDERED, order_number, ordered_in
+from sonicpy.store.rows.order_rows import ORDERED, order_number, ordered_in, place_of
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
@@ -62,8 +62,8 @@ class WordOrders:
         """Return the words of an object in their order, as one list for each text, with null for a gap; see `Field`."""
         if not ordered_in(reader.fact(ORDERED)):
             return {}
-        row, place = divmod(iid, ORDERS_PER_ROW)
-        order = order_at(reader.order_rows([iid]).get(row), place)
+        key, place = place_of(reader.state.bucket, iid)
+        order = order_at(reader.order_rows([iid]).get(key), place)
         if order is None:
             return {}
         ids = record.term_ids()

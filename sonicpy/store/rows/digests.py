@@ -24,6 +24,7 @@ __all__ = [
     "count_digests",
     "digest_at",
     "digest_key",
+    "digest_rows",
     "digests_in",
     "exported_digest",
     "imported_digest",
@@ -47,6 +48,12 @@ def digests_in(row: bytes) -> Iterator[tuple[int, bytes]]:
     for place in range(len(row) // DIGEST_BYTES):
         if (digest := digest_at(row, place)) != NO_DIGEST:
             yield place, digest
+
+
+def digest_rows(transaction: Transaction, bucket: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the IID of the first digest and the row, of all rows of a bucket in the table."""
+    for key, row in transaction.rows(DIGESTS, bucket_key(bucket)):
+        yield int.from_bytes(key[4:], "big") * DIGESTS_PER_ROW, row
 
 
 def count_digests(transaction: Transaction, bucket: int) -> int:

@@ -14,8 +14,9 @@ LANGUAGES_MAX = 64
 """The most languages that are counted; a further one takes the place of the rarest."""
 TEXTS_MIN = 8
 SHARE_MIN, SHARE_LEFT = 20, 50
-"""A language becomes one of the bucket with TEXTS_MIN texts, and one text in SHARE_MIN; it stays one down to one text
-in SHARE_LEFT."""
+"""A language becomes a language of the bucket when TEXTS_MIN texts, and one text in SHARE_MIN, are in it; it remains
+one while at least one text in SHARE_LEFT is in it.
+"""
 
 
 class LanguageCount(NamedTuple):
@@ -46,8 +47,9 @@ def pack_languages(counted: dict[str, LanguageCount]) -> bytes:
 
 
 def texts_of(languages: bytes) -> list[tuple[str, int]]:
-    """Return each language of a change with its number of texts. `languages` is `eng` for one text, or `eng 12,deu
-    3`."""
+    """Return each language of a change with its number of texts. `languages` is `eng` for one text, or, for several,
+    such as `eng 12,deu 3`.
+    """
     found = []
     for entry in languages.decode("ascii").split(","):
         code, _, texts = entry.partition(" ")

@@ -78,7 +78,9 @@ def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tup
 
 
 def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
-    """Yield the IID of the object with an OID, if it is one that `oids` may lack; for readers without `NewNames`."""
+    """Yield the IID of the object with an OID, if its name may be missing from the table `oids`; for readers without
+    `NewNames`.
+    """
     return (iid for iid, other in oids_from(transaction, state.bucket, state.named) if other == oid)
 
 

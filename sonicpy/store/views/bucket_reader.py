@@ -13,7 +13,7 @@ from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.name_map import name_hash
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.ordered_rows import ORDERS_PER_ROW
+from sonicpy._native.ordered_rows import order_keys
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_found, shown_bytes
@@ -54,9 +54,10 @@ class BucketReader:
         """Return the rows of vectors with these keys, by key; keys without a row are left out."""
         return self._view.vector_rows(keys)
 
-    def order_rows(self, iids: list[int]) -> dict[int, bytes]:
-        """Return the rows with the orders of some objects, by number; rows that do not exist are left out."""
-        return self._view.order_rows(self.state.bucket, sorted({iid // ORDERS_PER_ROW for iid in iids}))
+    def order_rows(self, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows with the orders of objects, given by rising IID, by key; rows that do not exist are left
+        out."""
+        return self._view.order_rows(order_keys(self.state.bucket, iids))
 
     def exported_digest(self, iid: int) -> str | None:
         """Return the digest of an object in the form of an export; None: the object has none."""
@@ -183,7 +184,7 @@ class BucketReader:
         return blocks[::-1], max(count - window, 0) if window else 0
 
     def oids(self, iids: list[int]) -> list[str]:
-        """Return the OIDs of objects, in the order of `iids`."""
+        """Return the OIDs of objects, in the order of `iids`. Raises StoreDamaged if one is missing."""
         bucket = self.state.bucket
         names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
         if None in names:

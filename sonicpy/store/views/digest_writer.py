@@ -31,10 +31,12 @@ class DigestWriter:
 
     def set(self, bucket: int, iid: int, digest: bytes) -> None:
         """Set the digest of the text of an object; it is valid until the words of the object change."""
-        self._view.require(uses.DIGESTS)
-        self._are_used = True
+        if not self._are_used:
+            self._view.require(uses.DIGESTS)
+            self._are_used = True
         self._view.note_to_flush(bucket)
-        self._rows(bucket).set(self._view.transaction, iid, digest)
+        rows = self._buckets.get(bucket) or self._rows(bucket)
+        rows.set(self._view.transaction, iid, digest)
 
     def end(self, bucket: int, iid: int) -> None:
         """Remove the digest of an object, because its words change, but not by an UPSERT."""

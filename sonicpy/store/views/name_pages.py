@@ -89,3 +89,17 @@ def numbered_from(view: View, state: BucketState, start: int, limit: int) -> tup
     if found and found[-1][0] + 1 < (following or 0):  # the row may get more objects
         following = found[-1][0] + 1
     return [one for one in found if one[0] >= start], following if len(rows) == size else None
+
+
+def numbered_in(view: View, bucket: int, numbers: list[int]) -> list[tuple[int, str]]:
+    """Return the IID and the name of the objects in rows of records. Raises DamagedBytes if one cannot be read.
+
+    Args:
+        numbers: the numbers of the rows; some may not exist.
+    """
+    view.flush_records(bucket)
+    found: list[tuple[int, str]] = []
+    for key, row in view.transaction.get_many(OBJECTS, [object_key(bucket, number) for number in numbers]):
+        first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+        found += [(first + place, oid.decode()) for place, oid in RecordRow(row).oids()]
+    return found

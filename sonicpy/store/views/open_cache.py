@@ -41,6 +41,10 @@ class OpenCache(SnapshotCache):
         """Bucket -> the value of `view.changes` for which its cache is valid."""
         self._lost: dict[int, int] = {}
         """Bucket -> the value of `TermCache.lost_notes` at that time, if it was not 0."""
+        self._own: set[int] = set()
+        """The buckets whose caches were made here, so that no reader of a commit uses them."""
+        self._readers: dict[int, tuple[BucketCache, CachedReader]] = {}
+        """Bucket -> its cache, and a reader that takes rows from it."""
 
     def of(self, bucket: int, view: View) -> BucketCache:
         """Return the cache of a bucket, valid until the next change."""
@@ -50,10 +54,16 @@ class OpenCache(SnapshotCache):
             cache = super().of(bucket, view)
             # What the transaction had changed by now is not among the changes of the commits before it.
             self._seen[bucket] = -1
+            self._own.discard(bucket)
         if self._seen[bucket] != now:
             del self.buckets[bucket]  # if an exception comes, the changes are not reported again
             words = self._changed_words(bucket)
-            cache = self._taken_over(bucket, cache, self._view.take_touched(bucket), view, words)
+            touched = self._view.take_touched(bucket)
+            if touched is not None and bucket in self._own:
+                cache.renew(None if view.by_association else touched.rewritten, touched.length_rows, words)
+            elif touched is not None:
+                cache = self._taken_over(bucket, cache, touched, view, words)
+                self._own.add(bucket)
             self.buckets[bucket] = self.commit, cache
             self._seen[bucket] = now
         return cache
@@ -70,8 +80,9 @@ class OpenCache(SnapshotCache):
         return None
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
-        """Return the changes of the commits after `commit`, without those of the open transaction; see
-        `SnapshotCache`."""
+        """Return the changes of the commits after `commit`, without those of the open transaction; None: they are not
+        known. See `SnapshotCache`.
+        """
         if commit not in self._since:
             self._since[commit] = self._changes_between(commit, transaction.number - 1, transaction)
         return self._since[commit]
@@ -79,7 +90,12 @@ class OpenCache(SnapshotCache):
     def reader(self, state: BucketState) -> CachedReader:
         """Return a reader of a bucket."""
         cache = self.of(state.bucket, self._view)
-        return CachedReader(self._view, state, cache, OpenSource(self._view, state, cache, self))
+        known = self._readers.get(state.bucket)
+        if known is not None and known[0] is cache and known[1].state is state:
+            return known[1]
+        reader = CachedReader(self._view, state, cache, OpenSource(self._view, state, cache, self))
+        self._readers[state.bucket] = cache, reader
+        return reader
 
     def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket; None: no object has a tag."""

@@ -1,14 +1,13 @@
 """Facts, and rows of orders and vectors, as the open write transaction shows them: rows that wait in its cache come
 first."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from sonicpy.store.disk.tables import FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.keys import bucket_key, bucket_of, fact_key, fact_kind
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
-from sonicpy.store.rows.order_rows import order_key
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.write_cache import WriteCache
 
@@ -26,11 +25,10 @@ class OpenOrders:
         found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
         return {key: row for key, row in found if row is not None}
 
-    def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return the rows of orders with these numbers, by number; rows that do not exist are left out."""
-        rows = self._write_cache.of(bucket).orders
-        found = {number: rows.get(self.transaction, order_key(bucket, number)) for number in numbers}
-        return {number: row for number, row in found.items() if row}
+    def order_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return the rows of orders with these keys, by key; keys without a row are left out."""
+        found = ((key, self._write_cache.of(bucket_of(key)).orders.get(self.transaction, key)) for key in keys)
+        return {key: row for key, row in found if row}
 
     def facts_to_change(self, bucket: int) -> dict[int, bytes | None]:
         """Return the facts of a bucket that wait for the commit; changes to the dict are committed, too."""

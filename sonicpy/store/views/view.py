@@ -44,7 +44,6 @@ from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
-from sonicpy.store.rows.order_rows import order_key
 from sonicpy.store.rows.synonym_rules import SynonymRule, rules_of, stamp_of
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
@@ -211,10 +210,9 @@ class View:
         """Return the rows of vectors with these keys, by key; keys without a row are left out."""
         return dict(self.transaction.get_many(VECTORS, keys))
 
-    def order_rows(self, bucket: int, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return the rows of orders with these numbers, by number; rows that do not exist are left out."""
-        keys = {order_key(bucket, number): number for number in numbers}
-        return {keys[key]: row for key, row in self.transaction.get_many(ORDERS, [*keys])}
+    def order_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return the rows of orders with these keys, by key; keys without a row are left out."""
+        return dict(self.transaction.get_many(ORDERS, keys))
 
     def rules(self, bucket: int) -> int:
         """Return the version of the rules by which the texts of a bucket are cut."""

@@ -20,6 +20,8 @@ from sonicpy.store.views.vector_rows import VectorRows
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
+RECENT_MAX = 512
+"""The most rows of records of a bucket that wait to be written: about 1 MB."""
 
 
 class NewestRow(BufferedRow):
@@ -69,8 +71,10 @@ class NewestRow(BufferedRow):
 
 
 class RecentRow:
-    """The row of records that changed last, except the newest one. It is kept because changes in the order of IIDs
-    change one row several times.
+    """A row of records that changed since the last write, and is not the newest one.
+
+    It is kept because several changes may concern one row, and because rows in the order of their keys are written in
+    less time.
 
     Args:
         number: the number of the row.
@@ -126,6 +130,7 @@ class BucketWriteCache:
         facts: the facts that wait for the commit, by kind; None: the fact will be deleted.
         vectors: the changed rows of vectors.
         orders: the changed rows of orders.
+        recent: the changed rows of records, by number, without the newest one.
         languages: `Terms.languages` -> the number of texts that the fact of the languages does not count yet.
     """
 
@@ -138,29 +143,35 @@ class BucketWriteCache:
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
-        self.recent: RecentRow | None = None
+        self.recent: dict[int, RecentRow] = {}
         self.names: NewNames | None = None
 
     @property
     def vectors(self) -> VectorRows:
-        """See above."""
+        """The rows of vectors, read and changed in this transaction; made at the first use."""
         if self._vectors is None:
             self._vectors = VectorRows()
         return self._vectors
 
     @property
     def orders(self) -> VectorRows:
-        """See above."""
+        """The rows of orders, read and changed in this transaction; made at the first use."""
         if self._orders is None:
             self._orders = VectorRows(ORDERS)
         return self._orders
 
     def write_records(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
         """Write the rows of records that changed; `is_last`: those of no other bucket surely follow in the table."""
-        if self.recent is not None:
-            self.recent.write(transaction, bucket)
+        if self.recent:
+            self.write_recent(transaction, bucket)
         if self.newest is not None:
             self.newest.write(transaction, bucket, is_last=is_last)
+
+    def write_recent(self, transaction: Transaction, bucket: int) -> None:
+        """Write the changed rows of records, without the newest one."""
+        for number in sorted(self.recent):
+            self.recent[number].write(transaction, bucket)
+        self.recent.clear()
 
     def write_orders(self, transaction: Transaction) -> None:
         """Write the rows of vectors and orders that changed."""

@@ -41,7 +41,7 @@ from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
+from sonicpy.store.views.write_cache import RECENT_MAX, NewestRow, RecentRow, WriteCache
 
 
 class WriteView(OpenOrders, OpenFacts, View):
@@ -140,6 +140,9 @@ class WriteView(OpenOrders, OpenFacts, View):
 
         Args:
             rules: the rules of a new bucket.
+
+        Raises:
+            OverflowError: the numbers of buckets are used up.
         """
         state = self.bucket(collection, bucket)
         scope = (collection, bucket)
@@ -311,12 +314,13 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Return a row of records of a bucket, but not the newest one. It may be changed until another row is
         returned."""
         held = self._write_cache.of(bucket)
-        if held.recent is None or held.recent.number != number:
-            if held.recent is not None:
-                held.recent.write(self.transaction, bucket)
+        row = held.recent.get(number)
+        if row is None:
+            if len(held.recent) >= RECENT_MAX:
+                held.write_recent(self.transaction, bucket)
             packed = self.transaction.get(OBJECTS, object_key(bucket, number))
-            held.recent = RecentRow(number, packed, dense=not self.by_association)
-        return held.recent
+            row = held.recent[number] = RecentRow(number, packed, dense=not self.by_association)
+        return row
 
     def names(self, state: BucketState) -> NewNames:
         """Return the names that `oids` may lack, which may be changed until the transaction ends."""
@@ -387,23 +391,35 @@ class WriteView(OpenOrders, OpenFacts, View):
         return open_words.keys_from(self.terms, super().word_keys_from, start, limit, prefix)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows with the records of some objects of a bucket, by key, including the newest row."""
-        rows = super().record_rows(bucket, iids)
-        held = self._write_cache.of(bucket)
-        for row in (held.newest, held.recent):
-            if row is not None:
-                rows[object_key(bucket, row.number)] = row.packed
+        """Return the rows with the records of some objects of a bucket, by key."""
+        rows: dict[bytes, bytes] = {}
+        stored: list[bytes] = []
+        for number in {iid // OBJECTS_PER_RECORD_ROW for iid in iids}:
+            key, packed = object_key(bucket, number), self._waiting_records(bucket, number)
+            if packed is None:
+                stored.append(key)
+            else:
+                rows[key] = packed
+        if stored:
+            rows.update(self.transaction.get_many(OBJECTS, stored))
         return rows
 
     def record(self, bucket: int, iid: int) -> bytes | None:
         """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
-        held = self._write_cache.of(bucket)
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        for row in (held.newest, held.recent):
-            if row is not None and row.number == number:
-                return record_at(row.packed, place)
-        packed = self.transaction.get(OBJECTS, object_key(bucket, number))
+        packed = self._waiting_records(bucket, number)
+        if packed is None:
+            packed = self.transaction.get(OBJECTS, object_key(bucket, number))
         return None if packed is None else record_at(packed, place)
+
+    def _waiting_records(self, bucket: int, number: int) -> bytes | None:
+        """Return a row of records that waits to be written; None: the table has it as it is."""
+        held = self._write_cache.of(bucket)
+        newest = held.newest
+        if newest is not None and newest.number == number:
+            return newest.packed
+        row = held.recent.get(number)
+        return None if row is None else row.packed
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""

@@ -1,5 +1,5 @@
-"""Tests with sonic-channel from crates.io, for Rust: its own tests, unchanged except for the address, run on compat
-mode.
+"""Tests with sonic-channel from crates.io, for Rust: its own tests, unchanged except for the address, run against
+compat mode.
 """
 
 import os

@@ -51,12 +51,14 @@ class Edited:
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the words within the allowed edits; none for a short word."""
+        """Return the words within the allowed edits, whatever `distance` is; none for a short word."""
         edits = self._edits if len(word.decode()) >= EDITED_LETTERS_MIN else 0
         return self._statistics.corrections(word, edits, transpositions=transpositions, of_long=of_long)
 
     def beginnings(self, word: bytes, distance: int) -> list[Any]:
-        """Return the words with a beginning that has at most the allowed edits."""
+        """Return the words with a beginning that has at most the allowed edits; of too many, those that most objects
+        hold.
+        """
         found = self._statistics.beginnings(word, min(distance, self._edits))
         return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
 

@@ -1,0 +1,68 @@
+"""Rows of records that wait to be written show all changes, and several changes of a row are written once."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from sonicpy.store.disk.tables import OBJECTS
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.views import write_view
+
+C, B, OBJECTS_THERE = "c", "b", 100
+
+
+@pytest.mark.parametrize("most", [2, 512])
+def test_waiting_rows_show_all_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(write_view, "RECENT_MAX", most)
+    chance = random.Random(most)
+    held: dict[str, set[str]] = {}
+    with sonicpy.open(tmp_path) as index:
+        for step in range(600):
+            oid, words = f"o{chance.randrange(OBJECTS_THERE)}", set(chance.choices("abcdefgh", k=3))
+            way = 0 if step < OBJECTS_THERE else chance.randrange(5)
+            if way <= 1:
+                index.push(C, B, oid, " ".join(sorted(words)), lang="none")
+                held[oid] = held.get(oid, set()) | words
+            elif way == 2:
+                index.upsert(C, B, oid, " ".join(sorted(words)), lang="none")
+                held[oid] = words
+            elif way == 3:
+                assert index.pop(C, B, oid, " ".join(sorted(words))) == len(held.get(oid, set()) & words)
+                held[oid] = held.get(oid, set()) - words
+            else:
+                assert index.flush_object(C, B, oid) == len(held.pop(oid, set()))
+            asked = f"o{chance.randrange(OBJECTS_THERE)}"
+            assert index.count(C, B, asked) == len(held.get(asked, set()))
+            if step % 100 == 99:
+                assert set(index.query_ids(C, B, "a", lang="none", limit=500)) == {
+                    oid for oid, words in held.items() if "a" in words
+                }
+            if step % 200 == 199:
+                index.commit()
+    with sonicpy.open(tmp_path, read_only=True) as index:
+        for number in range(OBJECTS_THERE):
+            assert index.count(C, B, f"o{number}") == len(held.get(f"o{number}", set()))
+
+
+def test_several_changes_of_a_row_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sonicpy.open(tmp_path) as index:
+        for number in range(100):
+            index.push(C, B, f"o{number}", "amber")
+        index.commit()
+        written: list[bytes] = []
+        put = Transaction.put
+
+        def noted(self: Transaction, table: int, key: bytes, row: bytes) -> None:
+            if table == OBJECTS:
+                written.append(key)
+            put(self, table, key, row)
+
+        monkeypatch.setattr(Transaction, "put", noted)
+        for number in (*range(0, 80, 16), *range(1, 80, 16)):
+            index.push(C, B, f"o{number}", "beryl")
+        assert written == []
+        index.commit()
+        assert len(written) == 5
+        assert written == sorted(written)
