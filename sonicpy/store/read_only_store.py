@@ -138,9 +138,8 @@ class ReadOnlyStore(StoreReader):
         """Return no bucket: only the writing process consolidates."""
         return set()
 
-    def pending_small(self, most: int | None) -> set[int]:
-        """Return no bucket."""
-        return set()
+    def settle_small(self, room: int) -> None:
+        """Do nothing: no bucket is pending."""
 
     def log_bytes(self) -> int:
         """Return the number of bytes of the log files in the folder."""

@@ -11,7 +11,6 @@ are in `OpenTransactions`.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -147,14 +146,16 @@ class RecoveringStore(StoreReader):
 
     def pending_buckets(self) -> set[int]:
         """Return the ids of the buckets that may have words waiting for consolidation."""
-        return self._write_cache.pending_buckets.copy()
+        return self._write_cache.pending_buckets | self._write_cache.pending_small
 
-    def pending_small(self, most: int | None) -> set[int]:
-        """Return the ids of small buckets that could get a graph, although they need none; at most `most`."""
-        return set(islice(self._write_cache.pending_small, most))
+    def settle_small(self, room: int) -> None:
+        """Drop all but `room` small buckets without a graph from `pending_buckets`: they need none."""
+        small = self._write_cache.pending_small
+        while len(small) > room:
+            small.pop()
 
     def forget_pending_bucket(self, bucket: int) -> None:
-        """Drop a bucket from `pending_buckets` and `pending_small` because it was flushed."""
+        """Drop a bucket from `pending_buckets` because it was flushed."""
         self._write_cache.forget_pending(bucket)
 
     def take_flushed(self) -> dict[int, int]:

@@ -155,10 +155,12 @@ class Maintainer:
                     engine.commit()  # another thread may write next, and LMDB's transaction belongs to this one
 
     def due_buckets(self) -> list[int]:
-        """Return the ids of the buckets that have pending words, or a graph that is to be built again."""
+        """Return the ids of the buckets that have pending words, or a graph that is to be built again; of small buckets
+        without a graph only as many as may get one."""
         store, graphs = self.engine.store, self.engine.graphs
-        small = store.pending_small(graphs.room if self.graph_limits.graphless_words else None)
-        return sorted(store.pending_buckets() | graphs.unusable | small)
+        if self.graph_limits.graphless_words:
+            store.settle_small(graphs.room)
+        return sorted(store.pending_buckets() | graphs.unusable)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether a bucket has too many pending words, which take long to compare one by one.

@@ -22,6 +22,7 @@ from sonicpy.store.disk.data_file import PAGE_HEADER, newest_meta_page
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.page_filler import PageFiller
 from sonicpy.store.disk.page_tree import Leaf, PageTrees
+from sonicpy.store.disk.table_rows import TableRows
 from sonicpy.store.disk.tables import (
     COLUMNS,
     COMMON,
@@ -38,7 +39,7 @@ from sonicpy.store.disk.tables import (
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.view import View
 
-PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS)
+PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS, SMALL)
 """The tables with many rows that share pages."""
 RANGE_LEAVES: Final = 32
 """The number of leaf pages in a range; rewriting them takes about 4 ms."""
@@ -100,7 +101,7 @@ class Packer:
             return end is None or row[0] < end
 
         start = self._last_page if self._last == (table, sparse.start) else sparse.start
-        rows = list(takewhile(is_inside, transaction.rows(table, b"", start)))
+        rows = list(takewhile(is_inside, TableRows.rows(transaction, table, b"", start)))
         if not rows:
             return
         if table in (WORDS, COMMON) and not view.by_association:
