@@ -50,7 +50,7 @@ class Template:
     """A process that forks servers. It ends when the process that has made this object ends.
 
     Args:
-        modules: what it imports before it forks.
+        modules: the names of the modules that it imports before it forks.
     """
 
     def __init__(self, *modules: str) -> None:

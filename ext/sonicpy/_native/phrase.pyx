@@ -239,7 +239,7 @@ cdef class Phrase(Mask):
         self, bytes row, uint64_t start, list iids, Py_ssize_t first, Py_ssize_t end, const Found *found,
         uint64_t *bits, list held,
     ) except -1:
-        """Do the same as `look_at_dense` with a plain row."""
+        """Examine objects that share a plain row of records, as `look_at_dense` does those of a dense one."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
         cdef const uint8_t *stop = at + PyBytes_GET_SIZE(row)
         cdef Item item

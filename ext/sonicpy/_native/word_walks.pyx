@@ -140,7 +140,7 @@ cdef void descend(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth)
 
 
 cdef void descend_wanted(Walk *self, Spot spot, uint64_t row, uint64_t swap, int depth) noexcept nogil:
-    """Do the same as `descend`: look for each letter that the pattern may have next."""
+    """Visit the children of a node, as `descend` does, by looking for each letter that the pattern may have next."""
     cdef Children children
     cdef Child child
     cdef State state
@@ -281,7 +281,7 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
 
 
 cdef inline void arrive_last(Walk *self, const Child *child, uint64_t row, int depth) noexcept nogil:
-    """Do the same as `arrive` for a state whose other parts are 0: `row` is that for the most errors."""
+    """Arrive at a child, as `arrive` does, with a state whose other parts are 0: `row` is that for the most errors."""
     cdef bint is_found = row >> self.pattern.size & 1
     self.word[depth] = child.label
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
