@@ -30,6 +30,7 @@ from sonicpy.store.disk.tables import (
     OBJECTS,
     OIDS,
     POSTINGS,
+    SMALL,
     TABLE_NAMES,
     TAGS,
     TERMS,
