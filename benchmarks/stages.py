@@ -28,7 +28,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.store.changing.mutations import PushTerms, pack_mutation
 from sonicpy.store.disk.log import Log
-from sonicpy.store.disk.tables import POSTINGS
+from sonicpy.store.disk.table_numbers import POSTINGS
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.version import VERSION
 from tests.support.texts import oid, queries, quoted

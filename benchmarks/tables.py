@@ -17,7 +17,7 @@ from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy.index.index import Index
 from sonicpy.server.jobs.committer import COMMIT_CHANGES
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.tables import TABLE_NAMES
+from sonicpy.store.disk.table_numbers import TABLE_NAMES
 from sonicpy.store.disk.transaction import Transaction
 from tests.support.texts import messages, oid
 

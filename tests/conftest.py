@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sonicpy.store.views.write_cache import WriteCache
 from tests.processes import Server
 from tests.support.examples import FULL_SET
 from tests.support.forked import end_template
@@ -110,6 +111,12 @@ def locked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Like shared_server, but with a password."""
     with Server(tmp_path_factory.mktemp("locked"), password="SecretPassword") as running:
         yield running
+
+
+@pytest.fixture
+def in_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make new buckets begin in the tables, with pending words and graphs, as large ones have them."""
+    monkeypatch.setattr(WriteCache, "begins_small", False)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from sonicpy._native.mask import Bits, Mask
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
-from sonicpy.store.disk.tables import StoredRow
+from sonicpy.store.disk.table_numbers import StoredRow
 
 @final
 class Holders(Mask):

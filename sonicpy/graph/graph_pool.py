@@ -117,11 +117,11 @@ class GraphPool:
         return self.folder / f"{bucket}-{version}.graph"
 
     @property
-    def room(self) -> int:
-        """The number of small buckets that may get a graph, too. Files that other processes write are noticed late."""
+    def has_room(self) -> bool:
+        """Whether a small bucket may get a graph, too. Files that other processes write are noticed late."""
         if self._files is None:
             self._files = sum(1 for _ in self.folder.glob("*.graph"))
-        return max(FILES_ENOUGH - self._files, 0)
+        return self._files < FILES_ENOUGH
 
     def write(self, bucket: int, version: int, content: bytes, *, sync: bool = True) -> None:
         """Write a graph and sync it before it gets its name, so that a file is complete or missing.

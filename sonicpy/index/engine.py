@@ -161,10 +161,8 @@ class Engine(TextEngine):
         return self.store.reading()
 
     def read_words(self, collection: str, bucket: str) -> AbstractContextManager[Lexicon | None]:
-        """Return a context manager for one read of a bucket's words: `with ... as lexicon`.
-
-        `lexicon` is None if there is no such bucket. Views and errors as in `read`.
-        """
+        """Return a context manager for one read of a bucket's words: `with ... as lexicon`; None: there is no such
+        bucket. Views and errors as in `read`."""
         return self.store.reading(self.lexicons.of, collection, bucket)
 
     def read_several(
@@ -452,6 +450,7 @@ class Engine(TextEngine):
             postings_max_bytes=kv.query_cache_mb << 20,
             access=self.access,
             turn=self.turn if self.is_autocommit else None,
+            begins_small=self.live_words,
         )
         store.sync_before(partial(sync_names, self.graphs.folder))  # not a method: the store must not hold its owner
         self.was_converted = store.was_converted

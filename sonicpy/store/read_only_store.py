@@ -138,9 +138,6 @@ class ReadOnlyStore(StoreReader):
         """Return no bucket: only the writing process consolidates."""
         return set()
 
-    def settle_small(self, room: int) -> None:
-        """Do nothing: no bucket is pending."""
-
     def log_bytes(self) -> int:
         """Return the number of bytes of the log files in the folder."""
         return sum(path.stat().st_size for path in (self.folder / "log").glob("*.log"))

@@ -23,8 +23,8 @@ from sonicpy.store.changing.mutations import ChangeSynonyms, unpack_mutation
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
 from sonicpy.store.disk.log import Records
+from sonicpy.store.disk.table_numbers import DROPPED, PENDING
 from sonicpy.store.disk.table_rows import MapFull
-from sonicpy.store.disk.tables import DROPPED, PENDING
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import POSITION, note_format, read_position, write_identity
@@ -146,17 +146,11 @@ class RecoveringStore(StoreReader):
 
     def pending_buckets(self) -> set[int]:
         """Return the ids of the buckets that may have words waiting for consolidation."""
-        return self._write_cache.pending_buckets | self._write_cache.pending_small
-
-    def settle_small(self, room: int) -> None:
-        """Drop all but `room` small buckets without a graph from `pending_buckets`: they need none."""
-        small = self._write_cache.pending_small
-        while len(small) > room:
-            small.pop()
+        return self._write_cache.pending_buckets.copy()
 
     def forget_pending_bucket(self, bucket: int) -> None:
         """Drop a bucket from `pending_buckets` because it was flushed."""
-        self._write_cache.forget_pending(bucket)
+        self._write_cache.pending_buckets.discard(bucket)
 
     def take_flushed(self) -> dict[int, int]:
         """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""

@@ -72,6 +72,7 @@ class Store(VectorPushes, RecoveringStore):
         access: modes of new files.
         turn: the turn that threads take to change the store; no transaction stays open after a turn. None: only one
             thread changes the store, and decides when to commit.
+        begins_small: whether new buckets begin as small ones, which have no graph.
 
     Raises:
         StoreLocked: another process writes the store.
@@ -95,6 +96,7 @@ class Store(VectorPushes, RecoveringStore):
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
         access: Access = PRIVATE,
         turn: Turn | None = None,
+        begins_small: bool = True,
     ) -> None:
         self._closers = []
         try:
@@ -106,6 +108,8 @@ class Store(VectorPushes, RecoveringStore):
             environment = Environment(folder, map_bytes, access=access)
             self._closers.append(environment.close)
             super().__init__(folder, environment, log, analyzer, postings_max_bytes, access)
+            if not begins_small:
+                self._write_cache.begins_small = False
             lock.watch(store_folder.LMDB_LOCK_FILE, folder / store_folder.LMDB_LOCK_FILE)
             self.durability = durability
             self._refusals = Refusals(lock)
@@ -305,10 +309,8 @@ class Store(VectorPushes, RecoveringStore):
         self._refusals.hold_back(why)
 
     def shorten_log(self) -> None:
-        """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
-
-        Only the thread that changes the store may call this, after some time without a change.
-        """
+        """Begin a new segment if everything in the log is committed, so that `sync` deletes older ones; the thread that
+        changes the store calls it after some time without a change."""
         if self._is_committed() and self._log.position == self._committed_position:
             self._begin_segment()
 
@@ -333,11 +335,7 @@ class Store(VectorPushes, RecoveringStore):
 
     def free_disk(self) -> bool:
         """Give some unused pages back to the file system, unless the store is being changed; return whether there may
-        be more. Any thread may call it.
-
-        Raises:
-            StoreError: the disk failed.
-        """
+        be more. Any thread may call it. Raises StoreError if the disk failed."""
         return self._free_space.give_back(HOLES_S)
 
     def has_much_free(self) -> bool:

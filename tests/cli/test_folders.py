@@ -71,6 +71,9 @@ def test_the_settings_file_names_the_index(data: Path, tmp_path: Path, capsys: p
 
 def test_faults_are_printed_one_a_line(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Index(data) as index:
+        index.push(
+            "c", "b", "long", " ".join(f"word{number}" for number in range(2_000))
+        )  # more than a small bucket has
         index.consolidate()
     (graph,) = (data / "graph").iterdir()
     graph.write_bytes(b"no graph")

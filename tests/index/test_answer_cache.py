@@ -131,7 +131,7 @@ def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
         assert index.query_ids(C, B, "amber") == ["o1"]
 
 
-def test_a_change_of_another_bucket_leaves_answers(tmp_path: Path) -> None:
+def test_a_change_of_another_bucket_leaves_answers(in_tables: None, tmp_path: Path) -> None:
     with open_index(tmp_path) as index, mock.patch.object(answers, "suggest_likely", wraps=suggest_likely) as found:
         push(index, "o1", "amber")
         assert index.suggest(C, B, "am") == ["amber"]

@@ -33,6 +33,8 @@ from tests.index.shorthand import B, C, found, open_index, push
 from tests.support.examples import examples
 from tests.support.patience import WAIT_S
 
+pytestmark = pytest.mark.usefixtures("in_tables")
+
 
 class Model:
     """A model of a bucket: changes are made both in the index and in a dictionary."""

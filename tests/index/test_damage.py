@@ -20,11 +20,12 @@ from sonicpy import Index
 from sonicpy.errors import SonicError, StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder, verify_in_child
 from sonicpy.store.care import check_rows
-from sonicpy.store.disk import check_process, page_check, tables
+from sonicpy.store.disk import check_process, page_check
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.data_file import BRANCH_PAGE, META_PAGES, PAGE_HEADER, newest_meta_page
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.page_tree import PageTrees
-from sonicpy.store.disk.tables import StoredRow
+from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key
 from tests.index.shorthand import B, C, open_index

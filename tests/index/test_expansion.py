@@ -374,11 +374,17 @@ def best_kind(typed: list[str], held: list[str]) -> int:
                 kinds.append(1)
             elif (
                 edit_distance(word, known, True) <= edits
+                or is_swapped(word, known)
                 or most
                 and distance_of(word, list(known), most, begins=True) <= most
             ):
                 kinds.append(2)
     return min(kinds)
+
+
+def is_swapped(word: str, known: str) -> bool:
+    """Return whether two words of three letters differ by two neighbouring letters that are swapped."""
+    return len(word) == 3 and sorted(word) == sorted(known) and edit_distance(word, known, True) == 1
 
 
 def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:

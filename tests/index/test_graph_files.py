@@ -22,6 +22,8 @@ from tests.index.graphs import (
 )
 from tests.index.shorthand import B, C, found, open_index, push
 
+pytestmark = pytest.mark.usefixtures("in_tables")
+
 DAMAGES: list[tuple[Callable[[bytes], bytes | None], str]] = [
     (lambda content: None, "missing"),
     (lambda content: b"", "empty"),
@@ -160,7 +162,10 @@ from unittest import mock
 from pathlib import Path
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.store.disk.environment import Environment
+from sonicpy.store.views.write_cache import WriteCache
 from tests.index.shorthand import open_index, push
+
+WriteCache.begins_small = False
 
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)

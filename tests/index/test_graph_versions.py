@@ -10,6 +10,8 @@ from sonicpy.index.maintenance.consolidate import Built, GraphLimits, read_chang
 from sonicpy.store.views.view import View
 from tests.index.shorthand import B, C, open_index, push
 
+pytestmark = pytest.mark.usefixtures("in_tables")
+
 
 def state_of(view: View) -> tuple[int, int]:
     """Return the number of the usual bucket and the version of its graph."""

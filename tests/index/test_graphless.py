@@ -16,6 +16,8 @@ from tests.index.shorthand import B, C, found, open_index, push
 from tests.store.consistency import check_consistent
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.usefixtures("in_tables")
+
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:

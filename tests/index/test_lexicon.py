@@ -11,7 +11,7 @@ from tests.index.shorthand import B, C, open_index, push
 class TestLive:
     """In the default mode, pushed and removed words appear and vanish at once."""
 
-    def test_before_and_after_consolidation_and_reopening(self, tmp_path: Path) -> None:
+    def test_before_and_after_consolidation_and_reopening(self, in_tables: None, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:
             push(index, "o", "anker ankunft birne")
             before = (index.words(C, B), index.count_words(C, B), index.count_buckets(C), index.suggest(C, B, "ank"))

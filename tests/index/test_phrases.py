@@ -20,7 +20,7 @@ from sonicpy.index.search import phrases as phrases_module
 from sonicpy.search import QueryOptions
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.order_writer import OrderWriter
-from sonicpy.store.disk.tables import ORDERS
+from sonicpy.store.disk.table_numbers import ORDERS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.store import Store
 from tests.reference.phrases import Ordered

@@ -14,8 +14,8 @@ from sonicpy.api.rows import Refused
 from sonicpy.errors import CommandError, InvalidArgument, StoreError, StoreFull
 from sonicpy.index.ingest import push_many
 from sonicpy.store.disk import log
-from sonicpy.store.disk.tables import PENDING
-from sonicpy.store.disk.tables import WORDS as WORDS_TABLE
+from sonicpy.store.disk.table_numbers import PENDING
+from sonicpy.store.disk.table_numbers import WORDS as WORDS_TABLE
 from tests.index.shorthand import B, C, contents, open_index
 
 WORDS = [f"word{n}" for n in range(60)] + ["the", "and", "東京大学", "café", "a@b.com"]
@@ -242,7 +242,7 @@ def test_a_bucket_shows_its_names_where_figures_are_not_offered() -> None:
     assert "&lt;stats&gt; is not offered" in Bucket(index, "c", "b")._repr_html_()
 
 
-def test_word_graphs_are_built_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_word_graphs_are_built_on_the_way(in_tables: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push_many, "CHUNK_ROWS", 50)
     monkeypatch.setattr("sonicpy.index.maintenance.maintainer.BACKLOG_WORDS", 100)
     pending: list[int] = []

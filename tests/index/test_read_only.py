@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def test_every_question_is_answered_and_every_change_refused(folder: Path, tmp_path: Path) -> None:
+def test_every_question_is_answered_and_every_change_refused(in_tables: None, folder: Path, tmp_path: Path) -> None:
     before = sorted((path.relative_to(folder), path.stat().st_size) for path in folder.rglob("*") if path.is_file())
     with sonicpy.open(folder, read_only=True) as index:
         assert index.query("c", "b", "hello", total=True).total == 2
@@ -126,7 +126,9 @@ def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
         assert writer.wait(timeout=WAIT_S) == 0
 
 
-def test_a_missing_graph_costs_corrections_only(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_graph_costs_corrections_only(
+    in_tables: None, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     shutil.rmtree(folder / "graph")
     with sonicpy.open(folder, read_only=True) as index:
         assert index.query("c", "b", "hello world") == ["m1", "m2"]

@@ -214,7 +214,7 @@ def test_changes_made_meanwhile_to_other_collections_stay(index: Index, tmp_path
     assert found(index, "quince") == [], "its collection was replaced"
 
 
-def test_a_bucket_without_its_graph_is_not_switched(index: Index, tmp_path: Path) -> None:
+def test_a_bucket_without_its_graph_is_not_switched(in_tables: None, index: Index, tmp_path: Path) -> None:
     with index.maintainer.restoration(tmp_path / "backup") as restoration:
         for _ in restoration.fill():
             pass
@@ -223,7 +223,7 @@ def test_a_bucket_without_its_graph_is_not_switched(index: Index, tmp_path: Path
     check_untouched(index)
 
 
-def test_verify_names_a_damaged_and_a_missing_graph(index: Index, tmp_path: Path) -> None:
+def test_verify_names_a_damaged_and_a_missing_graph(in_tables: None, index: Index, tmp_path: Path) -> None:
     index.consolidate()
     one, two = sorted((tmp_path / "store" / "graph").iterdir())[:2]
     one.unlink()
@@ -233,7 +233,7 @@ def test_verify_names_a_damaged_and_a_missing_graph(index: Index, tmp_path: Path
     assert all(fault.startswith(f"{C}/") and "cannot be read as a word graph" in fault for fault in faults)
 
 
-def test_verify_names_words_that_neither_the_graph_nor_pending_knows(index: Index) -> None:
+def test_verify_names_words_that_neither_the_graph_nor_pending_knows(in_tables: None, index: Index) -> None:
     index.consolidate()
     push(index, "late", "quince")
     index.engine.store.maintain(lambda view: view.forget_pending(0, [word_key(0, b"quince")]))

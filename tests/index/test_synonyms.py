@@ -16,7 +16,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.index.index import Index
 from sonicpy.index.search.plan import of_plain, to_plain
 from sonicpy.index.search.planners.bm25 import plan_bm25
-from sonicpy.store.disk.tables import META
+from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows.synonym_rules import RULES, STAMPS
 from sonicpy.store.store import Store
 from tests.reference.synonyms import answers, holders

@@ -11,7 +11,7 @@ import sonicpy
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.text_digests import text_digest
-from sonicpy.store.disk.tables import DIGESTS
+from sonicpy.store.disk.table_numbers import DIGESTS
 from sonicpy.store.rows.digests import digest_key
 from sonicpy.store.rows.meta import FORMAT
 from sonicpy.store.views.write_view import WriteView

@@ -15,7 +15,7 @@ import sonicpy
 from sonicpy._native import vectors as native
 from sonicpy.index.index import Index
 from sonicpy.store.changing import remove_steps
-from sonicpy.store.disk.tables import VECTORS
+from sonicpy.store.disk.table_numbers import VECTORS
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 from tests.reference.meaning import Columns, Scored, reordered
 

@@ -26,7 +26,7 @@ def opened(folder: Path, **settings: object) -> Index:
 
 
 @pytest.mark.parametrize("word", WORDS, ids=IDS)
-def test_from_the_first_moment_on(tmp_path: Path, word: Living) -> None:
+def test_from_the_first_moment_on(in_tables: None, tmp_path: Path, word: Living) -> None:
     with opened(tmp_path) as index:
         push(index, "o", word.pushed)
         assert len(index.engine.store.pending_buckets()) == 1
@@ -37,6 +37,17 @@ def test_from_the_first_moment_on(tmp_path: Path, word: Living) -> None:
         index.consolidate()
         assert len(index.engine.store.pending_buckets()) == 0
         check_living(index, word, "o")
+    with opened(tmp_path) as index:
+        check_living(index, word, "o")
+
+
+@pytest.mark.parametrize("word", WORDS, ids=IDS)
+def test_from_the_first_moment_on_in_a_small_bucket(tmp_path: Path, word: Living) -> None:
+    with opened(tmp_path) as index:
+        push(index, "o", word.pushed)
+        check_living(index, word, "o")
+        index.consolidate()
+        assert list(index.engine.graphs.folder.glob("*")) == []
     with opened(tmp_path) as index:
         check_living(index, word, "o")
 

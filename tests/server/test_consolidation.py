@@ -14,7 +14,7 @@ import sonicpy
 from sonicpy.server.jobs.maintenance import MEDIUM_WORDS
 from sonicpy.server.server import CONSOLIDATE_S
 from sonicpy.store.disk.log import HEADER
-from sonicpy.store.disk.tables import PENDING
+from sonicpy.store.disk.table_numbers import PENDING
 from tests.index.shorthand import open_index
 from tests.processes import Server
 from tests.server.fair import ping_s

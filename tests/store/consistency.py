@@ -13,8 +13,8 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers
-from sonicpy.store.disk import tables
-from sonicpy.store.disk.tables import BUCKET_TABLES, TABLE_NAMES
+from sonicpy.store.disk import table_numbers as tables
+from sonicpy.store.disk.table_numbers import BUCKET_TABLES, TABLE_NAMES
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, bucket_of, scope_of, word_key

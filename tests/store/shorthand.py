@@ -9,7 +9,7 @@ from sonicpy._native.postings import unpack_block
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.store.changing.any_store import Readable
 from sonicpy.store.changing.mutations import PushTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.keys import bucket_key
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER

@@ -11,7 +11,7 @@ import pytest
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.care.backup import BACKUP_FILE, SEAL, open_backup
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.tables import META
+from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.meta import FORMAT_VERSION, read_position
 from sonicpy.store.store import Store

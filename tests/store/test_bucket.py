@@ -24,7 +24,7 @@ from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, pu
 from sonicpy.index.search.parts import bind, find
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.rows import names
 from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState

@@ -12,7 +12,7 @@ from sonicpy.store.disk import checkpoint as checkpoints
 from sonicpy.store.disk.checkpoint import CHECKPOINT_FILE, SLOT_BYTES, pack, read_checkpoint
 from sonicpy.store.disk.data_file import file_faults, meta_pages, newest_meta_page, stamp, store_id, write_meta_pages
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.tables import POSTINGS
+from sonicpy.store.disk.table_numbers import POSTINGS
 
 
 @pytest.fixture

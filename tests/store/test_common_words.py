@@ -10,7 +10,7 @@ from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.index.maintenance.consolidate import GraphLimits, read_words
 from sonicpy.store.changing.mutations import FlushObject, PopTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View

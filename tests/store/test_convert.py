@@ -28,7 +28,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care import convert
 from sonicpy.store.care.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
 from sonicpy.store.disk import environment as environments
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.boot_mark import BOOT_FILE, note_boot
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.transaction import Transaction

@@ -12,8 +12,8 @@ import pytest
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.table_numbers import META, OBJECTS, OIDS, POSTINGS, WORDS
 from sonicpy.store.disk.table_rows import MapFull
-from sonicpy.store.disk.tables import META, OBJECTS, OIDS, POSTINGS, WORDS
 from sonicpy.store.disk.transaction import Transaction
 from tests.support.patience import WAIT_S
 

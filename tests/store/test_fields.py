@@ -19,7 +19,7 @@ from sonicpy.index.report.export import lines
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import ChangeFields, FlushObject, Mutation, PopTerms, pack_mutation
 from sonicpy.store.disk.log import Log
-from sonicpy.store.disk.tables import BUCKET_TABLES, FACTS
+from sonicpy.store.disk.table_numbers import BUCKET_TABLES, FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.all_fields import FIELDS, TERMS
 from sonicpy.store.fields.facts import pack_facts, unpack_facts

@@ -17,7 +17,7 @@ from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.page_tree import PageTrees
 from sonicpy.store.disk.platform import punch_hole
-from sonicpy.store.disk.tables import POSTINGS
+from sonicpy.store.disk.table_numbers import POSTINGS
 from tests.store.shorthand import found, open_store, push
 from tests.support import proc
 from tests.support.patience import WAIT_S, until

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.tables import META
+from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows.meta import (
     ANALYZER,
     CHANGES,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.tables import OIDS
+from sonicpy.store.disk.table_numbers import OIDS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import names
 from sonicpy.store.rows.bucket_state import BucketState

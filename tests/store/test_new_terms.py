@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy.store.changing.mutations import FlushBucket, FlushObject, Mutation, PopTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.rows.numbered_terms import all_terms
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader

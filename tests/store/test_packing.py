@@ -16,7 +16,7 @@ from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.disk.data_file import newest_meta_page
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.page_tree import Leaf, PageTrees
-from sonicpy.store.disk.tables import POSTINGS, TABLE_NAMES, WORDS
+from sonicpy.store.disk.table_numbers import POSTINGS, TABLE_NAMES, WORDS
 from sonicpy.store.views.view import View
 from tests.support.examples import examples
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import sonicpy
-from sonicpy.store.disk.tables import OBJECTS
+from sonicpy.store.disk.table_numbers import OBJECTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views import write_view
 

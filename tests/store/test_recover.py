@@ -14,7 +14,7 @@ import pytest
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store import store as store_module
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.table_rows import MapFull

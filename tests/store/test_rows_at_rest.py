@@ -14,7 +14,7 @@ from sonicpy._native.varint import pack_varints
 from sonicpy.store.care.packing import Packer, SparseRange
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushObject, PopTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.store import Store
 from sonicpy.store.views.write_view import WriteView
 from tests.reference import dense_rows

@@ -10,7 +10,7 @@ from sonicpy.store.care import verify_tables as verify_module
 from sonicpy.store.care.verify_tables import faults_beside_a_writer, table_faults
 from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.disk import slices as slices_module
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import SlicedTransaction, slices
 from sonicpy.store.disk.transaction import Transaction

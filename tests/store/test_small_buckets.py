@@ -1,4 +1,4 @@
-"""Small buckets: rows that stand together in one row read and change as those in tables do."""
+"""Small buckets: rows that share one row read and change as those in tables do."""
 
 import random
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from sonicpy._native.small_rows import SmallRows
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.table_numbers import FACTS, SMALL, SMALL_TABLES, WORDS
 from sonicpy.store.disk.table_rows import TableRows
-from sonicpy.store.disk.tables import FACTS, SMALL, SMALL_TABLES, WORDS
 from sonicpy.store.disk.transaction import Transaction
 from tests.store.test_verify import twin_finds_a_fault
 from tests.support.examples import examples
@@ -222,10 +222,12 @@ def test_a_bucket_that_grows_moves_into_the_tables(tmp_path: Path) -> None:
         assert small == 0
         assert words > 1_900
         assert bucket.query("article777") == ["offer:777"]
+        assert index.engine.store.pending_buckets() == {0}
         newest = bucket.query("offer")
         assert bucket.query("ofer") == newest, "words from before the move are compared"
         assert index.verify() == []
         index.consolidate()
+        assert bucket.stats()["graph"]["words"] == bucket.stats()["words"]
         assert bucket.query("ofer") == newest
         for number in range(1_000):
             bucket.flush(f"offer:{number}")

@@ -14,7 +14,7 @@ import pytest
 from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
 from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.boot_mark import BOOT_FILE
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.folder import LOCK_FILE

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection
-from sonicpy.store.disk import tables
-from sonicpy.store.disk.tables import BUCKET_TABLES
+from sonicpy.store.disk import table_numbers as tables
+from sonicpy.store.disk.table_numbers import BUCKET_TABLES
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push

@@ -85,7 +85,9 @@ def test_a_backup_is_on_the_disk_before_it_has_its_name_and_its_name_before_ok(t
 
 def test_a_graph_is_on_the_disk_before_it_has_its_name(tmp_path: Path) -> None:
     code = """
+from sonicpy.store.views.write_cache import WriteCache
 from tests.index.shorthand import open_index, push
+WriteCache.begins_small = False
 index = open_index(folder)
 push(index, "o", "amber birch cedar")
 index.consolidate()

@@ -15,7 +15,7 @@ from sonicpy.store.care.check_rows import first_fault
 from sonicpy.store.care.restore import Restoration
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushBucket
-from sonicpy.store.disk.tables import FACTS, META
+from sonicpy.store.disk.table_numbers import FACTS, META
 from sonicpy.store.read_only_store import ReadOnlyStore
 from sonicpy.store.rows.meta import FORMAT, USES, require
 from sonicpy.store.store import Store

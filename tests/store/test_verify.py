@@ -15,9 +15,9 @@ from sonicpy.errors import StoreError
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing import remove_steps
 from sonicpy.store.changing.mutations import ChangeFields, FlushBucket, FlushObject, PopTerms, PushWith
-from sonicpy.store.disk import tables
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.log import HEADER, RECORD, Log, log_faults
-from sonicpy.store.disk.tables import TABLE_NAMES
+from sonicpy.store.disk.table_numbers import TABLE_NAMES
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.fields.field import FieldMode

@@ -1,11 +1,11 @@
-"""The rows of a small bucket, which stand together in one row of `small`.
+"""The rows of a small bucket, which share one row of `small`.
 
     row     per table with rows, by rising number: v(number of the table) v(number of rows), and the rows in key order
     entry   a head; the bytes of the key behind those that it shares with the key before; v(size of the value), the value
     head    u8 (shared << 4 | further), the numbers of shared and of further bytes of the key; or 0xFF v(shared)
             v(further)
 
-v() is a varint (varint.pxd). Keys stand without the number of the bucket, with which all of them begin. The first key of
+v() is a varint (varint.pxd). Keys are without the number of the bucket, with which all of them begin. The first key of
 a table shares nothing.
 """
 

@@ -168,7 +168,7 @@ def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync
         GraphError: the file cannot be written.
     """
     bucket, version, seq, words, joints = found
-    if version == 1 and seq <= limits.graphless_words and not pool.room:
+    if version == 1 and seq <= limits.graphless_words and not pool.has_room:
         return Built(bucket, 0, len(words), seq, False)
     kept = words[: limits.words] if limits.words else words
     content = _graph(kept, joints, bucket, version)

@@ -155,12 +155,8 @@ class Maintainer:
                     engine.commit()  # another thread may write next, and LMDB's transaction belongs to this one
 
     def due_buckets(self) -> list[int]:
-        """Return the ids of the buckets that have pending words, or a graph that is to be built again; of small buckets
-        without a graph only as many as may get one."""
-        store, graphs = self.engine.store, self.engine.graphs
-        if self.graph_limits.graphless_words:
-            store.settle_small(graphs.room)
-        return sorted(store.pending_buckets() | graphs.unusable)
+        """Return the ids of the buckets that have pending words, or a graph that is to be built again."""
+        return sorted(self.engine.store.pending_buckets() | self.engine.graphs.unusable)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether a bucket has too many pending words, which take long to compare one by one.

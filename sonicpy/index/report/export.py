@@ -68,7 +68,7 @@ def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[di
     """
     scopes = scopes_of(view, collection, bucket)
     synonyms = synonyms_of(view, collection) if bucket is None else {}
-    if (scopes or synonyms) and (names := view.uses()):
+    if (scopes or synonyms) and (names := view.uses() - uses.OF_ROWS):
         yield {"uses": sorted(names)}
     for scope, state in scopes:
         if bucket is None and scope.collection in synonyms:

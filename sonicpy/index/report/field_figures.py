@@ -6,7 +6,7 @@ from collections import Counter
 from sonicpy._native.named_terms import owners_of
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.tables import TAGS
+from sonicpy.store.disk.table_numbers import TAGS
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key
 from sonicpy.store.rows.named_words import TEXT_NAMES, split_name, unpack_names

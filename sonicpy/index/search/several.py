@@ -28,7 +28,7 @@ from sonicpy.index.search.parts import Found, MadeOf, Part, find_by_plan
 from sonicpy.index.search.statistics import Statistics, most_held, most_likely
 from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.rules import counts_letters
-from sonicpy.store.disk.tables import SCOPES
+from sonicpy.store.disk.table_numbers import SCOPES
 from sonicpy.store.rows.keys import scope_key, scope_of
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
 from sonicpy.store.rows.named_words import is_named

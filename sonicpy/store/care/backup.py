@@ -21,7 +21,7 @@ from sonicpy.files import PRIVATE, Access, make_new, open_regular, regular_bytes
 from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.platform import make_folder
-from sonicpy.store.disk.tables import TABLE_NAMES
+from sonicpy.store.disk.table_numbers import TABLE_NAMES
 
 BACKUP_FILE = "sonicpy.backup"
 MAGIC = b"SONICBAK"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow
 from sonicpy._native.keys import bucket_key
-from sonicpy.store.disk.tables import COLUMNS, FACTS
+from sonicpy.store.disk.table_numbers import COLUMNS, FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState

@@ -19,7 +19,7 @@ from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, shown_bytes, term_id_in
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
-from sonicpy.store.disk.tables import (
+from sonicpy.store.disk.table_numbers import (
     COMMON,
     FACTS,
     IMPACTS,

@@ -36,8 +36,8 @@ from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
+from sonicpy.store.disk.table_numbers import DROPPED, META, OBJECTS, SCOPES
 from sonicpy.store.disk.table_rows import MapFull
-from sonicpy.store.disk.tables import DROPPED, META, OBJECTS, SCOPES
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import STAGING, collection_prefix, is_staged, scope_of

@@ -22,8 +22,7 @@ from sonicpy.store.disk.data_file import PAGE_HEADER, newest_meta_page
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.page_filler import PageFiller
 from sonicpy.store.disk.page_tree import Leaf, PageTrees
-from sonicpy.store.disk.table_rows import TableRows
-from sonicpy.store.disk.tables import (
+from sonicpy.store.disk.table_numbers import (
     COLUMNS,
     COMMON,
     IMPACTS,
@@ -37,6 +36,7 @@ from sonicpy.store.disk.tables import (
     WORDS,
     StoredRow,
 )
+from sonicpy.store.disk.table_rows import TableRows
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.view import View
 

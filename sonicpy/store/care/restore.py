@@ -21,7 +21,7 @@ from sonicpy.ids import Scope
 from sonicpy.late import late
 from sonicpy.store.changing.any_store import Maintainable
 from sonicpy.store.changing.mutations import FlushCollection
-from sonicpy.store.disk.tables import BUCKET_TABLES, PENDING, SCOPES, StoredRow
+from sonicpy.store.disk.table_numbers import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import BESIDE_MARKS, STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.rows.synonym_rules import collections_with, put_rules
@@ -92,10 +92,11 @@ class Restoration:
         self._finish_steps()
 
     def staged_buckets(self) -> list[int]:
-        """Return the numbers of the staged buckets."""
+        """Return the numbers of the staged buckets that need a graph."""
         with self._store.reading() as view:
             states = [view.bucket(*_staged(number)) for number in range(len(self._scopes))]
-        return [state.bucket for state in states if state is not None]
+            is_small = view.transaction.is_small
+            return [state.bucket for state in states if state is not None and not is_small(bucket_key(state.bucket))]
 
     def switch(self) -> None:
         """Replace the collections that the backup holds by the staged buckets.
@@ -158,11 +159,11 @@ def _using(names: frozenset[str]) -> RestoreStep:
 def _staging(scope: Scope, source: BucketState, *, is_small: bool) -> RestoreStep:
     def stage(view: WriteView) -> None:
         state = view.bucket_to_change(*scope)
-        if is_small:
-            view.transaction.begin_small(bucket_key(state.bucket))
         fresh = BucketState.unpack(source.pack())
         fresh.bucket = state.bucket
         fresh.lexicon_version = fresh.graph_words = fresh.graph_seq = 0
+        if is_small:
+            view.begin_small(fresh)
         view.set_bucket(scope, fresh)
 
     return stage

@@ -12,7 +12,7 @@ from sonicpy.store.care.check_columns import column_faults
 from sonicpy.store.care.check_terms import TermsCheck, tag_faults
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
-from sonicpy.store.disk.tables import BUCKET_TABLES, BUCKETS, DROPPED, SCOPES, SMALL, TABLE_NAMES
+from sonicpy.store.disk.table_numbers import BUCKET_TABLES, BUCKETS, DROPPED, SCOPES, SMALL, TABLE_NAMES
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.rows import uses

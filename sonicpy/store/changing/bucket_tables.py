@@ -10,7 +10,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.tables import COMMON, IMPACTS, POSTINGS, WORDS, StoredRow
+from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position

@@ -17,7 +17,7 @@ from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.changing.text_writer import TextWriter
 from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.changing.vector_slots import VectorSlots
-from sonicpy.store.disk.tables import POSTINGS, REMOVED, StoredRow
+from sonicpy.store.disk.table_numbers import POSTINGS, REMOVED, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
 from sonicpy.store.fields.field import Field

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.disk.tables import REMOVED
+from sonicpy.store.disk.table_numbers import REMOVED
 from sonicpy.store.rows.keys import object_key, part_number
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.removals import removed_key

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.changing.bucket_writer import TERMS_MAX, writer_of
 from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
-from sonicpy.store.disk.tables import META, SCOPES, VECTORS, StoredRow
+from sonicpy.store.disk.table_numbers import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing

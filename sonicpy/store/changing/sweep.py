@@ -1,6 +1,6 @@
 """Deletes the rows of flushed buckets, a few at a time; the flush itself has freed their names."""
 
-from sonicpy.store.disk.tables import BUCKET_TABLES, DROPPED
+from sonicpy.store.disk.table_numbers import BUCKET_TABLES, DROPPED
 from sonicpy.store.rows.keys import BESIDE_MARKS, bucket_key, bucket_of
 from sonicpy.store.views.write_view import WriteView
 

@@ -8,7 +8,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.tag_rows import TagRow
 from sonicpy._native.terms import Terms
-from sonicpy.store.disk.tables import TAGS
+from sonicpy.store.disk.table_numbers import TAGS
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.id_row import IdRow
 from sonicpy.store.rows.keys import tag_key

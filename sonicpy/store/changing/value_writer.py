@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow
-from sonicpy.store.disk.tables import COLUMNS
+from sonicpy.store.disk.table_numbers import COLUMNS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import (

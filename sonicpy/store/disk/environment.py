@@ -34,8 +34,8 @@ from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder
-from sonicpy.store.disk.table_rows import not_opened, translated, with_all_of_the_map
-from sonicpy.store.disk.tables import TABLE_NAMES, Tables
+from sonicpy.store.disk.table_numbers import TABLE_NAMES
+from sonicpy.store.disk.table_rows import Tables, not_opened, translated, with_all_of_the_map
 from sonicpy.store.disk.transaction import Transaction
 
 MAX_READERS: Final = 512
@@ -214,11 +214,8 @@ class Environment:
         return Reading(self.transactions)
 
     def follow(self, commit: int) -> None:
-        """Share read transactions between threads until the next commit, in a process that does not write.
-
-        Args:
-            commit: the newest known commit. Call this often, because an idle transaction of an older commit keeps pages
-                from being reused.
+        """Share read transactions between threads until the commit after `commit`, the newest known one, in a process
+        that does not write. Call this often: an idle transaction of an older commit keeps pages from being reused.
         """
         if commit == self._followed:
             return

@@ -17,8 +17,8 @@ from typing import Final
 
 from sonicpy.store.disk.data_file import NODE, NUMBER, PAGE_HEADER
 from sonicpy.store.disk.page_tree import PLACE_BYTES
+from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.disk.table_rows import KEY_BYTES_MAX
-from sonicpy.store.disk.tables import StoredRow
 from sonicpy.store.disk.transaction import Transaction
 
 LEAST_SHARE: Final = 0.26

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonicpy.store.disk.tables import StoredRow
+    from sonicpy.store.disk.table_numbers import StoredRow
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096

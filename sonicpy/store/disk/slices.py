@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.tables import StoredRow
+from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.disk.transaction import Transaction
 
 SLICE_S = 0.5

@@ -17,9 +17,13 @@ from sonicpy._native.bucket import floor_rows
 from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
-from sonicpy.store.disk.tables import StoredRow, Tables
+from sonicpy.store.disk.table_numbers import StoredRow
 
 T = TypeVar("T")
+OpenTransaction = lmdb.Transaction
+Tables = list["lmdb._Database | None"]
+"""The handles of tables, by the numbers above. None: the table is missing, and only a `PartialTransaction` may be
+used."""
 
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 

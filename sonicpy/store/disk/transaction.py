@@ -1,7 +1,7 @@
 """Transactions: the rows of all tables, those of small buckets included.
 
-The rows of a small bucket stand together in one row of the table `small`: a change of the bucket writes one page, and
-thousands of buckets of a few texts take few pages. No caller sees a difference: the methods take and return rows of
+The rows of a small bucket share one row of the table `small`: a change of the bucket writes one page, and thousands of
+buckets of a few texts take few pages. No caller sees a difference: the methods take and return rows of
 SMALL_TABLES. A new bucket may begin as a small one, and moves into the tables, for good, once a page cannot hold its
 rows.
 """
@@ -9,17 +9,14 @@ rows.
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, put_in_small
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.table_rows import TableRows
-from sonicpy.store.disk.tables import META, SMALL, SMALL_TABLES, TABLE_NAMES, StoredRow, Tables
-
-if TYPE_CHECKING:
-    import lmdb
+from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_TABLES, TABLE_NAMES, WORDS, StoredRow
+from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
 """The size of the number of a bucket, with which keys of SMALL_TABLES begin."""
@@ -34,19 +31,24 @@ HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAME
 
 
 class Transaction(TableRows):
-    """One transaction, for reading or for writing. Threads must not share it."""
+    """One transaction, for reading or for writing. Threads must not share it.
 
-    __slots__ = ("_has_small", "_small")
+    Attributes:
+        moved: a key of `words` of each bucket that has moved into the tables.
+    """
 
-    def __init__(self, tables: Tables, txn: "lmdb.Transaction", write: bool, commits: int = 0) -> None:
+    __slots__ = ("_has_small", "_small", "moved")
+
+    def __init__(self, tables: Tables, txn: OpenTransaction, write: bool, commits: int = 0) -> None:
         super().__init__(tables, txn, write, commits)
         self._has_small: bool | None = None  # whether there are small buckets; None: unknown yet
+        self.moved: list[bytes] = []
         self._small: dict[bytes, SmallRows | None] = {}  # by number; None: the bucket is not small
 
     # -- small buckets -----------------------------------------------------------------------------------------------
 
     def begin_small(self, number: bytes) -> None:
-        """Let a new bucket begin as a small one; it must not have any rows yet.
+        """Begin a new bucket as a small one; it must not have any rows yet.
 
         Args:
             number: the number of the bucket, as keys begin with it.
@@ -55,7 +57,7 @@ class Transaction(TableRows):
         self._small[number] = SmallRows(number, None)
 
     def is_small(self, number: bytes) -> bool:
-        """Return whether the rows of a bucket stand together in one row."""
+        """Return whether a bucket is small."""
         return self._rows(SMALL_TABLES[0], number) is not None
 
     def drop_small(self, number: bytes) -> bool:
@@ -122,7 +124,7 @@ class Transaction(TableRows):
         return self._has_small
 
     def _is_mixed(self, table: int) -> bool:
-        """Return whether rows of a table may stand in small buckets."""
+        """Return whether rows of a table may be in the table `small`."""
         return HAS_SMALL[table] and self._look()
 
     def _move(self, number: bytes, rows: SmallRows) -> None:
@@ -131,6 +133,7 @@ class Transaction(TableRows):
             super().put_many(table, rows.rows(table))
         super().delete(SMALL, number)
         self._small[number] = None
+        self.moved += rows.keys(WORDS)[:1]
 
     def _spill(self, number: bytes) -> None:
         """Move the rows of a bucket into the tables before they are written: they are many."""
@@ -144,7 +147,10 @@ class Transaction(TableRows):
         counts = self._counts()
         for place, table in enumerate(SMALL_TABLES):
             counts[place] += sum(sign * rows.stored(table) for rows, sign in signed)
-        super().put(META, COUNTS, pack_varints(counts))
+        if any(counts):
+            super().put(META, COUNTS, pack_varints(counts))
+        else:
+            super().delete(META, COUNTS)
 
     def _counts(self) -> list[int]:
         row = super().get(META, COUNTS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.disk.tables import FACTS
+from sonicpy.store.disk.table_numbers import FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses

@@ -8,7 +8,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
 from sonicpy._native.ordered_rows import ORDERS_PER_ROW, held_places, order_at
 from sonicpy._native.orders import unpack_order
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.disk.tables import FACTS, OBJECTS, ORDERS
+from sonicpy.store.disk.table_numbers import FACTS, OBJECTS, ORDERS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.records import unpack_terms
-from sonicpy.store.disk.tables import COMMON, IMPACTS, PENDING, POSTINGS, REMOVED, TERMS, WORDS
+from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, PENDING, POSTINGS, REMOVED, TERMS, WORDS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows.bucket_state import BucketState

@@ -8,7 +8,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.records import pack_terms
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.disk.tables import TAGS
+from sonicpy.store.disk.table_numbers import TAGS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses

@@ -8,7 +8,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.vectors import held_places, places_in_row, vector_at, with_vector, without_vector
-from sonicpy.store.disk.tables import FACTS, OBJECTS, VECTORS
+from sonicpy.store.disk.table_numbers import FACTS, OBJECTS, VECTORS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses

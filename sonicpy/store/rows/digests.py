@@ -8,13 +8,17 @@ In an export, a digest comes with a hash of the analysis settings: under other s
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from sonicpy._native.digest import DIGEST_BYTES
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
 from sonicpy.store.disk.blake import blake2b
-from sonicpy.store.disk.tables import DIGESTS
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import DIGESTS
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 __all__ = [
     "DIGESTS_PER_ROW",
@@ -50,13 +54,13 @@ def digests_in(row: bytes) -> Iterator[tuple[int, bytes]]:
             yield place, digest
 
 
-def digest_rows(transaction: Transaction, bucket: int) -> Iterator[tuple[int, bytes]]:
+def digest_rows(transaction: "Transaction", bucket: int) -> Iterator[tuple[int, bytes]]:
     """Yield the IID of the first digest and the row, of all rows of a bucket in the table."""
     for key, row in transaction.rows(DIGESTS, bucket_key(bucket)):
         yield int.from_bytes(key[4:], "big") * DIGESTS_PER_ROW, row
 
 
-def count_digests(transaction: Transaction, bucket: int) -> int:
+def count_digests(transaction: "Transaction", bucket: int) -> int:
     """Return how many objects of a bucket have a digest in the table."""
     rows = (memoryview(row).cast("Q").tolist() for _, row in transaction.rows(DIGESTS, bucket_key(bucket)))
     return sum(len(row) - row.count(0) for row in rows)
@@ -104,12 +108,12 @@ class DigestRows:
         self._changed: dict[int, bytearray] = {}
         self._number, self._row = -1, b""
 
-    def get(self, transaction: Transaction, iid: int) -> bytes:
+    def get(self, transaction: "Transaction", iid: int) -> bytes:
         """Return the digest of an object; NO_DIGEST: the object has none."""
         number, place = divmod(iid, DIGESTS_PER_ROW)
         return digest_at(self._changed.get(number) or self._read(transaction, number), place)
 
-    def set(self, transaction: Transaction, iid: int, digest: bytes) -> None:
+    def set(self, transaction: "Transaction", iid: int, digest: bytes) -> None:
         """Note the digest of an object, or NO_DIGEST to remove it; `write` stores it."""
         number, place = divmod(iid, DIGESTS_PER_ROW)
         row = self._changed.get(number)
@@ -120,7 +124,7 @@ class DigestRows:
             row += bytes(start - len(row))
         row[start : start + DIGEST_BYTES] = digest
 
-    def write(self, transaction: Transaction) -> None:
+    def write(self, transaction: "Transaction") -> None:
         """Write the changed rows; delete those that hold no digest any more."""
         rows, gone = [], []
         for number, row in sorted(self._changed.items()):
@@ -135,7 +139,7 @@ class DigestRows:
         self._changed.clear()
         self._number, self._row = -1, b""
 
-    def _read(self, transaction: Transaction, number: int) -> bytes:
+    def _read(self, transaction: "Transaction", number: int) -> bytes:
         if number != self._number:
             self._row = transaction.get(DIGESTS, digest_key(self._bucket, number)) or b""
             self._number = number

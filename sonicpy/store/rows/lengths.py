@@ -4,11 +4,16 @@ object.
 The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of them in one piece.
 """
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.disk.tables import LENGTHS
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import LENGTHS
 from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 __all__ = ["OBJECTS_PER_ROW", "Lengths", "put_lengths", "read_lengths"]
 
@@ -17,7 +22,7 @@ IID_END = 1 << 32
 """IIDs are smaller."""
 
 
-def read_lengths(transaction: Transaction, bucket: int, next_iid: int = IID_END) -> bytearray:
+def read_lengths(transaction: "Transaction", bucket: int, next_iid: int = IID_END) -> bytearray:
     """Return the lengths of all objects of a bucket.
 
     Args:
@@ -37,7 +42,7 @@ def read_lengths(transaction: Transaction, bucket: int, next_iid: int = IID_END)
     return packed
 
 
-def put_lengths(transaction: Transaction, bucket: int, lengths: Lengths) -> set[int]:
+def put_lengths(transaction: "Transaction", bucket: int, lengths: Lengths) -> set[int]:
     """Write the rows of lengths that changed, and delete those whose objects are all gone; return their numbers."""
     numbers, rows = set(), []
     for number, packed in lengths.take_changed():

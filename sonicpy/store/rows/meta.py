@@ -7,13 +7,16 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.disk.tables import META
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows.uses import KNOWN, check_known, unknown
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 Value = TypeVar("Value")
 
@@ -48,7 +51,7 @@ class MetaKey(NamedTuple, Generic[Value]):
     pack: Callable[[Value], bytes]
     unpack: Callable[[bytes], Value]
 
-    def read(self, transaction: Transaction) -> Value | None:
+    def read(self, transaction: "Transaction") -> Value | None:
         """Return the value, or None if the row is missing.
 
         Raises:
@@ -60,7 +63,7 @@ class MetaKey(NamedTuple, Generic[Value]):
         except ValueError as error:  # DamagedBytes among them
             raise StoreDamaged(f"the row {self.name.decode()!r} of meta cannot be read: {error}") from error
 
-    def write(self, transaction: Transaction, value: Value) -> None:
+    def write(self, transaction: "Transaction", value: Value) -> None:
         """Write the value. Raises StoreError as `Transaction.put` does."""
         transaction.put(META, self.name, self.pack(value))
 
@@ -167,12 +170,12 @@ SMALL_ROWS: MetaKey[Collection[int]] = MetaKey(b"small", pack_varints, unpack_va
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES, USES, SMALL_ROWS)
 
 
-def uses_of(transaction: Transaction) -> frozenset[str]:
+def uses_of(transaction: "Transaction") -> frozenset[str]:
     """Return the names of the features that a store uses beyond format 5."""
     return frozenset(USES.read(transaction) or ())
 
 
-def require(transaction: Transaction, name: str) -> None:
+def require(transaction: "Transaction", name: str) -> None:
     """Note that a store uses a rule, a field or a table, in the transaction of its first use.
 
     Args:
@@ -189,23 +192,23 @@ def require(transaction: Transaction, name: str) -> None:
         note_format(transaction)
 
 
-def note_format(transaction: Transaction) -> None:
+def note_format(transaction: "Transaction") -> None:
     """Note the format of a store: whether it has a list of features in use."""
     FORMAT.write(transaction, str(LISTED_FORMAT if uses_of(transaction) else FORMAT_VERSION))
 
 
-def is_readable(transaction: Transaction) -> bool:
+def is_readable(transaction: "Transaction") -> bool:
     """Return whether this version of sonicpy can read the format of the store."""
     return FORMAT.read(transaction) in READABLE_FORMATS and not unknown(uses_of(transaction))
 
 
-def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:
+def write_identity(transaction: "Transaction", analyzer: Mapping[str, str]) -> None:
     """Write the format and the analyzer of a new store."""
     note_format(transaction)
     ANALYZER.write(transaction, analyzer)
 
 
-def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
+def check_format(transaction: "Transaction", what: str = "the store", advice: str = OPEN_ONCE) -> None:
     """Raise StoreError unless this version knows the format of the store and each feature that it uses.
 
     Args:
@@ -221,7 +224,7 @@ def check_format(transaction: Transaction, what: str = "the store", advice: str 
     check_known(uses_of(transaction), what)
 
 
-def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:
+def check_analyzer(folder: Path, transaction: "Transaction", analyzer: Mapping[str, str]) -> None:
     """Raise StoreError unless the store has these analysis settings."""
     stored = ANALYZER.read(transaction) or {}
     for key in sorted({*stored, *analyzer}, key=lambda key: (key != MODE, key)):
@@ -242,17 +245,17 @@ def _shown(value: str | None) -> str:
     return value.lower() if value in ("True", "False") else value
 
 
-def is_by_association(transaction: Transaction) -> bool:
+def is_by_association(transaction: "Transaction") -> bool:
     """Return whether postings lists are in the order in which objects gained their words, as in Sonic; else by IID."""
     return (ANALYZER.read(transaction) or {}).get(ORDER) == BY_ASSOCIATION
 
 
-def read_position(transaction: Transaction) -> int:
+def read_position(transaction: "Transaction") -> int:
     """Return the log position of the last commit."""
     return POSITION.read(transaction) or 0
 
 
-def take_bucket_id(transaction: Transaction) -> int:
+def take_bucket_id(transaction: "Transaction") -> int:
     """Return the id of a new bucket, which no other bucket gets."""
     number = NEXT_BUCKET.read(transaction) or 0
     NEXT_BUCKET.write(transaction, number + 1)

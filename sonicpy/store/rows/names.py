@@ -7,14 +7,18 @@ wait in memory until there are thousands, and are then written into rows of abou
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import NameMerge, name_key, named, without_name
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.tables import OBJECTS, OIDS
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import OBJECTS, OIDS
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, object_key
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
 
@@ -36,7 +40,7 @@ class NewNames(NameMap):
     def __init__(self) -> None:
         self._until = 0  # objects before it are going into `oids`; 0: none are
 
-    def fold(self, transaction: Transaction, state: BucketState) -> None:
+    def fold(self, transaction: "Transaction", state: BucketState) -> None:
         """Write some of the waiting names into their rows, if there are more than enough.
 
         Raises:
@@ -54,7 +58,7 @@ class NewNames(NameMap):
         self.added = 0
 
 
-def new_names(transaction: Transaction, state: BucketState) -> NewNames:
+def new_names(transaction: "Transaction", state: BucketState) -> NewNames:
     """Return the names of the objects that `oids` may not hold, read from their records."""
     names = NewNames()
     first = state.named // OBJECTS_PER_RECORD_ROW
@@ -65,7 +69,7 @@ def new_names(transaction: Transaction, state: BucketState) -> NewNames:
     return names
 
 
-def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tuple[int, ...]:
+def stored_names(transaction: "Transaction", state: BucketState, hash: int) -> tuple[int, ...]:
     """Return the IIDs of the objects in `oids` whose OID hashes to `hash`.
 
     Raises:
@@ -77,14 +81,14 @@ def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tup
     return () if row is None else named(row, hash)
 
 
-def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
+def find_new(transaction: "Transaction", state: BucketState, oid: bytes) -> Iterator[int]:
     """Yield the IID of the object with an OID, if its name may be missing from the table `oids`; for readers without
     `NewNames`.
     """
     return (iid for iid, other in oids_from(transaction, state.bucket, state.named) if other == oid)
 
 
-def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, iid: int) -> None:
+def drop_stored_name(transaction: "Transaction", state: BucketState, hash: int, iid: int) -> None:
     """Remove a name from `oids`, if it is there."""
     if not state.slices:
         return
@@ -97,7 +101,7 @@ def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, ii
         transaction.delete(OIDS, key)
 
 
-def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tuple[int, bytes]]:
+def oids_from(transaction: "Transaction", bucket: int, first: int) -> Iterator[tuple[int, bytes]]:
     """Yield the IID and the OID of each object of a bucket from IID `first` on."""
     row_number = first // OBJECTS_PER_RECORD_ROW
     for key, row in transaction.rows(OBJECTS, bucket_key(bucket), object_key(bucket, row_number)):
@@ -107,7 +111,7 @@ def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tup
                 yield start + place, oid
 
 
-def _merge(transaction: Transaction, state: BucketState, names: bytes) -> None:
+def _merge(transaction: "Transaction", state: BucketState, names: bytes) -> None:
     """Merge a row of names into the rows of their slices, and split slices if there are too few.
 
     The work is proportional to the names: a bucket whose slices are all too large gets new slices over many calls.

@@ -6,6 +6,7 @@ term: see `sonicpy._native.numbered_terms`.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from sonicpy._native.numbered_terms import (
     TERMS_PER_ROW,
@@ -20,15 +21,18 @@ from sonicpy._native.numbered_terms import (
 )
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.tables import TERMS
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import TERMS
 from sonicpy.store.rows.keys import bucket_key, term_key
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 FEW = 4
 """The most term ids that are looked up one by one."""
 
 
-def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
+def terms_numbered(transaction: "Transaction", bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
     """Return the terms of term ids, by id; ids without a term are left out.
 
     Raises:
@@ -47,7 +51,7 @@ def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int
     return found
 
 
-def few_terms_numbered(transaction: Transaction, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
+def few_terms_numbered(transaction: "Transaction", bucket: int, term_ids: list[int]) -> dict[int, bytes]:
     """Return the result of `terms_numbered`, in less time for a few term ids."""
     if len(term_ids) > FEW:
         return terms_numbered(transaction, bucket, term_ids)
@@ -63,13 +67,13 @@ def few_terms_numbered(transaction: Transaction, bucket: int, term_ids: list[int
     return found
 
 
-def put_terms(transaction: Transaction, bucket: int, terms: list[tuple[int, bytes]]) -> None:
+def put_terms(transaction: "Transaction", bucket: int, terms: list[tuple[int, bytes]]) -> None:
     """Add (term id, term) pairs of new terms, by rising term id, all larger than the existing ones."""
     for key, entries in entries_by_row(bucket, terms):
         transaction.put(TERMS, key, with_terms(transaction.get(TERMS, key), entries))
 
 
-def drop_terms(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> None:
+def drop_terms(transaction: "Transaction", bucket: int, term_ids: Iterable[int]) -> None:
     """Delete the terms with these ids.
 
     Raises:
@@ -91,7 +95,7 @@ def drop_terms(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -
     transaction.delete_many(TERMS, single)
 
 
-def all_terms(transaction: Transaction, bucket: int) -> Iterator[tuple[int, bytes]]:
+def all_terms(transaction: "Transaction", bucket: int) -> Iterator[tuple[int, bytes]]:
     """Yield the id and the bytes of all terms of a bucket, row by row.
 
     Raises:
@@ -112,7 +116,7 @@ def _by_row(term_ids: Iterable[int]) -> dict[int, list[int]]:
     return by_row
 
 
-def _shared(transaction: Transaction, bucket: int, firsts: Iterable[int]) -> dict[int, dict[int, bytes]]:
+def _shared(transaction: "Transaction", bucket: int, firsts: Iterable[int]) -> dict[int, dict[int, bytes]]:
     """Return, for the first term id of each row that exists, its terms by their places."""
     keys = {term_key(bucket, first): first for first in firsts}
     rows = transaction.get_many(TERMS, list(keys))
@@ -128,7 +132,7 @@ def _unpacked(bucket: int, first: int, row: bytes) -> dict[int, bytes]:
         raise StoreDamaged(f"bucket {bucket}, terms from {first} on: {error}") from error
 
 
-def _write(transaction: Transaction, bucket: int, rows: dict[int, dict[int, bytes]]) -> None:
+def _write(transaction: "Transaction", bucket: int, rows: dict[int, dict[int, bytes]]) -> None:
     transaction.put_many(
         TERMS, [(term_key(bucket, first), pack_terms(terms)) for first, terms in rows.items() if terms]
     )

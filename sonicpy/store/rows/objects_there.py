@@ -1,9 +1,13 @@
 """The IIDs of the existing objects of a bucket, for checks of other tables."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.tables import OBJECTS
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import OBJECTS
 from sonicpy.store.rows.keys import object_key
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
 
 
 class ObjectsThere:
@@ -13,7 +17,7 @@ class ObjectsThere:
         bucket: the number of the bucket.
     """
 
-    def __init__(self, transaction: Transaction, bucket: int) -> None:
+    def __init__(self, transaction: "Transaction", bucket: int) -> None:
         self._transaction = transaction
         self._bucket = bucket
         self._row: tuple[int, frozenset[int]] = -1, frozenset()

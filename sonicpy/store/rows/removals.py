@@ -6,15 +6,18 @@ So removals continue after a restart. `remove_steps` carries them out.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.disk.tables import BUCKETS, FACTS, META, REMOVED
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import BUCKETS, FACTS, META, REMOVED
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.keys import BUCKET_MAX, block_key, bucket_key, bucket_of, fact_key, iid_of
 from sonicpy.store.rows.meta import FLUSHING, flushing, uses_of
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, unpack_columns
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 removed_key = block_key  # the IID takes the place of the term id, the number of the part that of the block
 
@@ -31,7 +34,7 @@ class Removals:
 
     __slots__ = ("collections", "objects", "sorter", "vectors")
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: "Transaction") -> None:
         self.objects: dict[tuple[int, str], int] = {}
         self.collections: dict[str, int] = {}
         self.sorter: Any = None
@@ -57,7 +60,7 @@ class Removals:
             self.vectors = {key: None for key in self.vectors if key[0] != bucket}
 
 
-def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:
+def _half_gone(transaction: "Transaction") -> Iterator[tuple[int, int, str]]:
     """Yield the bucket, the IID and the OID of every object with remaining parts."""
     row = transaction.first(REMOVED, b"")
     while row is not None:
@@ -66,7 +69,7 @@ def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:
         row = transaction.first(REMOVED, removed_key(bucket, iid + 1, 0))
 
 
-def _dropped_columns(transaction: Transaction) -> Iterator[tuple[int, int]]:
+def _dropped_columns(transaction: "Transaction") -> Iterator[tuple[int, int]]:
     """Yield (number of the bucket, number of the column) of every column that is being removed. Raises DamagedBytes."""
     row = transaction.first(FACTS, b"")
     while row is not None:

@@ -5,14 +5,17 @@ A change holds the words of its rules after analysis, so that replay needs no le
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.blake import blake2b
-from sonicpy.store.disk.tables import META
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.meta import uses_of
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
+
 
 STAMPS: Final = b"synonyms "
 """The prefix of the keys of stamps; the name of a collection follows."""
@@ -59,23 +62,23 @@ def _side(phrases: Sequence[Sequence[str]]) -> tuple[Phrase, ...]:
     return tuple(map(tuple, phrases))
 
 
-def stamp_of(transaction: Transaction, collection: str) -> bytes | None:
+def stamp_of(transaction: "Transaction", collection: str) -> bytes | None:
     """Return the stamp of the synonyms of a collection; None: the collection has none."""
     return transaction.get(META, STAMPS + collection.encode())
 
 
-def rules_of(transaction: Transaction, collection: str) -> list[SynonymRule]:
+def rules_of(transaction: "Transaction", collection: str) -> list[SynonymRule]:
     """Return the rules of a collection. Raises DamagedBytes."""
     row = transaction.get(META, RULES + collection.encode())
     return [] if row is None else unpack_synonyms(row)
 
 
-def collections_with(transaction: Transaction) -> list[str]:
+def collections_with(transaction: "Transaction") -> list[str]:
     """Return the names of the collections that have synonyms."""
     return [key.removeprefix(STAMPS).decode("ascii", "replace") for key, _ in transaction.rows(META, STAMPS)]
 
 
-def put_rules(transaction: Transaction, collection: str, rules: Sequence[SynonymRule]) -> None:
+def put_rules(transaction: "Transaction", collection: str, rules: Sequence[SynonymRule]) -> None:
     """Replace the rules of a collection. Raises StoreError if they cannot be written."""
     name = collection.encode()
     if not rules:
@@ -87,7 +90,7 @@ def put_rules(transaction: Transaction, collection: str, rules: Sequence[Synonym
     transaction.put(META, STAMPS + name, _stamp(row))
 
 
-def synonym_faults(transaction: Transaction) -> Iterator[str]:
+def synonym_faults(transaction: "Transaction") -> Iterator[str]:
     """Yield the faults of the rows of synonyms, one sentence each."""
     stamps = {key.removeprefix(STAMPS): row for key, row in transaction.rows(META, STAMPS)}
     rows = {key.removeprefix(RULES): row for key, row in transaction.rows(META, RULES)}

@@ -37,6 +37,8 @@ KNOWN: Final[dict[str, str]] = {
     SMALL: "the table `small`: the rows of small buckets",
 }
 """Name -> its meaning, for error messages and the documentation."""
+OF_ROWS: Final = frozenset({GRAPHLESS, SMALL})
+"""Names about the rows of a store, which an export does not have."""
 
 
 def unknown(names: Iterable[str]) -> list[str]:

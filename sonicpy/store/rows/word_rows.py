@@ -4,13 +4,17 @@ Common words change with nearly every text. Ordered by letters, they would be sp
 every commit would have to write; ordered by term ids, they fill a few pages.
 """
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy._native.word_range import WordRange
-from sonicpy.store.disk.tables import COMMON, WORDS, StoredRow
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.table_numbers import COMMON, WORDS, StoredRow
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
 
 
-def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]:
+def stored_words(transaction: "Transaction", keys: list[bytes]) -> list[StoredRow]:
     """Return the (key, row) of each word that exists, in the order of `keys`.
 
     Raises:
@@ -21,7 +25,7 @@ def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]
     return with_common(rows, transaction.get_many(COMMON, common)) if common else rows
 
 
-def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[StoredRow]:
+def stored_words_from(transaction: "Transaction", start: bytes, limit: int, prefix: bytes) -> list[StoredRow]:
     """Return the (key, row) of the first `limit` words whose keys are not before `start`, in key order.
 
     Args:
@@ -33,7 +37,7 @@ def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix
     return _whole(transaction, transaction.some_rows(WORDS, start, limit, prefix))
 
 
-def stored_word_range(transaction: Transaction, prefix: bytes, most: int, *, letters: bool) -> WordRange:
+def stored_word_range(transaction: "Transaction", prefix: bytes, most: int, *, letters: bool) -> WordRange:
     """Return the first `most` words whose keys begin with `prefix`, with their object frequencies.
 
     Args:
@@ -48,11 +52,11 @@ def stored_word_range(transaction: Transaction, prefix: bytes, most: int, *, let
     return found
 
 
-def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[bytes]:
+def stored_word_keys_from(transaction: "Transaction", start: bytes, limit: int, prefix: bytes) -> list[bytes]:
     """Return the keys of at most `limit` words that begin with `prefix`, from `start` on."""
     return transaction.some_keys(WORDS, start, limit, prefix)
 
 
-def _whole(transaction: Transaction, rows: list[StoredRow]) -> list[StoredRow]:
+def _whole(transaction: "Transaction", rows: list[StoredRow]) -> list[StoredRow]:
     keys = common_keys(rows)
     return with_common(rows, transaction.get_many(COMMON, keys)) if keys else rows

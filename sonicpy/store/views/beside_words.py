@@ -7,7 +7,7 @@ from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
-from sonicpy.store.disk.tables import StoredRow
+from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 
 

@@ -21,7 +21,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.tables import IMPACTS, META, OBJECTS, POSTINGS, TAGS, StoredRow
+from sonicpy.store.disk.table_numbers import IMPACTS, META, OBJECTS, POSTINGS, TAGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.digests import NO_DIGEST, exported_digest
 from sonicpy.store.rows.keys import bucket_key, owner_of, tag_key, term_key, word_key

@@ -8,7 +8,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending
 
 if TYPE_CHECKING:
-    from sonicpy.store.disk.tables import StoredRow
+    from sonicpy.store.disk.table_numbers import StoredRow
     from sonicpy.store.disk.transaction import Transaction
     from sonicpy.store.rows.tag_counts import Beside
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows

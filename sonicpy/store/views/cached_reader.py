@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
-from sonicpy.store.disk.tables import StoredRow
+from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.bucket_rows import BucketRows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow, ColumnWindow
-from sonicpy.store.disk.tables import COLUMNS, StoredRow
+from sonicpy.store.disk.table_numbers import COLUMNS, StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, Column, unpack_columns

@@ -1,7 +1,7 @@
 """Lists the names of collections, of buckets and of objects, some at a time."""
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, names_in
-from sonicpy.store.disk.tables import OBJECTS, SCOPES
+from sonicpy.store.disk.table_numbers import OBJECTS, SCOPES
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, collection_prefix, object_key, scope_of
 from sonicpy.store.views.view import View

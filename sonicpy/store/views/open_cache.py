@@ -127,7 +127,8 @@ class OpenCache(SnapshotCache):
         """Return the list of `pending_words` as the object that later changes extend."""
         known = self.known_pending(state)
         self._add_pending(known, state)
-        read_pending(known, self._view, state, self.commit - 1)
+        touched = self._view.touched.get(state.bucket, Touched.nothing())
+        read_pending(known, self._view, state, self.commit - 1, touched.words or ())
         return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:

@@ -3,7 +3,7 @@ first."""
 
 from collections.abc import Callable
 
-from sonicpy.store.disk.tables import FACTS
+from sonicpy.store.disk.table_numbers import FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.keys import bucket_key, bucket_of, fact_key, fact_kind

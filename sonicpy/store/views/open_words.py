@@ -8,7 +8,7 @@ from collections.abc import Callable
 from operator import itemgetter
 
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.tables import COMMON, WORDS, StoredRow
+from sonicpy.store.disk.table_numbers import COMMON, WORDS, StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.numbered_terms import drop_terms
 

@@ -18,7 +18,7 @@ from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.tables import IMPACTS, LENGTHS, PENDING, StoredRow
+from sonicpy.store.disk.table_numbers import IMPACTS, LENGTHS, PENDING, StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
@@ -448,16 +448,19 @@ class SnapshotSource(BucketReader):
         self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
 
 
-def read_pending(known: KnownPending, view: View, state: BucketState, commit: int) -> None:
+def read_pending(
+    known: KnownPending, view: View, state: BucketState, commit: int, vanished: Iterable[bytes] = ()
+) -> None:
     """Read the pending words of a bucket that are not in `known` yet.
 
     Args:
         commit: the last commit that the view shows completely.
+        vanished: words that the view may lack, and readers of that commit see.
     """
     while (seq := known.seq) < state.pending_seq:
         if state.is_graphless:
             held = set(known.words)
-            new = [word for word in compared_words(view, state) if word not in held]
+            new = [word for word in chain(compared_words(view, state), vanished) if word not in held]
         else:
             new = pending_since(view.transaction, state.bucket, seq)
         known.take(new, seq, state.pending_seq, commit)

@@ -1,6 +1,6 @@
 """Changed rows of vectors or orders. They wait for the commit, so that a row of many objects is written only once."""
 
-from sonicpy.store.disk.tables import VECTORS
+from sonicpy.store.disk.table_numbers import VECTORS
 from sonicpy.store.disk.transaction import Transaction
 
 

@@ -11,7 +11,7 @@ from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import ROWS_MAX, pages
-from sonicpy.store.disk.tables import (
+from sonicpy.store.disk.table_numbers import (
     BUCKETS,
     DIGESTS,
     DROPPED,

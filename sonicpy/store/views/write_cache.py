@@ -8,7 +8,7 @@ from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import BufferedRow, RecordRow
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.tables import OBJECTS, ORDERS
+from sonicpy.store.disk.table_numbers import OBJECTS, ORDERS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
@@ -186,8 +186,8 @@ class WriteCache:
 
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.
-        pending_small: the ids of small buckets without a graph whose words changed since the store was opened.
         flushed: the buckets flushed since the last `Store.take_flushed`, with the versions of their graphs.
+        begins_small: whether new buckets begin as small ones.
         has_dropped: whether rows of flushed buckets may wait for `sweep`; true until the first sweep.
         removals: the removals under way; None: they have not been read yet.
         terms: the cached rows of words.
@@ -195,9 +195,10 @@ class WriteCache:
         recent_changes: the changes of the last commits.
     """
 
+    begins_small = True
+
     def __init__(self) -> None:
         self.pending_buckets: set[int] = set()
-        self.pending_small: set[int] = set()
         self.flushed: dict[int, int] = {}
         self.has_dropped = True
         self.removals: Removals | None = None
@@ -224,14 +225,9 @@ class WriteCache:
 
     def forget(self, bucket: int) -> None:
         """Drop the cache of a flushed bucket; its rows of words must have been written."""
-        self.forget_pending(bucket)
+        self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
         self.terms.clear()
-
-    def forget_pending(self, bucket: int) -> None:
-        """Note that the words of a bucket are in its graph, or that it needs none."""
-        self.pending_buckets.discard(bucket)
-        self.pending_small.discard(bucket)
 
     def shrink(self) -> None:
         """Shrink the cache to a few MB; everything must have been written."""

@@ -16,13 +16,24 @@ from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.rules import FIRST
-from sonicpy.store.disk.tables import BUCKETS, COMMON, DROPPED, META, OBJECTS, OIDS, PENDING, SCOPES, WORDS, StoredRow
+from sonicpy.store.disk.table_numbers import (
+    BUCKETS,
+    COMMON,
+    DROPPED,
+    META,
+    OBJECTS,
+    OIDS,
+    PENDING,
+    SCOPES,
+    WORDS,
+    StoredRow,
+)
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, object_key, scope_key
+from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
@@ -156,12 +167,17 @@ class WriteView(OpenOrders, OpenFacts, View):
             if rules != FIRST:
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
-                self.require(uses.SMALL)
-                state.graph_words = BORN_GRAPHLESS
-                self.transaction.begin_small(bucket_key(state.bucket))
+                self.begin_small(state)
         self._changed_states.add(scope)
         self.touch(state.bucket)
         return state
+
+    def begin_small(self, state: BucketState) -> None:
+        """Begin a new bucket as a small one, unless the store has a graph for each bucket."""
+        if self._write_cache.begins_small:
+            self.require(uses.SMALL)
+            state.graph_words = BORN_GRAPHLESS
+            self.transaction.begin_small(bucket_key(state.bucket))
 
     def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
         """Note that lists of words changed in other ways than by new postings at their end."""
@@ -355,11 +371,11 @@ class WriteView(OpenOrders, OpenFacts, View):
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
         compared, so it needs no rows."""
-        if state.lexicon_version or not self.transaction.is_small(bucket_key(state.bucket)):
-            self._write_cache.pending_buckets.add(state.bucket)
+        cache = self._write_cache
+        is_compared = cache.begins_small and not state.lexicon_version
+        if not (is_compared and self.transaction.is_small(bucket_key(state.bucket))):
+            cache.pending_buckets.add(state.bucket)
             self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
-        else:
-            self._write_cache.pending_small.add(state.bucket)
         state.pending_seq += len(keys)
         touched = self.touched[state.bucket]
         if touched.words is not None:
@@ -368,7 +384,7 @@ class WriteView(OpenOrders, OpenFacts, View):
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, given by their keys, that the bucket's graph includes now."""
         self.transaction.delete_many(PENDING, keys)
-        self._write_cache.forget_pending(bucket)
+        self._write_cache.pending_buckets.discard(bucket)
         prefix = bucket_key(bucket)
         left = self.transaction.first(PENDING, prefix)
         if left is not None and left[0].startswith(prefix):
@@ -445,7 +461,17 @@ class WriteView(OpenOrders, OpenFacts, View):
             cache.write_orders(transaction)
         self._changed_buckets.clear()
         transaction.write_small()
+        self._note_moved()
         self._write_cache.shrink()
+
+    def _note_moved(self) -> None:
+        """Give a pending row to a word of each bucket that was small, so that the next consolidation builds a graph."""
+        moved, self.transaction.moved = self.transaction.moved, []
+        for key in moved:
+            state = self.bucket_numbered(bucket_of(key))
+            if state is not None and state.pending_seq and not state.lexicon_version:
+                self._write_cache.pending_buckets.add(state.bucket)
+                self.transaction.put_many(PENDING, pending_rows([key], 1, Why.APPEARED))
 
     def note_changes(self) -> None:
         """Write the row of changes for the readers of this commit, as the last step before the commit."""

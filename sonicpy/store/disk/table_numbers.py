@@ -1,9 +1,6 @@
 """The tables of a store: their numbers and names."""
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import lmdb
+from typing import Final
 
 # Tables, in the order of docs/storage-format.md.
 META: Final = 0
@@ -39,10 +36,7 @@ BUCKET_TABLES: Final = (
     WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, DIGESTS, VECTORS, TAGS,
     COLUMNS, ORDERS,
 )  # fmt: skip
-# Those of the tables above whose rows of a small bucket stand together in one row of `small`.
+# Those of the tables above whose rows, if they are of a small bucket, share one row of `small`.
 SMALL_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS)
 
 StoredRow = tuple[bytes, bytes]
-Tables = list["lmdb._Database | None"]
-"""The handles of tables, by the numbers above. None: the table is missing, and only a `PartialTransaction` may be
-used."""
