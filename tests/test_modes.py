@@ -13,6 +13,7 @@ import sonicpy.keyvalue
 from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES, PRIVATE, make_all, new_text, open_new, open_regular
 from tests.processes import Server
+from tests.support.texts import MANY_WORDS
 
 PACKAGE = Path(sonicpy.__file__).parent
 MADE = {
@@ -56,7 +57,7 @@ def make_everything(folder: Path, access: str) -> None:
     """Make an index in `folder`/a, with a log, a graph and a boot mark, and a backup beside it."""
     config = {"store": {"kv": {"group_access": access}}}
     with sonicpy.open(folder / "a" / "store", config=config) as index:
-        index.push("c", "b", "o", "some words")
+        index.push("c", "b", "o", f"some words {MANY_WORDS}")
         index.consolidate()
         index.backup(folder / "backup")
         assert index.query("c", "b", "some") == ["o"]

@@ -12,6 +12,7 @@ import sonicpy
 from sonicpy.errors import SonicError
 from sonicpy.index.maintenance.verify import verify_store_in_child
 from tests.attacks.outcome import Outcome
+from tests.support.texts import MANY_WORDS
 
 ATTEMPTS = 600
 CHECKS = 20
@@ -76,7 +77,7 @@ def use(place: Path, name: str, thing: int, target: Path) -> Iterator[str]:
     SonicError, and lost changes.
     """
     with sonicpy.open(place) as index:
-        index.push("c", "b", "o", "found")
+        index.push("c", "b", "o", f"found {MANY_WORDS}")
         index.consolidate()
         if not name.endswith(".new"):
             index.backup(place)

@@ -108,7 +108,7 @@ class TestWhen:
         with Peer(server, "control") as control, Peer(server, "search") as search:
             push_words(server, "few", range(1_900))
             push_words(server, "many", range(1_900, 4_500))
-            assert info(control)["fst_consolidate_count"] == 2
+            wait_for(control, "fst_consolidate_count", 2)
             until(lambda: graph_files(server) == {"1-1.graph"}, "a graph appears, although none is due for minutes")
             wait_for(control, "fst_consolidate_count", 1)
             assert workers_of(server) == [], "a thread builds it"
@@ -368,7 +368,7 @@ def has_store_open(worker: int) -> bool:
 class TestFiles:
     WORDS = "anker birne dampf"
 
-    def test_what_is_missing_or_damaged_is_built_again(self, tmp_path: Path) -> None:
+    def test_what_is_missing_or_damaged_is_built_again(self, in_tables: None, tmp_path: Path) -> None:
         buckets = ["missing", "half", "flipped", "whole"]
         with open_index(tmp_path) as index:
             for bucket in buckets:

@@ -92,7 +92,7 @@ def test_the_figures_follow_what_happens(watched: tuple[Server, int]) -> None:
     assert during["sonicpy_errors_total", "unknown_command"] == during["sonicpy_errors_total", "invalid_format"] == 1
     assert during["sonicpy_received_bytes_total", ""] > 20 * len('PUSH c b o "eins zwei drei"')
     assert during["sonicpy_sent_bytes_total", ""] > 20 * len("OK\r\n")
-    assert (during["sonicpy_buckets", ""], during["sonicpy_pending_buckets", ""]) == (2, 2)
+    assert (during["sonicpy_buckets", ""], during["sonicpy_pending_buckets", ""]) == (2, 0), "they are small"
     assert during["sonicpy_store_map_bytes", ""] > during["sonicpy_store_used_bytes", ""] > 0
     assert during["sonicpy_log_bytes", ""] > 100
     assert during["sonicpy_refusing", ""] == 0

@@ -188,7 +188,7 @@ def test_a_backup_holds_what_was_acknowledged_before_it(tmp_path: Path, monkeypa
     run(tmp_path / "store", talk, {})
 
 
-def test_two_consolidations_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_consolidations_follow_each_other(in_tables: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
 
     async def talk(service: Service, clients: Clients) -> None:

@@ -18,6 +18,7 @@ from tests.server.peer import Peer
 from tests.server.search_tree import moved, search_processes, wait_for
 from tests.support.patience import WAIT_S, until
 from tests.support.proc import is_running, sockets
+from tests.support.texts import MANY_WORDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -325,8 +326,7 @@ def test_an_unexpected_error_of_the_periodic_work(tmp_path: Path) -> None:
 
 def test_open_word_graphs_are_those_of_all_processes(server: Server, process: int) -> None:
     with Peer(server, "ingest") as ingest, Peer(server, "control") as control, moved(server, process) as peer:
-        for number in range(100):
-            assert ingest.ask(f'PUSH messages graph o:{number} "amber beryl word{number}"') == "OK"
+        assert ingest.ask(f'PUSH messages graph o "amber beryl {MANY_WORDS}"') == "OK"
         assert control.ask("TRIGGER consolidate") == "OK"
         before = figures(control.ask("INFO"))["fst_open_count"]
         peer.results('SUGGEST messages graph "abmer"')

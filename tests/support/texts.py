@@ -7,6 +7,8 @@ from tests.support.paths import SHARED
 
 MESSAGES = SHARED / "messages" / "messages.tsv"
 SEED = 1491
+MANY_WORDS = " ".join(f"word{number}" for number in range(1_500))
+"""A text of more words than a small bucket holds: its bucket gets a graph."""
 
 
 def messages(count: int) -> list[str]:

@@ -15,7 +15,7 @@ from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, put_in_smal
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_TABLES, TABLE_NAMES, WORDS, StoredRow
+from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_TABLES, TABLE_NAMES, StoredRow
 from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
@@ -34,7 +34,7 @@ class Transaction(TableRows):
     """One transaction, for reading or for writing. Threads must not share it.
 
     Attributes:
-        moved: a key of `words` of each bucket that has moved into the tables.
+        moved: the numbers of buckets that have moved into the tables, as keys begin with them.
     """
 
     __slots__ = ("_has_small", "_small", "moved")
@@ -133,7 +133,7 @@ class Transaction(TableRows):
             super().put_many(table, rows.rows(table))
         super().delete(SMALL, number)
         self._small[number] = None
-        self.moved += rows.keys(WORDS)[:1]
+        self.moved.append(number)
 
     def _spill(self, number: bytes) -> None:
         """Move the rows of a bucket into the tables before they are written: they are many."""

@@ -97,8 +97,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._facts_read = {}
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
-        """Add (term id, term) pairs of new words, by rising term id. Sixteen terms share a row, which is written
-        once."""
+        """Add (term id, term) pairs of new words, by rising term id; sixteen terms share a row, written once."""
         waiting = self._new_terms.get(bucket)
         if waiting is None:
             waiting = self._new_terms[bucket] = []
@@ -181,12 +180,9 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
         """Note that lists of words changed in other ways than by new postings at their end."""
-        rewritten = self.touched[bucket].rewritten
-        if rewritten is not None:
-            rewritten.update(term_ids)
-        untaken = self._untaken.get(bucket)
-        if untaken is not None:
-            untaken.update(term_ids)
+        for noted in (self.touched[bucket].rewritten, self._untaken.get(bucket)):
+            if noted is not None:
+                noted.update(term_ids)
 
     def take_touched(self, bucket: int) -> Touched | None:
         """Return the changes of a bucket since the last call, or since the transaction began; None: there are none.
@@ -265,8 +261,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     @property
     def uses_noted(self) -> int:
-        """The number of names that this transaction has noted: while it stays the same, so do the answers of
-        `is_used`."""
+        """The number of names that this transaction has noted: `is_used` answers the same while it does not change."""
         return len(self._required)
 
     def synonym_stamp(self, collection: str) -> bytes | None:
@@ -275,8 +270,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def touch(self, number: int) -> None:
         """Note that rows under a number, of a bucket or of its tags, change, so that readers read them again."""
-        if number not in self.touched:
-            self.touched[number] = Touched.nothing()
+        self.touched.setdefault(number, Touched.nothing())
 
     def note_to_flush(self, bucket: int) -> None:
         """Note that changed rows of a bucket wait in the cache."""
@@ -364,8 +358,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the list of `pending_words` as the object that later changes extend; None: there is no cache of
-        queries."""
+        """Return the list of `pending_words`, which later changes extend; None: there is no cache of queries."""
         return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
@@ -467,11 +460,11 @@ class WriteView(OpenOrders, OpenFacts, View):
     def _note_moved(self) -> None:
         """Give a pending row to a word of each bucket that was small, so that the next consolidation builds a graph."""
         moved, self.transaction.moved = self.transaction.moved, []
-        for key in moved:
-            state = self.bucket_numbered(bucket_of(key))
+        for number in moved:
+            state, word = self.bucket_numbered(bucket_of(number)), self.transaction.some_keys(WORDS, number, 1, number)
             if state is not None and state.pending_seq and not state.lexicon_version:
                 self._write_cache.pending_buckets.add(state.bucket)
-                self.transaction.put_many(PENDING, pending_rows([key], 1, Why.APPEARED))
+                self.transaction.put_many(PENDING, pending_rows(word, 1, Why.APPEARED))
 
     def note_changes(self) -> None:
         """Write the row of changes for the readers of this commit, as the last step before the commit."""
