@@ -1,5 +1,6 @@
 """An UPSERT of an index with an embedder: only texts that change are embedded, and objects without a vector get one."""
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ class Letters:
         self.calls: list[list[str]] = []
 
     def __call__(self, texts: list[str]) -> list[list[float]]:
+        assert gc.isenabled()
         self.calls.append(texts)
         return [vector_of(text) for text in texts]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
-from sonicpy.store.changing.mutations import AnyPush, ChangeFields, Mutation, PushTerms, PushWith, UpsertTerms
+from sonicpy.store.changing.mutations import ChangeFields, Mutation, PushTerms, PushWith, UpsertTerms
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows.vector_columns import (
     UNNAMED,
@@ -68,7 +68,7 @@ class ColumnCheck:
         self._columns: dict[Scoped, tuple[VectorColumn, ...]] = {}
         self._taken: set[tuple[Scoped, bytes]] = set()  # with the heads of vectors that buckets take
 
-    def refusal(self, change: AnyPush | Mutation) -> str | None:
+    def refusal(self, change: Mutation) -> str | None:
         """Return the reason why a bucket does not take the vectors that a change gives; None: it takes them."""
         if not isinstance(change, GIVING) or not change.oid:
             return None
@@ -105,7 +105,7 @@ class ColumnCheck:
         return () if state is None else live_columns(self._view.fact(state.bucket, VECTOR_COLUMNS))
 
 
-def give_vectors(changes: Iterable[AnyPush | Mutation]) -> bool:
+def give_vectors(changes: Iterable[Mutation]) -> bool:
     """Return whether one of some changes may give vectors to an object."""
     vectors = VECTORS.id
     for change in changes:
@@ -116,7 +116,7 @@ def give_vectors(changes: Iterable[AnyPush | Mutation]) -> bool:
     return False
 
 
-def check_columns(read: Callable[[], AbstractContextManager[View]], changes: Collection[AnyPush | Mutation]) -> None:
+def check_columns(read: Callable[[], AbstractContextManager[View]], changes: Collection[Mutation]) -> None:
     """Raise InvalidArgument if a bucket does not take the vectors that one of some changes gives.
 
     Args:

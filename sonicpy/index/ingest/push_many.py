@@ -144,7 +144,10 @@ def _push(
             else:
                 _analyze_changed(chunk, lexer_of, changed)
                 if embedding is not None:
+                    if was_on:
+                        gc.enable()  # a model may need it
                     _embed(chunk, embedding)
+                    gc.disable()
             if refuses is not None:
                 _refuse(chunk, refuses)
             _group(chunk)
