@@ -169,16 +169,18 @@ class Changing:
         text = given.text
         fields: Fields = ()
         if tags is not None or values is not None or vector is not None:
-            fields = self._fields(text, tags, values, vector)
+            fields = self._fields("", tags, values, vector)
+        is_due = self._embed is not None and vector is None and bool(text)
         while True:
             lexer = engine.lexer_of(collection, bucket)
             digest = self._digest(oid, given, lang, lexer.rules)
-            if engine.has_digest(collection, bucket, oid, digest):
+            is_held = engine.has_digest(collection, bucket, oid, digest)
+            if is_held and not (is_due and self._lacks_vector(collection, bucket, oid)):
                 if fields:
                     engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
                 return False
-            if self._embed is not None and vector is None and text:
-                fields = self._fields(text, tags, values, None)
+            if is_due:
+                fields, is_due = fields + self._fields(text, None, None, None), False
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
@@ -374,6 +376,10 @@ class Changing:
             raise InvalidArgument(IN_COMPAT)
         digest = digest_of_export(given.get(DIGEST_KEY), self._engine.packed_analyzer)  # before named texts
         return digest + fields_of_export(given, compat=compat) + (() if vectors is None else vector_fields(vectors))
+
+    def _lacks_vector(self, collection: str, bucket: str, oid: str) -> bool:
+        """Return whether an object has no vector of the column of the embedder."""
+        return False
 
     def _check_upsert(self) -> None:
         if self._engine.is_compat:

@@ -18,7 +18,7 @@ from sonicpy.disk import sync_folder
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
-from sonicpy.index.ingest.given_vectors import ColumnCheck
+from sonicpy.index.ingest.given_vectors import check_columns
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.several import UnitedLexicon, open_several
 from sonicpy.index.text_engine import TextEngine
@@ -256,8 +256,7 @@ class Engine(TextEngine):
                 self._late.begin()
             is_short = is_vector(fields)
             if not is_short or not self.store.push_with_vector(collection, bucket, oid, terms, fields[0][1], rules):
-                with self.read() as view:
-                    ColumnCheck(view).check((push,))
+                check_columns(self.read, (push,))
                 self.store.apply(push)
             self._finish_change()
 
@@ -290,10 +289,12 @@ class Engine(TextEngine):
         """Carry out a change, and commit it if this engine commits by itself; return its result.
 
         Raises:
+            InvalidArgument: the bucket does not take a field; nothing was changed.
             StoreError: the change was not stored.
         """
         is_long = isinstance(mutation, FlushCollection)
         with self.changing_apart() if is_long else self.changing():
+            check_columns(self.read, (mutation,))
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
             in_steps = not self.is_autocommit  # no steps where each change is a commit: nothing waits
@@ -320,9 +321,7 @@ class Engine(TextEngine):
         with self.changing_apart():
             store = self.store
             before = store.log_position
-            if any(type(push) is PushWith for push in change.pushes):
-                with self.read() as view:
-                    ColumnCheck(view).check(change.pushes)
+            check_columns(self.read, change.pushes)
             change.there = store.apply_pushes(change.pushes, new=new)
             try:
                 self._finish_change(late=False)

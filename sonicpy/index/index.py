@@ -241,6 +241,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         Args:
             changed: returns the rows whose texts replace the words of their objects; None: texts add up.
         """
+        from sonicpy.index.ingest.embedded_rows import EmbeddedRows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.ingest.push_many import push_rows  # noqa: PLC0415  loaded when it is needed
 
         touched: set[Scope] = set()
@@ -254,13 +255,19 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             changed=changed,
             progress=progress,
             refuses=self._refusal,
-            embed=self._embed,
+            embedding=None if self._embed is None else EmbeddedRows(self._embed, self._engine),
         )
         self.maintainer.consolidate_backlogged(touched)
 
     def _refusal(self) -> Callable[[AnyPush], str | None]:
         with self._engine.read() as view:
             return ColumnCheck(view).refusal
+
+    def _lacks_vector(self, collection: str, bucket: str, oid: str) -> bool:
+        from sonicpy.index.ingest.held_vectors import held_vectors  # noqa: PLC0415  loaded when it is needed
+
+        with self._engine.read() as view:
+            return not held_vectors(view, (collection, bucket, oid), getattr(self._embed, "column", ""))
 
     def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:

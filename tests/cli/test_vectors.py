@@ -71,6 +71,9 @@ def test_rows_with_wrong_vectors_are_refused(run: Run) -> None:
     said = "row 5 is refused: the vector is refused: it has 16 bits, those of vector have 8"
     assert "3 indexed, 2 refused" in run("import", "rows.jsonl", *SCOPE, "--vector", "v", status=3, said=said)
     assert vectors("d") == EXPECTED
+    again = ("import", "rows.jsonl", *SCOPE, "--vector", "v", "--replace")
+    assert "3 indexed, 2 refused" in run(*again, status=3, said=said)
+    assert vectors("d") == EXPECTED
 
 
 def test_push_and_query(run: Run) -> None:
@@ -100,8 +103,12 @@ def test_http() -> None:
             assert client.post("/v1/push", json=body).status_code == 200
         lines = [json.dumps({**scope, "object": f"r{n}", "text": "red " * 900, "vector": [0.5] * 8}) for n in range(2)]
         assert client.post("/v1/bulk", content="\n".join(lines)).json()["pushed"] == 2
-        wrong = client.post("/v1/push", json={**scope, "object": "o", "text": "x", "vector": [1.0] * 16})
-        assert (wrong.status_code, "it has 16 bits" in wrong.json()["detail"]) == (400, True)
+        body = {**scope, "object": "o", "text": "x", "vector": [1.0] * 16}
+        for verb in ("push", "upsert"):
+            wrong = client.post(f"/v1/{verb}", json=body)
+            assert (wrong.status_code, "it has 16 bits" in wrong.json()["detail"]) == (400, True)
+        bulk = client.post("/v1/bulk?upsert=true", content=json.dumps(body)).json()
+        assert (bulk["pushed"], "it has 16 bits" in bulk["first_refused"][0]["reason"]) == (0, True)
         assert {held.object for held in index.holdings() if held.fields} == {"up", "down", "bits", "r0", "r1"}
         for given in (UP, {"vector": UP}):
             asked = {**scope, "text": "red kite", "vector": given, "meaning": 0.7, "depth": 20}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.errors import InvalidArgument, NotOffered, TooLong
+from sonicpy.errors import InvalidArgument, NotOffered, SonicError, TooLong
 from sonicpy.index.text_digests import text_digest
 from tests.client.ways import ALL_WAYS, EVERY_WAY, ONE_WAY, Connect
 from tests.processes import Server
@@ -62,6 +62,17 @@ def test_a_text_replaces(connect: Connect, server: Server) -> None:
         with pytest.raises(TooLong):
             client.upsert("c", "b", "o", "x " * (9 << 20))
         client.flush("c")
+
+
+def test_a_vector_of_another_width_is_refused(connect: Connect, server: Server) -> None:
+    with connect(url_of(server)) as client:
+        client.upsert("widths", "b", "o", "one", vector=b"\1")
+        for text in ("one", "two"):
+            with pytest.raises(SonicError, match="it has 16 bits, those of vector have 8"):
+                client.upsert("widths", "b", "o", text, vector=b"\1\2")
+        report = client.push_many([("widths", "b", "o", "two", None, b"\1\2")], upsert=True)
+        assert (report.indexed, "it has 16 bits" in report.refused[0].reason) == (0, True)
+        assert client.query("widths", "b", "one") == ["o"]
 
 
 def test_the_digest_is_that_of_the_library(connect_apart: Connect, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Vectors in a cluster, in a plain and in a spread collection, compared with one index that holds the same objects."""
 
+import asyncio
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,11 +13,15 @@ import sonicpy
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
+from sonicpy.channel.commands import Push, Upsert  # noqa: E402
 from sonicpy.client.blocking.client import Client  # noqa: E402
 from sonicpy.client.blocking.connect import connect  # noqa: E402
+from sonicpy.cluster.node.node_service import NODE_CALLS, NodeService  # noqa: E402
 from sonicpy.cluster.operator.dev import DevCluster  # noqa: E402
 from sonicpy.cluster.operator.spread_collection import spread  # noqa: E402
+from sonicpy.cluster.peers.questions import Question  # noqa: E402
 from sonicpy.cluster.registry.upgrade import upgrade  # noqa: E402
+from sonicpy.server.connections.dispatch import Postponed  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
 from tests.cluster.test_moves import urls  # noqa: E402
 from tests.support.patience import until  # noqa: E402
@@ -46,6 +52,27 @@ def takes_vectors(client: Client) -> bool:
     return True
 
 
+@pytest.mark.parametrize("kind", [Push, Upsert])
+def test_a_node_asks_whether_the_bucket_takes_a_vector(kind: type[Push | Upsert]) -> None:
+    command, asked = kind("c", "b", "o", "x", None, vector="AQ=="), []
+
+    async def ask(partition: int, question: Question) -> bytes:
+        asked.append(question)
+        return b'"the vector is refused: it has 8 bits, those of vector have 16"'
+
+    rules = SimpleNamespace(at_once=lambda *_: 1)
+    node: Any = SimpleNamespace(
+        desk=SimpleNamespace(ask=ask, rules=rules), places=SimpleNamespace(partition_of=lambda *_: 0)
+    )
+    with pytest.raises(Postponed):
+        NODE_CALLS[kind](node, command)
+    service: Any = NodeService.__new__(NodeService)
+    service.embedding, service.node = None, node
+    with pytest.raises(sonicpy.InvalidArgument, match="it has 8 bits"):
+        asyncio.run(service.execute(command))
+    assert asked == [Question("vector_refusal", ("c", "b", "AQ=="))]
+
+
 @pytest.mark.full
 def test_a_cluster_answers_as_one_index(cluster: tuple[DevCluster, list[Client]], tmp_path: Path) -> None:
     _, clients = cluster
@@ -61,6 +88,8 @@ def test_a_cluster_answers_as_one_index(cluster: tuple[DevCluster, list[Client]]
             for collection in (PLAIN, SPREAD):
                 with pytest.raises(sonicpy.CommandError):
                     client.push(collection, "b", "o1", "", vector=b"\1")
+                with pytest.raises(sonicpy.CommandError):
+                    client.upsert(collection, "b", "o1", "", vector=b"\1")
                 with pytest.raises(sonicpy.CommandError):
                     client.query(collection, "b", "zebra", vector=[1.0] * 8)
             assert client.verify() == []

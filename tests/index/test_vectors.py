@@ -13,7 +13,9 @@ import pytest
 
 import sonicpy
 from sonicpy._native import vectors as native
+from sonicpy.channel.commands import Upsert
 from sonicpy.index.index import Index
+from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.store.changing import remove_steps
 from sonicpy.store.disk.table_numbers import VECTORS
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
@@ -55,12 +57,13 @@ def change(dice: random.Random, index: Index, twin: Columns) -> None:
         case "vector":
             name, vector = dice.choice(["", "", "old", "new", "third"]), numbers(dice, dice.choice([24, 24, 24, 64]))
             given: Any = {name: vector} if name else vector
-            text = dice.choice(["", " ".join(dice.sample(WORDS, 2))])
+            text = dice.choice(["", "red", " ".join(dice.sample(WORDS, 2))])
+            give = dice.choice([index.push, index.upsert])
             if twin.give(oid, name, vector):
-                index.push(C, B, oid, text, vector=given)
+                give(C, B, oid, text, vector=given)
             else:
                 with pytest.raises(sonicpy.InvalidArgument, match=r"^the vector is refused: it"):
-                    index.push(C, B, oid, text, vector=given)
+                    give(C, B, oid, text, vector=given)
         case "flush":
             index.flush_object(C, B, oid)
             twin.objects.pop(oid, None)
@@ -203,7 +206,8 @@ def test_a_query_with_the_vector_of_another_model_is_refused(index: Index) -> No
     assert index.query(C, B, "red", vector={"new": [1.0] * 8}) == ["o1"]
 
 
-def test_rows_bring_vectors(index: Index) -> None:
+@pytest.mark.parametrize("upsert", [False, True])
+def test_rows_bring_vectors(index: Index, upsert: bool) -> None:
     rows: list[Any] = [
         {"id": "o1", "text": "red", "v": [1.0] * 8},
         {"id": "o2", "text": "red", "v": None},
@@ -212,8 +216,9 @@ def test_rows_bring_vectors(index: Index) -> None:
         {"id": "o5", "text": "red", "v": [1.0] * 3},
         (C, B, "o6", "red", None, b"\0"),
     ]
-    report = index.push_many(rows, collection=C, bucket=B, vector="v")
+    report = index.push_many(rows, collection=C, bucket=B, vector="v", upsert=upsert)
     assert [(one.row, one.object) for one in report.refused] == [(3, "o4"), (4, "o5")]
+    assert report.refused[0].reason == "the vector is refused: it has 16 bits, those of vector have 8"
     assert {oid: bool(held) for oid, held in stored(index).items()} == {
         "o1": True,
         "o2": False,
@@ -222,6 +227,18 @@ def test_rows_bring_vectors(index: Index) -> None:
     }
     report = index.push_many([{"id": "o2", "text": "", "a": b"\1"}], collection=C, bucket=B, vector={"vector": "a"})
     assert report.indexed == 1 and stored(index)["o2"]["vector"][7]
+
+
+def test_a_replacement_with_a_wrong_vector_changes_nothing(index: Index) -> None:
+    index.upsert(C, B, "o1", "red", vector=[1.0] * 8)
+    before = [*index.holdings()]
+    for text in ("red", "blue"):
+        with pytest.raises(sonicpy.InvalidArgument, match="^the vector is refused: it has 16 bits"):
+            index.upsert(C, B, "o1", text, vector=[1.0] * 16, tags=["t"])
+    upsert = Upsert(C, B, "o1", "blue", vector=bits_of("vector", [1.0] * 16))
+    with pytest.raises(sonicpy.InvalidArgument, match="^the vector is refused"):
+        CALLS[Upsert](index, upsert)
+    assert [*index.holdings()] == before
 
 
 def test_an_embedder_makes_vectors_of_texts_and_questions(tmp_path: Path) -> None:

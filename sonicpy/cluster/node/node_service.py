@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 def push(node: "Node", command: Push | Upsert) -> bytes:
     """Add the record of a PUSH, or an UPSERT, to the next batch; return OK. Raises Postponed if it has to wait."""
     rules = node.desk.rules.at_once(command.collection, command.bucket)
-    if rules is None or (isinstance(command, Push) and command.vector is not None):
+    if rules is None or command.vector is not None:
         raise Postponed
     node.writers.add_in_turn(*cut(node, command, rules))
     return replies.OK
@@ -299,13 +299,13 @@ class NodeService(BaseService):
         """Carry out a PUSH, or an UPSERT, if only another node can report the rules of the bucket, or its columns of
         vectors; return the reply.
         """
-        if isinstance(command, Push) and command.vector is not None:
+        if command.vector is not None:
             await self._check_vector(command, command.vector)
         rules = await self.node.desk.rules.find(command.collection, command.bucket)
         await asyncio.shield(self.node.writers.add(*cut(self.node, command, rules)).done)
         return replies.OK
 
-    async def _check_vector(self, command: Push, vector: str) -> None:
+    async def _check_vector(self, command: Push | Upsert, vector: str) -> None:
         """Raise InvalidArgument if the bucket, in its present state, does not take the vectors."""
         collection, bucket, oid = command[:3]
         partition = self.node.places.partition_of(collection, bucket, oid)

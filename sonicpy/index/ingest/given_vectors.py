@@ -2,12 +2,13 @@
 checked.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
-from sonicpy.store.changing.mutations import AnyPush, PushWith
+from sonicpy.store.changing.mutations import ChangeFields, Mutation, PushTerms, PushWith, UpsertTerms
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows.vector_columns import (
     UNNAMED,
@@ -27,6 +28,8 @@ Embed = Callable[[list[str]], Sequence[Any]]
 IN_COMPAT = "vector is refused: compat mode has no vectors"
 
 Scoped = tuple[str, str]
+GIVING = (PushWith, UpsertTerms, ChangeFields)
+"""The kinds of changes that may give vectors to an object; without an object, ChangeFields takes columns away."""
 
 
 def packed_fields(argument: str, given: Any) -> tuple[tuple[int, bytes], ...]:
@@ -65,12 +68,12 @@ class ColumnCheck:
         self._columns: dict[Scoped, tuple[VectorColumn, ...]] = {}
         self._taken: set[tuple[Scoped, bytes]] = set()  # with the heads of vectors that buckets take
 
-    def refusal(self, push: AnyPush) -> str | None:
-        """Return the reason why a bucket does not take the vectors of a PUSH; None: it takes them."""
-        if not isinstance(push, PushWith):
+    def refusal(self, change: Mutation) -> str | None:
+        """Return the reason why a bucket does not take the vectors that a change gives; None: it takes them."""
+        if not isinstance(change, GIVING) or not change.oid:
             return None
-        scope = push.collection, push.bucket
-        for id, packed in push.fields:
+        scope = change.collection, change.bucket
+        for id, packed in change.fields:
             if id == VECTORS.id and packed:
                 head = packed[: packed[0] + 2]  # the column and the length
                 is_one = len(packed) == len(head) + head[-1]
@@ -97,16 +100,36 @@ class ColumnCheck:
         self._columns[scope] = columns
         return None
 
-    def check(self, pushes: Iterable[AnyPush]) -> None:
-        """Raise InvalidArgument if a bucket does not take the vectors of a PUSH."""
-        for push in pushes:
-            reason = self.refusal(push)
-            if reason is not None:
-                raise InvalidArgument(reason, "invalid_meta_value", reason)
-
     def _stored(self, scope: Scoped) -> tuple[VectorColumn, ...]:
         state = self._view.bucket(*scope)
         return () if state is None else live_columns(self._view.fact(state.bucket, VECTOR_COLUMNS))
+
+
+def give_vectors(changes: Iterable[Mutation]) -> bool:
+    """Return whether one of some changes may give vectors to an object."""
+    vectors = VECTORS.id
+    for change in changes:
+        if type(change) is not PushTerms and isinstance(change, GIVING):  # most are PushTerms
+            for id, _ in change.fields:
+                if id == vectors:
+                    return True
+    return False
+
+
+def check_columns(read: Callable[[], AbstractContextManager[View]], changes: Collection[Mutation]) -> None:
+    """Raise InvalidArgument if a bucket does not take the vectors that one of some changes gives.
+
+    Args:
+        read: returns a context manager that gives a view of the buckets.
+    """
+    if not give_vectors(changes):
+        return
+    with read() as view:
+        check = ColumnCheck(view)
+        for change in changes:
+            reason = check.refusal(change)
+            if reason is not None:
+                raise InvalidArgument(reason, "invalid_meta_value", reason)
 
 
 def embedded(embed: Embed, texts: list[str]) -> list[str]:

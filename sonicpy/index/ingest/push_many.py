@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, cast
 
 from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy._native.terms import Terms
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
+from sonicpy.index.ingest.embedded_rows import EmbeddedRows
 from sonicpy.index.ingest.given_orders import order_of, order_of_texts
-from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
+from sonicpy.index.ingest.given_vectors import give_vectors, vector_fields
 from sonicpy.index.ingest.named_texts import text_fields
 from sonicpy.index.ingest.row_digests import Changed, Digest, row_digests
 from sonicpy.index.ingest.tagged import fields_of
@@ -47,6 +48,7 @@ class Chunk:
         pushes: the pushes of these rows.
         refused: the other rows.
         unchanged: how many rows are not pushed, because their object holds just their text.
+        vectors: the vectors that an embedder made of rows that replace texts, packed, by the numbers of these rows.
         there: the places, among `pushes`, of rows that were left out because their objects exist; None: the chunk was
             not applied.
     """
@@ -57,6 +59,7 @@ class Chunk:
     pushes: list[AnyPush] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     unchanged: int = 0
+    vectors: dict[int, bytes] = field(default_factory=dict)
     there: list[int] | None = None
 
 
@@ -65,7 +68,7 @@ LexerOf = Callable[[str, str], Lexer]
 
 
 RefusalOf = Callable[[], Callable[[AnyPush], str | None]]
-"""Returns a function that returns the reason why a bucket does not take a PUSH, or None."""
+"""Returns a function that returns the reason why a bucket does not take a change, or None."""
 
 
 class ChunkTaker(Protocol):
@@ -85,7 +88,7 @@ def push_rows(
     changed: Changed | None,
     progress: OnProgress | None,
     refuses: RefusalOf | None = None,
-    embed: Embed | None = None,
+    embedding: EmbeddedRows | None = None,
 ) -> None:
     """Push all rows, chunk by chunk.
 
@@ -99,18 +102,20 @@ def push_rows(
         progress: called after each chunk with the number of rows that are done.
         refuses: called once a chunk, returns the function that returns why a bucket does not take a PUSH; None: buckets
             take all.
-        embed: makes the vectors of texts without one; None: they have none.
+        embedding: makes the vectors of rows without one; None: they have none.
 
     Raises:
         StoreError: rows could not be stored; its note gives the number of stored rows.
     """
+    if embedding is not None and changed is not None:
+        changed = partial(embedding.changed, changed=changed)
     while rows_of_chunk := _next_chunk(rows):
         chunk = Chunk(report.rows, rows_of_chunk)
         note_it = partial(_note_interrupted, chunk, report, settle)
         try:
-            if embed is not None:
-                _embed(chunk.rows, embed)
-            _push(chunk, lexer_of, take, changed, refuses, new=new)
+            if embedding is not None and changed is None:
+                embedding.give(chunk.rows)
+            _push(chunk, lexer_of, take, changed, refuses, embedding, new=new)
             _note(chunk, report)
         except BaseException as error:
             insist(note_it)
@@ -126,6 +131,7 @@ def _push(
     take: ChunkTaker,
     changed: Changed | None,
     refuses: "RefusalOf | None",
+    embedding: EmbeddedRows | None,
     *,
     new: bool,
 ) -> None:
@@ -137,6 +143,11 @@ def _push(
                 _analyze(chunk, lexer_of)
             else:
                 _analyze_changed(chunk, lexer_of, changed)
+                if embedding is not None:
+                    if was_on:
+                        gc.enable()  # a model may need it
+                    _embed(chunk, embedding)
+                    gc.disable()
             if refuses is not None:
                 _refuse(chunk, refuses)
             _group(chunk)
@@ -232,17 +243,15 @@ def _replacement(row: Row, digest: Digest, lexer: Lexer) -> UpsertTerms | str:
     return tuple.__new__(UpsertTerms, parts)  # as _analyzed, in a fifth of the time of UpsertTerms()
 
 
-def _embed(rows: list[Row | Refused], embed: Embed) -> None:
-    """Give rows without a vector the one that an embedder makes of their text."""
-    places = [place for place, row in enumerate(rows) if isinstance(row, Row) and row.vector is None and row.text]
-    vectors = embedded(embed, [rows[place].text for place in places]) if places else []  # type: ignore[union-attr]
-    for place, vector in zip(places, vectors, strict=True):
-        rows[place] = rows[place]._replace(vector=vector)  # type: ignore[call-arg]
+def _embed(chunk: Chunk, embedding: EmbeddedRows) -> None:
+    """Add vectors to the replacements of a chunk."""
+    rows = cast(list[Row], [chunk.rows[place - chunk.first] for place in chunk.places])
+    embedding.add(rows, chunk.places, cast(list[UpsertTerms], chunk.pushes), chunk.vectors)
 
 
 def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
     """Refuse the rows that the columns of their buckets do not allow."""
-    if PushWith not in map(type, chunk.pushes):
+    if not give_vectors(chunk.pushes):
         return
     refusal, kept = refuses(), []
     for place, push in zip(chunk.places, chunk.pushes, strict=True):
