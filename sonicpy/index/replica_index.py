@@ -28,6 +28,7 @@ class ReplicaEngine(Engine):
             map_bytes=kv.map_size_mb << 20,
             postings_max_bytes=kv.query_cache_mb << 20,
             access=self.access,
+            begins_small=self.live_words,
         )
         self.replica.sync_before(partial(sync_names, self.graphs.folder))
         return self.replica

@@ -249,6 +249,58 @@ def test_a_flushed_bucket_leaves_no_row(tmp_path: Path) -> None:
         assert index.query("shops", "two", "bicycle") == ["offer"]
 
 
+@pytest.mark.parametrize("texts", [150, 900])
+def test_a_bucket_filled_at_once_gets_a_graph(tmp_path: Path, texts: int) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        bucket = index.bucket("shops", "one")
+        bucket.push_many(
+            (f"offer:{number}", f"offer {number} of brand{number} blue{number}") for number in range(texts)
+        )
+    with sonicpy.open(tmp_path / "store") as index:
+        index.consolidate()
+        figures = index.stats("shops", "one")
+        assert figures["graph"]["words"] == figures["words"] > 2 * texts
+
+
+def test_a_damaged_bucket_can_be_flushed(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        for name in ("one", "two"):
+            index.push("shops", name, "offer", "a blue bicycle")
+    environment = Environment(tmp_path / "store", MAP_BYTES)
+    with changing(environment) as transaction:
+        (key, row), _ = transaction.rows(SMALL, b"")
+        TableRows.put(transaction, SMALL, key, b"\xff" * 5 + row[5:])
+    environment.close()
+    with sonicpy.open(tmp_path / "store") as index:
+        assert index.verify()
+        index.flush("shops", "one")
+        index.push("shops", "three", "offer", "a red bicycle")
+        index.consolidate()
+        assert index.query("shops", "two", "bicycle") == index.query("shops", "three", "bicycle") == ["offer"]
+        assert index.verify() == []
+
+
+def test_words_wait_for_graphs_where_only_graphs_are_read(tmp_path: Path) -> None:
+    settings = {"search": {"live_words": False}}
+    with sonicpy.open(tmp_path / "store", settings) as index:
+        index.push("shops", "one", "offer", "a blue bicycle")
+        assert (index.count_words("shops", "one"), index.words("shops", "one")) == (0, [])
+        index.consolidate()
+        assert index.words("shops", "one") == ["a", "bicycle", "blue"]
+    with sonicpy.open(tmp_path / "other") as index:
+        index.push("shops", "one", "offer", "a blue bicycle")
+    with sonicpy.open(tmp_path / "other", settings, read_only=True) as index:
+        assert (index.count_words("shops", "one"), index.words("shops", "one")) == (0, [])
+    with sonicpy.open(tmp_path / "other", settings) as index:
+        index.consolidate()
+        assert index.words("shops", "one") == ["a", "bicycle", "blue"]
+        index.flush("shops", "one", "offer")
+    with sonicpy.open(tmp_path / "other") as index:
+        index.push("shops", "one", "offer", "a wonderful day")
+        assert index.query("shops", "one", "wonderfl") == ["offer"]
+        assert index.verify() == []
+
+
 @pytest.mark.parametrize("texts", [3, 900])
 def test_a_backup_brings_buckets_back_as_they_were(tmp_path: Path, texts: int) -> None:
     with sonicpy.open(tmp_path / "store") as index:

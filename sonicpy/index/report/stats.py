@@ -115,7 +115,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
     figures["length_percentiles"] = _percentiles(view.lengths(state)) if state.objects else {}
     figures["graph"] = {
         "version": state.lexicon_version,
-        "words": state.graph_words if state.lexicon_version else 0,
+        "words": state.words_in_graph,
         "edits_since": pending if state.is_graphless else state.pending_seq - state.graph_seq,
         "bytes": _size(pool.path(state.bucket, state.lexicon_version)) if state.lexicon_version else 0,
     }

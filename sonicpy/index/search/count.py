@@ -16,7 +16,7 @@ def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> 
     state = view.bucket(collection, bucket)
     if state is None:
         return 0
-    return state.live_words if live else state.graph_words
+    return state.live_words if live else state.words_in_graph
 
 
 def count_objects(view: View, collection: str, bucket: str) -> int:

@@ -164,7 +164,7 @@ class Lexicon(BucketWords, Statistics):
         """Finds pages of the newest objects that meet a filter; None: none was asked for."""
 
     def __len__(self) -> int:
-        return self.reader.state.live_words if self.live else self.reader.state.graph_words
+        return self.reader.state.live_words if self.live else self.reader.state.words_in_graph
 
     def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
         """Return the words that begin with `prefix` and follow `after`, in byte order, from place `offset` on."""

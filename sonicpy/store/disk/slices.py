@@ -74,7 +74,7 @@ class SlicedTransaction(Transaction):
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows may change meanwhile."""
         after: bytes | None = start or prefix
         while after is not None:
-            rows = self._now().some_rows(table, after, PAGE_ROWS)
+            rows = self._now().some_rows(table, after, PAGE_ROWS, prefix)
             after = rows[-1][0] + b"\0" if len(rows) == PAGE_ROWS else None
             for row in rows:
                 if not row[0].startswith(prefix):

@@ -6,6 +6,7 @@ SMALL_TABLES. A new bucket may begin as a small one, and moves into the tables, 
 rows.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import islice
@@ -23,8 +24,10 @@ BUCKET_BYTES: Final = 4
 PAGE_HEAD_BYTES: Final = 16
 SPILLED_BYTES: Final = 1 << 14
 """The size at which rows move into the tables before they are written."""
-KEPT_MAX: Final = 512
-"""The most buckets whose rows are kept; if there are more, changes are written and all are dropped."""
+KEPT_MAX: Final = 2_048
+KEPT_BYTES: Final = 1 << 21
+"""The most buckets, and the most bytes of their rows in `small`, that are kept: in memory they take ten times as much.
+If there are more, changes are written and all are dropped."""
 COUNTS: Final = b"small"
 """The key of the row of `meta` with the numbers of rows in small buckets, by table of SMALL_TABLES."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
@@ -37,12 +40,13 @@ class Transaction(TableRows):
         moved: the numbers of buckets that have moved into the tables, as keys begin with them.
     """
 
-    __slots__ = ("_has_small", "_small", "moved")
+    __slots__ = ("_has_small", "_kept_bytes", "_small", "moved")
 
     def __init__(self, tables: Tables, txn: OpenTransaction, write: bool, commits: int = 0) -> None:
         super().__init__(tables, txn, write, commits)
         self._has_small: bool | None = None  # whether there are small buckets; None: unknown yet
         self.moved: list[bytes] = []
+        self._kept_bytes = 0  # of the rows in `_small`
         self._small: dict[bytes, SmallRows | None] = {}  # by number; None: the bucket is not small
 
     # -- small buckets -----------------------------------------------------------------------------------------------
@@ -62,7 +66,12 @@ class Transaction(TableRows):
 
     def drop_small(self, number: bytes) -> bool:
         """Delete all rows of SMALL_TABLES of a bucket, if it is small; return whether it was."""
-        rows = self._rows(SMALL_TABLES[0], number)
+        try:
+            rows = self._rows(SMALL_TABLES[0], number)
+        except StoreDamaged:  # a flush removes a damaged bucket, and what its row counted is counted no more
+            super().delete(SMALL, number)
+            self._count_again()
+            return True
         if rows is None:
             return False
         self._add_counts([(rows, -1)])
@@ -105,15 +114,17 @@ class Transaction(TableRows):
     def _read_small(self, number: bytes) -> SmallRows | None:
         if not self._look() or len(number) < BUCKET_BYTES:
             return None
-        if len(self._small) >= KEPT_MAX:
+        if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
             self.write_small()
             self._small.clear()
+            self._kept_bytes = 0
         row = super().get(SMALL, number)
         try:
             rows = None if row is None else SmallRows(number, row)
         except DamagedBytes as error:
             raise StoreDamaged(f"bucket {int.from_bytes(number, 'big')}: {error}") from error
         self._small[number] = rows
+        self._kept_bytes += 0 if row is None else len(row)
         return rows
 
     def _look(self) -> bool:
@@ -151,6 +162,14 @@ class Transaction(TableRows):
             super().put(META, COUNTS, pack_varints(counts))
         else:
             super().delete(META, COUNTS)
+
+    def _count_again(self) -> None:
+        """Count the rows in the table `small`, as far as they can be read."""
+        self.write_small()
+        super().delete(META, COUNTS)
+        for number, row in super().rows(SMALL, b""):
+            with contextlib.suppress(DamagedBytes):
+                self._add_counts([(SmallRows(number, row), 1)])
 
     def _counts(self) -> list[int]:
         row = super().get(META, COUNTS)

@@ -43,6 +43,11 @@ class BucketState(Counters):
         lack words."""
         return not self.lexicon_version and self.graph_words > 0
 
+    @property
+    def words_in_graph(self) -> int:
+        """The number of words in the graph; 0: there is none."""
+        return self.graph_words if self.lexicon_version else 0
+
     @classmethod
     def unpack(cls, row: bytes) -> Self:
         """Return the state in a row made by `pack`.

@@ -58,7 +58,8 @@ def objects_from(
     following: int | None = start
     while following is not None and len(names) < limit and rows_max >= ROWS_MIN:
         size = min(size, rows_max)
-        rows = view.transaction.some_rows(OBJECTS, object_key(state.bucket, following // OBJECTS_PER_RECORD_ROW), size)
+        first = object_key(state.bucket, following // OBJECTS_PER_RECORD_ROW)
+        rows = view.transaction.some_rows(OBJECTS, first, size, bucket_key(state.bucket))
         more, following = names_in(rows, state.bucket, following, prefix, limit - len(names), ends=len(rows) < size)
         names += more
         rows_max -= size

@@ -365,7 +365,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
         compared, so it needs no rows."""
         cache = self._write_cache
-        is_compared = cache.begins_small and not state.lexicon_version
+        is_compared = cache.begins_small and state.is_graphless
         if not (is_compared and self.transaction.is_small(bucket_key(state.bucket))):
             cache.pending_buckets.add(state.bucket)
             self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
