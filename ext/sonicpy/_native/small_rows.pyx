@@ -181,9 +181,9 @@ cdef class SmallRows:
         rows = self._tables[table]
         return 0 if rows is None else len(<dict> rows)
 
-    def stored(self, int table) -> int:
-        """Return the number of rows of a table in the row of `small`, as it was read or packed last."""
-        return self._stored[table]
+    def stored(self, tuple tables not None) -> list:
+        """Return the numbers of rows of some tables in the row of `small`, as it was read or packed last."""
+        return [self._stored[table] for table in tables]
 
     def tables(self) -> list:
         """Return the numbers of the tables with rows."""
@@ -272,8 +272,8 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
     """Write those of (key, value) pairs that belong to small buckets.
 
     Args:
-        find: a function that returns the SmallRows of the bucket to which a key of a table belongs; None: it is not
-            small.
+        find: a function that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
+            gets (table, key, value) of each row; None: the bucket is not small.
         most: the size of SmallRows that are large.
 
     Returns:
@@ -285,13 +285,15 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
     for row in rows:
         key = (<tuple> row)[0]
         if first is None or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(first), BUCKET_BYTES) != 0:
-            if small is not None and (<SmallRows> small).size > most:
+            if type(small) is SmallRows and (<SmallRows> small).size > most:
                 large.append(first)
             first, small = key, find(table, key)
         if small is None:
             others.append(row)
+        elif type(small) is list:
+            (<list> small).append((table, key, (<tuple> row)[1]))
         else:
-            (<SmallRows> small).put(table, key, (<tuple> row)[1])
-    if small is not None and (<SmallRows> small).size > most:
+            (<SmallRows?> small).put(table, key, (<tuple> row)[1])
+    if type(small) is SmallRows and (<SmallRows> small).size > most:
         large.append(first)
     return others, large

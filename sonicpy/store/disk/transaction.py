@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import islice
+from operator import add, sub
 from typing import Final
 
 from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, put_in_small
@@ -28,9 +29,14 @@ KEPT_MAX: Final = 2_048
 KEPT_BYTES: Final = 1 << 21
 """The most buckets, and the most bytes of their rows in `small`, that are kept: in memory they take ten times as much.
 If there are more, changes are written and all are dropped."""
+LATER_MAX: Final = 1_000
+"""The most rows that wait to be put into a bucket."""
 COUNTS: Final = b"small"
 """The key of the row of `meta` with the numbers of rows in small buckets, by table of SMALL_TABLES."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
+
+TableRow = tuple[int, bytes, bytes]
+"""A table, and the key and the value of a row of it."""
 
 
 class Transaction(TableRows):
@@ -40,13 +46,14 @@ class Transaction(TableRows):
         moved: the numbers of buckets that have moved into the tables, as keys begin with them.
     """
 
-    __slots__ = ("_has_small", "_kept_bytes", "_small", "moved")
+    __slots__ = ("_has_small", "_kept_bytes", "_later", "_small", "moved")
 
     def __init__(self, tables: Tables, txn: OpenTransaction, write: bool, commits: int = 0) -> None:
         super().__init__(tables, txn, write, commits)
         self._has_small: bool | None = None  # whether there are small buckets; None: unknown yet
         self.moved: list[bytes] = []
         self._kept_bytes = 0  # of the rows in `_small`
+        self._later: dict[bytes, list[TableRow]] = {}  # rows to put into small buckets that are not in `_small`
         self._small: dict[bytes, SmallRows | None] = {}  # by number; None: the bucket is not small
 
     # -- small buckets -----------------------------------------------------------------------------------------------
@@ -69,12 +76,13 @@ class Transaction(TableRows):
         try:
             rows = self._rows(SMALL_TABLES[0], number)
         except StoreDamaged:  # a flush removes a damaged bucket, and what its row counted is counted no more
+            self._later.pop(number, None)
             super().delete(SMALL, number)
             self._count_again()
             return True
         if rows is None:
             return False
-        self._add_counts([(rows, -1)])
+        self._forget(rows)
         super().delete(SMALL, number)
         self._small[number] = None
         return True
@@ -85,21 +93,24 @@ class Transaction(TableRows):
         Raises:
             StoreFull, StoreError: as those of `put`.
         """
-        if not self._small:
+        if not (self._small or self._later):
             return
-        changed = [(number, rows) for number, rows in self._small.items() if rows is not None and rows.changed]
-        if not changed:
+        changed = {number for number, rows in self._small.items() if rows is not None and rows.changed}
+        if not (changed or self._later):
             return
-        self._add_counts([(rows, -1) for _, rows in changed])
-        written = []
-        for number, rows in sorted(changed):
+        counts, room = self._counts(), self.page_bytes - PAGE_HEAD_BYTES
+        for number in sorted(changed | self._later.keys()):
+            rows = self._small.get(number)
+            if rows is None:
+                rows = self._unpacked(number, super().get(SMALL, number))
+            counts = list(map(sub, counts, rows.stored(SMALL_TABLES)))
             row = rows.pack()
-            if len(row) > self.page_bytes - PAGE_HEAD_BYTES:
+            if len(row) > room:
                 self._move(number, rows)
             else:
-                written.append((number, row, rows))
-        super().put_many(SMALL, [(number, row) for number, row, _ in written])
-        self._add_counts([(rows, 1) for _, _, rows in written])
+                super().put(SMALL, number, row)
+                counts = list(map(add, counts, rows.stored(SMALL_TABLES)))
+        self._put_counts(counts)
 
     def _rows(self, table: int, key: bytes) -> SmallRows | None:
         """Return the rows of the small bucket to which a key of a table belongs; None: the table itself has the key."""
@@ -119,13 +130,33 @@ class Transaction(TableRows):
             self._small.clear()
             self._kept_bytes = 0
         row = super().get(SMALL, number)
-        try:
-            rows = None if row is None else SmallRows(number, row)
-        except DamagedBytes as error:
-            raise StoreDamaged(f"bucket {int.from_bytes(number, 'big')}: {error}") from error
+        rows = None if row is None else self._unpacked(number, row)
         self._small[number] = rows
         self._kept_bytes += 0 if row is None else len(row)
         return rows
+
+    def _unpacked(self, number: bytes, row: bytes | None) -> SmallRows:
+        """Return the rows of a small bucket, those of `_later` included. Raises StoreDamaged if they cannot be read."""
+        try:
+            rows = SmallRows(number, row)
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {int.from_bytes(number, 'big')}: {error}") from error
+        for table, key, value in self._later.pop(number, ()):
+            rows.put(table, key, value)
+        return rows
+
+    def _place(self, table: int, key: bytes) -> SmallRows | list[TableRow] | None:
+        """Return the place for rows of the bucket to which a key of a table belongs, as `put_in_small` takes it."""
+        number = key[:BUCKET_BYTES]
+        if number in self._small:
+            return self._small[number]
+        later = self._later.get(number)
+        if later is None:
+            if super().get(SMALL, number) is None:
+                self._small[number] = None
+                return None
+            later = self._later[number] = []
+        return self._read_small(number) if len(later) > LATER_MAX else later
 
     def _look(self) -> bool:
         """Return whether there are small buckets."""
@@ -150,14 +181,14 @@ class Transaction(TableRows):
         """Move the rows of a bucket into the tables before they are written: they are many."""
         rows = self._small.get(number)
         if rows is not None:
-            self._add_counts([(rows, -1)])
+            self._forget(rows)
             self._move(number, rows)
 
-    def _add_counts(self, signed: list[tuple[SmallRows, int]]) -> None:
-        """Add the numbers of rows that buckets have in the table `small`, each times a sign, to those in `meta`."""
-        counts = self._counts()
-        for place, table in enumerate(SMALL_TABLES):
-            counts[place] += sum(sign * rows.stored(table) for rows, sign in signed)
+    def _forget(self, rows: SmallRows) -> None:
+        """Subtract the numbers of rows that a bucket has in the table `small` from those in `meta`."""
+        self._put_counts(list(map(sub, self._counts(), rows.stored(SMALL_TABLES))))
+
+    def _put_counts(self, counts: list[int]) -> None:
         if any(counts):
             super().put(META, COUNTS, pack_varints(counts))
         else:
@@ -166,10 +197,11 @@ class Transaction(TableRows):
     def _count_again(self) -> None:
         """Count the rows in the table `small`, as far as they can be read."""
         self.write_small()
-        super().delete(META, COUNTS)
+        counts = [0] * len(SMALL_TABLES)
         for number, row in super().rows(SMALL, b""):
             with contextlib.suppress(DamagedBytes):
-                self._add_counts([(SmallRows(number, row), 1)])
+                counts = list(map(add, counts, SmallRows(number, row).stored(SMALL_TABLES)))
+        self._put_counts(counts)
 
     def _counts(self) -> list[int]:
         row = super().get(META, COUNTS)
@@ -327,7 +359,7 @@ class Transaction(TableRows):
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
         """Write several rows. Raises the errors of `put`."""
         if self._is_mixed(table):
-            rows, large = put_in_small(self._rows, table, rows, SPILLED_BYTES)
+            rows, large = put_in_small(self._place, table, rows, SPILLED_BYTES)
             for key in large:
                 self._spill(key[:BUCKET_BYTES])
         super().put_many(table, rows)
