@@ -93,13 +93,17 @@ class Transaction(TableRows):
         Raises:
             StoreFull, StoreError: as those of `put`.
         """
-        if not (self._small or self._later):
-            return
-        changed = {number for number, rows in self._small.items() if rows is not None and rows.changed}
-        if not (changed or self._later):
+        self._write(self._changed() | self._later.keys())
+
+    def _changed(self) -> set[bytes]:
+        return {number for number, rows in self._small.items() if rows is not None and rows.changed}
+
+    def _write(self, numbers: set[bytes]) -> None:
+        """Write the rows of some small buckets."""
+        if not numbers:
             return
         counts, room = self._counts(), self.page_bytes - PAGE_HEAD_BYTES
-        for number in sorted(changed | self._later.keys()):
+        for number in sorted(numbers):
             rows = self._small.get(number)
             if rows is None:
                 rows = self._unpacked(number, super().get(SMALL, number))
@@ -126,7 +130,7 @@ class Transaction(TableRows):
         if not self._look() or len(number) < BUCKET_BYTES:
             return None
         if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
-            self.write_small()
+            self._write(self._changed())
             self._small.clear()
             self._kept_bytes = 0
         row = super().get(SMALL, number)
