@@ -66,13 +66,18 @@ def _some_word(texts: list[str], chance: random.Random) -> tuple[int, str]:
 
 
 def errors_table(data: Path) -> str:
-    """Return a table of how often a word is among the first ten while it is typed with one error, or with none."""
+    """Return a table of how often a word is among the first ten while it is typed with two errors, one or none."""
     words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))[:VOCABULARY]
     chance = random.Random(SEED)
     asked = chance.sample([word for word in words if 8 <= len(word) <= 13 and word.isalpha()], ASKED)
     rows = []
     with _index_of(words) as index:
-        for name, typed_as in (("without an error", str), ("with one", partial(mistyped, chance))):
+        once = partial(mistyped, chance)
+        for name, typed_as in (
+            ("without an error", str),
+            ("with one", once),
+            ("with two", lambda word: once(once(word))),
+        ):
             typed = {share: [typed_as(word[: round(share * len(word))]) for word in asked] for share in SHARES}
             for verb, ask in (("QUERY", _asked), ("SUGGEST", _suggested)):
                 shares = [_found(index, ask, zip(asked, typed[share], strict=True)) for share in SHARES]

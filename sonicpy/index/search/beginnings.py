@@ -15,12 +15,31 @@ def edits_of_beginning(length: int) -> int:
     return 0 if length < 4 else 1 if length < 8 else 2
 
 
+def beginnings_within(statistics: Statistics, typed: bytes, edits: int) -> list[Beginning]:
+    """Return the words that begin like a typed one, in no order.
+
+    Args:
+        edits: the most errors that a beginning may have; two count only if one leads to no word that is evidently
+            unfinished.
+    """
+    found = statistics.beginnings(typed, min(edits, 1))
+    if edits < 2 or _is_unfinished(typed, found):
+        return found  # the parts of a bucket agree: a word that decides so for one of them does for all together
+    return statistics.beginnings(typed, edits)
+
+
+def _is_unfinished(typed: bytes, found: list[Beginning]) -> bool:
+    """Return whether one of some words is too long to be a whole word with one error."""
+    longest = len(typed.decode()) + 1
+    return any(len(word.decode()) > longest for word, _, _ in found)
+
+
 def likeliest_beginnings(statistics: Statistics, typed: bytes, edits: int, taken: Container[bytes]) -> list[Beginning]:
     """Return the words that begin like a typed one with errors: those with the fewest errors first, then the likeliest.
 
     Args:
-        edits: the most errors that a beginning may have.
+        edits: see `beginnings_within`.
         taken: words to leave out.
     """
-    found = statistics.beginnings(typed, edits) if edits > 0 else []
+    found = beginnings_within(statistics, typed, edits) if edits > 0 else []
     return likeliest_misspelt(typed, found, taken, CORRECTIONS_COMPARED, LETTER_WORTH)

@@ -14,7 +14,7 @@ from sonicpy._native.expansions import EXAMINED, edits_allowed, swapped_words
 from sonicpy._native.planner import EXPANDED_WORDS
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.index.search.beginnings import edits_of_beginning
+from sonicpy.index.search.beginnings import beginnings_within, edits_of_beginning
 from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
@@ -167,7 +167,7 @@ class _Sketcher:
 
     def add_beginnings(self, word: bytes, edits: int) -> None:
         """Add the words that begin as a word does, except for some errors."""
-        found = self._lexicon.beginnings(word, edits)
+        found = beginnings_within(self._lexicon, word, edits)
         self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
         for each, row, _ in found:
             self._note(each, row)
