@@ -191,11 +191,8 @@ class WriteView(OpenOrders, OpenFacts, View):
                 noted.update(term_ids)
 
     def take_touched(self, bucket: int) -> Touched | None:
-        """Return the changes of a bucket since the last call, or since the transaction began; None: there are none.
-
-        The result may include rows of lengths that changed earlier; at a commit it includes all that the transaction
-        changed.
-        """
+        """Return the changes of a bucket since the last call, or since the transaction began; None: there are none. It
+        may include rows of lengths that changed earlier, and at a commit includes all that the transaction changed."""
         touched = self.touched.get(bucket)
         if touched is None:
             return None
@@ -237,7 +234,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._forget_state(scope)
         self._states[scope] = state
         self._changed_states.add(scope)
-        self.touched.setdefault(state.bucket, Touched.nothing())
+        self.touch(state.bucket)
 
     def read_removals(self) -> None:
         """Read the removals under way again, after rows about them were written."""
@@ -302,9 +299,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def length_rows(self, bucket: int, numbers: list[int]) -> list[tuple[int, bytes]]:
         """Return the (number, row) of rows of lengths, as a commit would write them now."""
-        packed = self._lengths(bucket).packed
-        starts = [number * OBJECTS_PER_ROW for number in numbers]
-        return [(start // OBJECTS_PER_ROW, bytes(packed[start : start + OBJECTS_PER_ROW])) for start in starts]
+        packed, size = self._lengths(bucket).packed, OBJECTS_PER_ROW
+        return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
     @cached_property
     def read_names(self) -> Callable[[bytes], bytes | None]:
@@ -370,10 +366,9 @@ class WriteView(OpenOrders, OpenFacts, View):
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
         compared, so it needs no rows."""
-        cache = self._write_cache
-        is_compared = cache.begins_small and state.is_graphless
+        is_compared = self._write_cache.begins_small and state.is_graphless
         if not (is_compared and self.transaction.is_small(bucket_key(state.bucket))):
-            cache.pending_buckets.add(state.bucket)
+            self._write_cache.pending_buckets.add(state.bucket)
             self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
         state.pending_seq += len(keys)
         touched = self.touched[state.bucket]
