@@ -171,8 +171,10 @@ def test_a_page_reads_few_rows_however_large_the_bucket_is(tmp_path: Path, monke
     read: list[int] = []
     some_rows = Transaction.some_rows
 
-    def counting(self: Transaction, table: int, start: bytes, limit: int) -> list[tuple[bytes, bytes]]:
-        rows = some_rows(self, table, start, limit)
+    def counting(
+        self: Transaction, table: int, start: bytes, limit: int, prefix: bytes = b""
+    ) -> list[tuple[bytes, bytes]]:
+        rows = some_rows(self, table, start, limit, prefix)
         read.append(len(rows))
         return rows
 

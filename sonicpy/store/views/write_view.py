@@ -123,14 +123,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def flush_term_rows(self) -> None:
         """Write the rows of words that PUSH changed in the cache, and the terms of new words."""
-        self._flush_words()
-        self._flush_terms()
-
-    def _flush_terms(self) -> None:
         for bucket in list(self._new_terms):
             self.flush_new_terms(bucket)
-
-    def _flush_words(self) -> None:
         if self.terms.changed:
             open_words.delete_vanished(self.transaction, self.terms)
             words, common = self.terms.rows()
@@ -436,8 +430,8 @@ class WriteView(OpenOrders, OpenFacts, View):
         return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
 
     def flush(self) -> None:
-        """Write every cached change into the tables, at last the terms, for which rows of small buckets are read."""
-        self._flush_words()
+        """Write every cached change into the tables."""
+        self.flush_term_rows()
         transaction, held = self.transaction, self._write_cache.of
         changed = [(bucket, held(bucket)) for bucket in sorted(self._changed_buckets)]
         last = changed[-1][0] if changed else 0
@@ -454,7 +448,6 @@ class WriteView(OpenOrders, OpenFacts, View):
             self.digests.flush(bucket)
             cache.write_orders(transaction)
         self._changed_buckets.clear()
-        self._flush_terms()
         transaction.write_small()
         self._note_moved()
         self._write_cache.shrink()
