@@ -30,7 +30,8 @@ from tests.support.patience import WAIT_S, is_within
 HOST = "127.0.0.1"
 KEPT_VARIABLE = "SONIC_SERVER__SEARCH_PROCESSES"
 """The variable that, if set, gives search processes to all servers of the tests."""
-FREE_PORTS = (10_000, 32_000)
+FREE_PORTS = (10_000, 22_000)
+"""Below those of `sonicpy cluster dev`."""
 WORKERS = 32
 """The largest number of test processes beside each other that draw different ports."""
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
@@ -65,6 +66,7 @@ class Server:
         self.host = host
         self.port = free_port(host)
         self._settings = dict(settings or {})
+        self._is_encrypted = False
         if password is not None:
             self._settings["channel.auth_password"] = password
         self._log = folder / f"stderr-{self.port}.txt"
@@ -83,6 +85,7 @@ class Server:
             RuntimeError: the server ended instead; the message holds its log.
         """
         self._settings.update(settings or {})
+        self._is_encrypted = "channel.tls_certificate" in self._settings
         self.folder.mkdir(parents=True, exist_ok=True)
         address = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
         arguments = ["--inet", address, "--data", str(self.folder / "store")]
@@ -167,10 +170,12 @@ class Server:
             if process.poll() is not None:
                 raise RuntimeError(f"the server ended with status {process.returncode}:\n{self.log()}")
             try:
-                socket.create_connection((self.host, self.port), START_S).close()
-                return
+                with socket.create_connection((self.host, self.port), START_S) as connection:
+                    if self._is_encrypted or connection.recv(1):  # the greeting, which only a server sends
+                        return
             except OSError:
-                time.sleep(0.005)
+                pass
+            time.sleep(0.005)
         process.kill()
         process.wait()
         raise RuntimeError(f"the server did not listen within {START_S} s:\n{self.log()}")

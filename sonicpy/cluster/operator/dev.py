@@ -46,7 +46,7 @@ START_S = 180.0
 STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
-PORTS = (10_000, 32_000)
+PORTS = (22_000, 32_000)
 SETTINGS = "nats.conf"
 
 BROKER_SETTINGS = """\
