@@ -104,6 +104,19 @@ def test_transactions_answer_as_if_all_rows_were_in_tables(tmp_path: Path) -> No
         environment.close()
 
 
+def test_a_transaction_that_is_over_holds_no_rows(tmp_path: Path) -> None:
+    """Garbage may refer to transactions for long where the collector runs rarely, as in a server."""
+    environment = Environment(tmp_path / "store", MAP_BYTES)
+    try:
+        with changing(environment) as transaction:
+            transaction.begin_small(BUCKETS[0])
+            transaction.put(WORDS, BUCKETS[0] + b"word", b"row")
+            assert transaction._small
+        assert not transaction._small
+    finally:
+        environment.close()
+
+
 def held(model: Model, table: int, start: bytes = b"", prefix: bytes = b"") -> list[tuple[bytes, bytes]]:
     """Return the rows of a table from `start` on up to the first one without `prefix`."""
     found = []

@@ -243,6 +243,7 @@ class Environment:
             raise translated(error) from error
         finally:
             self.transactions.abort()
+            transaction.drop_rows()
         if checkpoints is not None:
             checkpoints.note_commit()
 

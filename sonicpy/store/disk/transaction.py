@@ -95,6 +95,10 @@ class Transaction(TableRows):
         """
         self._write(self._changed() | self._later.keys())
 
+    def drop_rows(self) -> None:
+        """Drop the rows of small buckets after the end of the transaction, which garbage may still refer to."""
+        self._small, self._later = {}, {}
+
     def _changed(self) -> set[bytes]:
         return {number for number, rows in self._small.items() if rows is not None and rows.changed}
 
