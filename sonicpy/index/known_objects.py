@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 64
 """The most rows of records that one read of the store returns."""
-
-
 KNOWN_MAX = 1 << 24
 """The most objects of a bucket whose digests are held in memory, in up to 500 MB; those of a larger one are looked up
 row by row."""

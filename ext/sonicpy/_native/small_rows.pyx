@@ -18,11 +18,13 @@ from libc.string cimport memcmp, memcpy, memset
 from sonicpy._native.memory cimport grown
 from sonicpy._native.varint cimport get_varint, put_varint
 
+from bisect import bisect_left
+
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     BUCKET_BYTES = 4
-    TABLES = 32  # more than there are
+    TABLES = 16  # the numbers of tables with rows of small buckets are smaller
     SHORT_MAX = 14  # of shared or further bytes in a head of one byte
     LONG_HEAD = 0xFF
     ENTRY_BYTES_MAX = 32  # of all numbers of an entry, and of those of a table
@@ -175,7 +177,7 @@ cdef class SmallRows:
     def floor(self, int table, bytes key not None) -> tuple | None:
         """Return the last row of a table at or before a key, or None."""
         cdef list keys = self.keys(table)
-        cdef Py_ssize_t at = place_of(keys, key)
+        cdef Py_ssize_t at = bisect_left(keys, key)
         if at == len(keys) or keys[at] != key:
             at -= 1
         return None if at < 0 else (keys[at], self._decoded(table)[keys[at]])
@@ -187,7 +189,7 @@ cdef class SmallRows:
     def some_rows(self, int table, bytes start not None, Py_ssize_t limit, bytes prefix not None=b"") -> list:
         """Return the first `limit` rows that `rows` would return; -1: all."""
         cdef list found = [], keys = self.keys(table)
-        cdef Py_ssize_t at = place_of(keys, start), end = len(keys), size = PyBytes_GET_SIZE(prefix)
+        cdef Py_ssize_t at = bisect_left(keys, start), end = len(keys), size = PyBytes_GET_SIZE(prefix)
         cdef dict rows = self._decoded(table)
         cdef bytes key
         if 0 <= limit < end - at:
@@ -284,18 +286,6 @@ cdef class SmallRows:
             free(room)
 
 
-cdef Py_ssize_t place_of(list keys, bytes key):
-    """Return the place of the first key that is not before `key`."""
-    cdef Py_ssize_t first = 0, end = len(keys), middle
-    while first < end:
-        middle = (first + end) >> 1
-        if <bytes> keys[middle] < key:
-            first = middle + 1
-        else:
-            end = middle
-    return first
-
-
 def are_of_one_bucket(list keys not None) -> bool:
     """Return whether all keys of a list, which is not empty, belong to one bucket."""
     cdef const char *first = PyBytes_AS_STRING(<bytes?> keys[0])
@@ -341,7 +331,7 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
     cdef bytes key, first = None
     cdef object small = None
     for row in rows:
-        key = (<tuple> row)[0]
+        key = (<tuple?> row)[0]
         if first is None or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(first), BUCKET_BYTES) != 0:
             if type(small) is SmallRows and (<SmallRows> small).size > most:
                 large.append(first)

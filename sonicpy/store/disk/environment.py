@@ -251,6 +251,7 @@ class Environment:
         """Abort the write transaction, if one is open."""
         if self.transactions.own_writer is transaction:
             self.transactions.abort()
+            transaction.drop_rows()
 
     def sync(self) -> None:
         """Wait until everything committed is on the disk, and save it as the checkpoint; any thread may call it.
@@ -274,10 +275,8 @@ class Environment:
         return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
 
     def unchanged(self) -> Held:
-        """Return a context manager that excludes changes during a short block; reads are possible.
-
-        The block gets True, or False if a write transaction is open and changes are therefore not excluded.
-        """
+        """Return a context manager that excludes changes during a short block; reads are possible. The block gets True;
+        or False if a write transaction is open, so that changes are not excluded."""
         return Held(self.transactions.changing, wait=False)
 
     def sync_before(self, work: Callable[[], None]) -> None:

@@ -39,4 +39,7 @@ BUCKET_TABLES: Final = (
 # Those of the tables above whose rows, if they are of a small bucket, share one row of `small`.
 SMALL_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS)
 
+SMALL_COUNTS: Final = b"small"
+"""The key of the row of `meta` with the numbers of rows in small buckets, by table of SMALL_TABLES."""
+
 StoredRow = tuple[bytes, bytes]

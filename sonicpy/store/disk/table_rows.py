@@ -383,7 +383,7 @@ def _same_process_id(folder: Path) -> str:
     """
     return (
         f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
-        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
+        f"volume, and that process has the id of this one, {os.getpid()}, but ids distinguish the readers: start the "
         "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
         "instead of its folder"
     )

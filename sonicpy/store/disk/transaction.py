@@ -17,12 +17,12 @@ from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, put_in_smal
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_TABLES, TABLE_NAMES, StoredRow
+from sonicpy.store.disk.data_file import PAGE_HEADER
+from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_COUNTS, SMALL_TABLES, TABLE_NAMES, StoredRow
 from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
 """The size of the number of a bucket, with which keys of SMALL_TABLES begin."""
-PAGE_HEAD_BYTES: Final = 16
 SPILLED_BYTES: Final = 1 << 14
 """The size at which rows move into the tables before they are written."""
 KEPT_MAX: Final = 2_048
@@ -31,8 +31,6 @@ KEPT_BYTES: Final = 1 << 21
 If there are more, changes are written and all are dropped."""
 LATER_MAX: Final = 1_000
 """The most rows that wait to be put into a bucket."""
-COUNTS: Final = b"small"
-"""The key of the row of `meta` with the numbers of rows in small buckets, by table of SMALL_TABLES."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
 
 TableRow = tuple[int, bytes, bytes]
@@ -65,6 +63,7 @@ class Transaction(TableRows):
             number: the number of the bucket, as keys begin with it.
         """
         self._has_small = True
+        self._make_room()
         self._small[number] = SmallRows(number, None)
 
     def is_small(self, number: bytes) -> bool:
@@ -106,7 +105,7 @@ class Transaction(TableRows):
         """Write the rows of some small buckets."""
         if not numbers:
             return
-        counts, room = self._counts(), self.page_bytes - PAGE_HEAD_BYTES
+        counts, room = self._counts(), self.page_bytes - PAGE_HEADER.size
         for number in sorted(numbers):
             rows = self._small.get(number)
             if rows is None:
@@ -133,15 +132,19 @@ class Transaction(TableRows):
     def _read_small(self, number: bytes) -> SmallRows | None:
         if not self._look() or len(number) < BUCKET_BYTES:
             return None
-        if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
-            self._write(self._changed())
-            self._small.clear()
-            self._kept_bytes = 0
+        self._make_room()
         row = super().get(SMALL, number)
         rows = None if row is None else self._unpacked(number, row)
         self._small[number] = rows
         self._kept_bytes += 0 if row is None else len(row)
         return rows
+
+    def _make_room(self) -> None:
+        """Write and drop all kept rows if they are many."""
+        if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
+            self._write(self._changed())
+            self._small.clear()
+            self._kept_bytes = 0
 
     def _unpacked(self, number: bytes, row: bytes | None) -> SmallRows:
         """Return the rows of a small bucket, those of `_later` included. Raises StoreDamaged if they cannot be read."""
@@ -198,9 +201,9 @@ class Transaction(TableRows):
 
     def _put_counts(self, counts: list[int]) -> None:
         if any(counts):
-            super().put(META, COUNTS, pack_varints(counts))
+            super().put(META, SMALL_COUNTS, pack_varints(counts))
         else:
-            super().delete(META, COUNTS)
+            super().delete(META, SMALL_COUNTS)
 
     def _count_again(self) -> None:
         """Count the rows in the table `small`, as far as they can be read."""
@@ -212,7 +215,7 @@ class Transaction(TableRows):
         self._put_counts(counts)
 
     def _counts(self) -> list[int]:
-        row = super().get(META, COUNTS)
+        row = super().get(META, SMALL_COUNTS)
         return [0] * len(SMALL_TABLES) if row is None else list(unpack_varints(row))
 
     def _all_small(self, table: int, start: bytes) -> Iterator[StoredRow]:
@@ -276,6 +279,8 @@ class Transaction(TableRows):
 
     def first(self, table: int, start: bytes) -> StoredRow | None:
         """Return the first row whose key is not before `start`, or None."""
+        if not self._is_mixed(table):
+            return super().first(table, start)
         found = self.some_rows(table, start, 1)
         return found[0] if found else None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.disk.table_numbers import META
+from sonicpy.store.disk.table_numbers import META, SMALL_COUNTS
 from sonicpy.store.rows.uses import KNOWN, check_known, unknown
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
 USES: MetaKey[Collection[str]] = MetaKey(b"uses", _pack_names, _unpack_names)
 """The names, of `uses.KNOWN`, of the rules, fields and tables in use. Missing in a store that uses none."""
 
-SMALL_ROWS: MetaKey[Collection[int]] = MetaKey(b"small", pack_varints, unpack_varints)
+SMALL_ROWS: MetaKey[Collection[int]] = MetaKey(SMALL_COUNTS, pack_varints, unpack_varints)
 """The numbers of rows in small buckets, by table of SMALL_TABLES; `Transaction` writes them. Missing without these."""
 
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES, USES, SMALL_ROWS)
