@@ -263,11 +263,11 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         with self._engine.read() as view:
             return ColumnCheck(view).refusal
 
-    def _lacks_vector(self, collection: str, bucket: str, oid: str) -> bool:
+    def _lacks_vector(self, collection: str, bucket: str, oid: str, column: str) -> bool:
         from sonicpy.index.ingest.held_vectors import held_vectors  # noqa: PLC0415  loaded when it is needed
 
         with self._engine.read() as view:
-            return not held_vectors(view, (collection, bucket, oid), getattr(self._embed, "column", ""))
+            return not held_vectors(view, (collection, bucket, oid), column)
 
     def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:

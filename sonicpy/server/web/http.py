@@ -43,10 +43,8 @@ Value = TypeVar("Value")
 
 CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert"})
 TEXTUAL = frozenset({"push", "pop"})
-TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
+TEXT_PLACES = {"push": 3, "upsert": 3, "query": 2, "explain": 2}
 """Method whose text may get a vector -> the place of the text among its arguments."""
-VECTOR_PLACE = 5
-"""The place of the vector among the arguments of push."""
 PIECE_CHARACTERS = 10_000
 """The most characters of a piece of a text that is pushed at once, which takes about 2 ms."""
 BACKLOG = 1024
@@ -113,14 +111,14 @@ class ServerBackend:
         embedding = self._service.embedding
         if embedding is None or method not in TEXT_PLACES:
             return args, options
-        is_push, text = method == "push", args[TEXT_PLACES[method]]
-        given = args[VECTOR_PLACE] if is_push and len(args) > VECTOR_PLACE else options.get("vector")
-        if given is not None or not text:
+        text = args[TEXT_PLACES[method]]
+        if options.get("vector") is not None or not text:
             return args, options
-        if isinstance(text, dict):  # by the names of texts
-            text = " ".join(text.values())
-        vector = await embedding.vector_of(text, is_question=not is_push)
-        return ((*args[:VECTOR_PLACE], vector), options) if is_push else (args, {**options, "vector": vector})
+        if method == "upsert":
+            vector = await embedding.vector_of_upsert(*args)
+        else:
+            vector = await embedding.vector_of(text, is_question=method != "push")
+        return args, {**options, "vector": vector}
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
         """Return an awaitable of the result of a method that takes longer than a turn; None for other methods."""
@@ -190,19 +188,21 @@ class ServerBackend:
             ShuttingDown: the server stops.
         """
         refused: list[RefusedPlace] = []
-        index = self._service.index
+        index, embedding = self._service.index, self._service.embedding
         change = index.upsert if upsert else index.push
         place = 0
-        if self._service.embedding is not None:
-            made = await asyncio.gather(*(self._with_vector("push", row[:6], {}) for row in rows))
-            rows = [row._replace(vector=args[VECTOR_PLACE]) for row, (args, _) in zip(rows, made, strict=True)]
+        if embedding is not None:
+            rows = await embedding.with_vectors(rows, upsert=upsert)
         while place < len(rows):
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)
             deadline = time.perf_counter() + TURN_S
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
-                    if is_long(rows[place]) and not upsert:
+                    if upsert and embedding is not None and embedding.is_row_due(rows[place], upsert=True):
+                        # The object has changed since `with_vectors`, perhaps by a row before.
+                        await self.call("upsert", *rows[place][:5], **tagging_of(rows[place]))
+                    elif is_long(rows[place]) and not upsert:
                         await self._in_pieces("push", *rows[place][:6], **tagging_of(rows[place]))
                     else:
                         change(*rows[place][:6], **tagging_of(rows[place]))
