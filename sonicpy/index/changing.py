@@ -177,9 +177,10 @@ class Changing:
             digest = self._digest(oid, given, lang, lexer.rules)
             is_held = engine.has_digest(collection, bucket, oid, digest)
             if is_held and not (is_due and self._lacks_vector(collection, bucket, oid, column)):
-                if fields:
-                    engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
-                return False
+                if not fields or self._holds_parts((collection, bucket, oid), fields):
+                    return False
+                engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
+                return True
             if is_due:
                 fields, is_due = fields + self._fields(text, None, None, None), False
             terms = lexer.lex_push(text, lang)
@@ -405,6 +406,10 @@ class Changing:
             raise InvalidArgument(IN_COMPAT)
         digest = digest_of_export(given.get(DIGEST_KEY), self._engine.packed_analyzer)  # before named texts
         return digest + fields_of_export(given, compat=compat) + (() if vectors is None else vector_fields(vectors))
+
+    def _holds_parts(self, names: tuple[str, str, str], fields: Fields) -> bool:
+        """Return whether an object has just the tags, and the values and vectors, that a change gives it."""
+        return False
 
     def _lacks_vector(self, collection: str, bucket: str, oid: str, column: str) -> bool:
         """Return whether an object has no vector of a column; "": of any column."""
