@@ -70,10 +70,11 @@ class Embedding:
 
     def is_row_due(self, row: "TextRow", *, upsert: bool) -> bool:
         """Return whether a row needs a vector, as far as that is known at once; False for one that is refused."""
-        if row.vector is not None or not isinstance(row.text, str | Mapping):
+        text = row.texts or row.text
+        if row.vector is not None or not isinstance(text, str | Mapping):
             return False
         try:
-            return self._may_need(*row[:5]) if upsert else bool(row.text)
+            return self._may_need(*row[:3], text, row.lang) if upsert else bool(text)
         except CommandError:
             return False
 
@@ -98,22 +99,24 @@ class Embedding:
         with_it: CommandT = command._replace(vector=vector)  # type: ignore[assignment]
         return with_it
 
-    async def with_vectors(self, rows: "Sequence[TextRow]", *, upsert: bool) -> "list[TextRow]":
-        """Return rows with the vectors of their texts; of an UPSERT, of those that need one. Raises as
-        `with_vector`."""
+    async def with_vectors(self, rows: "Sequence[TextRow]", *, upsert: bool) -> "tuple[list[TextRow], set[int]]":
+        """Return rows with the vectors of their texts, of an UPSERT only where one is needed; and the places of the
+        rows that needed one. Raises as `with_vector`.
+        """
         found = list(rows)
         if upsert and not await self.knows_column():
-            return found
+            return found, set(range(len(found)))
         due = []
         for place, row in enumerate(found):
             if self.is_row_due(row, upsert=upsert):
                 due.append((place, row))
             if place % ROWS_A_TURN == 0:
                 await asyncio.sleep(0)
-        made = await asyncio.gather(*(self.vector_of(given_texts(row.text).text, is_question=False) for _, row in due))
+        texts = [given_texts(row.texts or row.text).text if upsert else row.text for _, row in due]
+        made = await asyncio.gather(*(self.vector_of(text, is_question=False) for text in texts))
         for (place, row), vector in zip(due, made, strict=True):
             found[place] = row._replace(vector=vector)
-        return found
+        return found, {place for place, _ in due}
 
     async def vector_of_upsert(
         self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None

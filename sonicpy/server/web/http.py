@@ -24,7 +24,17 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown, sentence_of
 from sonicpy.http import app
-from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of, tagging_of
+from sonicpy.http.backend import (
+    TURN_S,
+    RefusedPlace,
+    TextRow,
+    WholeStats,
+    names_of,
+    others_of,
+    push_row,
+    text_and_others,
+    upsert_row,
+)
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE, stop_accepting
@@ -189,23 +199,30 @@ class ServerBackend:
         """
         refused: list[RefusedPlace] = []
         index, embedding = self._service.index, self._service.embedding
-        change = index.upsert if upsert else index.push
-        place = 0
+        change = upsert_row if upsert else push_row
+        place, done = 0, set[int]()
         if embedding is not None:
-            rows = await embedding.with_vectors(rows, upsert=upsert)
+            rows, done = await embedding.with_vectors(rows, upsert=upsert)
         while place < len(rows):
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)
             deadline = time.perf_counter() + TURN_S
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
-                    if upsert and embedding is not None and embedding.is_row_due(rows[place], upsert=True):
+                    row = rows[place]
+                    if (
+                        upsert
+                        and embedding is not None
+                        and place not in done
+                        and embedding.is_row_due(row, upsert=True)
+                    ):
                         # The object has changed since `with_vectors`, perhaps by a row before.
-                        await self.call("upsert", *rows[place][:5], **tagging_of(rows[place]))
-                    elif is_long(rows[place]) and not upsert:
-                        await self._in_pieces("push", *rows[place][:6], **tagging_of(rows[place]))
+                        await self.call("upsert", *row[:3], row.texts or row.text, row.lang, **others_of(row))
+                    elif is_long(row) and not upsert:
+                        text, options = text_and_others(row)
+                        await self._in_pieces("push", *row[:3], text, row.lang, **options)
                     else:
-                        change(*rows[place][:6], **tagging_of(rows[place]))
+                        change(index, row)
                     place += 1
             except CommandError as error:
                 refused.append((place, sentence_of(error)))
