@@ -1,5 +1,5 @@
-"""Irregular forms of English nouns, verbs and adjectives, which no stemmer finds. In scores they count less than regular
-forms.
+"""Irregular forms of English nouns, verbs and adjectives, which no stemmer finds. In scores they count less than
+regular forms.
 
 The tables leave out forms that are mostly other words (left, saw, rose, wound), and the verbs among stop words.
 """
