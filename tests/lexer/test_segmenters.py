@@ -107,7 +107,7 @@ class TestTexts:
     @needs_ja
     @pytest.mark.parametrize("piece", ["一", "北京大学", "あ", "カ", "東京に住む"])
     def test_time_is_linear_on_long_runs(self, piece: str) -> None:
-        """As in tests/native/test_analyzer.py, a run of eight times the length may take 24 times as long (quadratic
+        """A run of eight times the length may take 24 times as long, as in tests/native/test_analyzer_time.py (quadratic
         time: 64).
         """
         segmenters = Segmenters()
