@@ -193,7 +193,7 @@ def _one_text(given: str) -> Iterator[str]:
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
     facets: dict[str, Any] = {}
     if arguments.facets is not None:
-        facets |= {f"{each.name}*": None for each in parse_of(arguments.facets)}
+        facets |= {f"{each.name}*": None for each in parse_of(arguments.facets, "facets")}
     if arguments.ranges is not None:
         facets |= {each.name: each.bounds for each in parse_ranges(arguments.ranges)}
     given = options_given(arguments, "QUERY")
@@ -229,10 +229,14 @@ def _facet_lines(facets: Facets) -> Iterator[str]:
 
 
 def _displays(display: Show, arguments: argparse.Namespace, hits: Hits) -> Sequence[Shown]:
-    """Return the displays of hits in one bucket or several."""
-    if hits.buckets is None:
-        return display(arguments.collection, arguments.bucket, hits.objects)
-    return [display(arguments.collection, hit.bucket or "", [hit.object])[0] for hit in hits]
+    """Return the displays of hits in one bucket or several. Raises ConfigError if the function of --show fails."""
+    try:
+        if hits.buckets is None:
+            return display(arguments.collection, arguments.bucket, hits.objects)
+        return [display(arguments.collection, hit.bucket or "", [hit.object])[0] for hit in hits]
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{arguments.show!r}, which shows objects, has failed: {reason}.") from error
 
 
 def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:

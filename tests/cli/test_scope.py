@@ -37,10 +37,10 @@ REFUSED = [
     ("query fruit", "1 argument; allowed are COLLECTION [BUCKET] TEXT\n"),
     (
         "query fruit b red apple pie",
-        "5 arguments; allowed are COLLECTION [BUCKET] TEXT; several words stand in quotes: "
+        "5 arguments; allowed are COLLECTION [BUCKET] TEXT; put several words in quotes: "
         'sonicpy query fruit b "red apple pie"\n',
     ),
-    ("--json query fruit apple", "--json stands before the verb; allowed is it behind the verb\n"),
+    ("--json query fruit apple", "--json comes before the verb; allowed is after it\n"),
     ("push fruit 1", "2 arguments; allowed are COLLECTION [BUCKET] OBJECT TEXT\n"),
     ("list fruit b c", "3 arguments; allowed are COLLECTION [BUCKET]\n"),
     ("query", "the following arguments are required: COLLECTION [BUCKET] TEXT\n"),
@@ -84,6 +84,10 @@ def test_query_shows_titles_beside_objects(run: Run) -> None:
     hits = json.loads(run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv", "--json"))["hits"]
     assert [(hit["object"], hit.get("title")) for hit in hits] == [("1", "Red apples"), ("2", None)]
     run("query", "fruit", "apple", "--data", "d", "--show", "none.csv", status=2, said="none.csv cannot be read")
+    said = "'os.path:join', which shows objects, has failed: TypeError: "
+    run("query", "fruit", "apple", "--data", "d", "--show", "os.path:join", status=2, said=said)
+    said = "facets is 'x'; allowed are beginnings of tags with a star"
+    run("query", "fruit", "apple", "--data", "d", "--facets", "x", status=2, said=said)
 
 
 def test_objects_that_are_alike(run: Run) -> None:
