@@ -23,7 +23,7 @@ from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Comm
 READY_S = 1.5
 """The time in seconds after which the search processes run, and the background work of the pushes is done."""
 WARM = 3
-"""The factor by which the first round is longer, which fills the caches and does not count."""
+"""The length of the first round, in rounds: it fills the caches and does not count."""
 OTHER_BUCKET = "other"
 Figures = dict[str, list[float]]
 

@@ -142,7 +142,7 @@ FUZZY = Option(
 )  # fmt: skip
 HOW = Option(
     "how", Switch(), False, "HOW(1)",
-    "hits say by which words they answer, and how these stand for the words of the query", is_ours=True,
+    "each hit has the words by which it answers, and their relation to the words of the query", is_ours=True,
 )  # fmt: skip
 PREFIX = Option("prefix", Name(), "", "PREFIX(<letters>)", "only those that begin with it", is_ours=True)
 AFTER = Option(

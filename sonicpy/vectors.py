@@ -120,7 +120,7 @@ def _read_one(text: str) -> tuple[str, bytes]:
     try:
         return name, a2b_base64(packed.encode("ascii"), strict_mode=True)
     except (Error, UnicodeEncodeError) as error:
-        raise ValueError(f"it is no base 64: {error}") from error
+        raise ValueError("it is no base 64") from error
 
 
 def _check_length(count: int) -> None:

@@ -68,7 +68,7 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
             return (row[0], row[1], row[2], row[3], row[4])
         case 6:
             return (row[0], row[1], row[2], row[3], row[4], (), {}, {"": row[5]})
-    return NoParts(f"a row of {len(row)} values instead of 2 to 6")
+    return NoParts(f"the row has {len(row)} value{'' if len(row) == 1 else 's'}; allowed are 2 to 6")
 
 
 def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:

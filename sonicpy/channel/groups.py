@@ -1,4 +1,4 @@
-"""The groups of hits at the end of items of an answer: values as numbers, tags and points percent-encoded."""
+"""The groups of hits, each at the end of an item of an answer: values as numbers, tags and points percent-encoded."""
 
 from urllib.parse import unquote
 

@@ -52,16 +52,18 @@ def number(text: str) -> int:
 
 
 def vector(text: str) -> Any:
-    """Return a vector: a JSON list of numbers, a JSON object of such lists by column, or base 64 as on the wire.
+    """Return a vector: numbers with commas between, also as a JSON list; a JSON object of such lists by column; or base
+    64 as on the wire.
 
     Raises ArgumentTypeError for JSON that cannot be read.
     """
-    if not text.startswith(("[", "{")):
+    is_json = text.startswith(("[", "{"))
+    if not is_json and ("," not in text or ":" in text):
         return text
     try:
-        return json.loads(text)
+        return json.loads(text if is_json else f"[{text}]")
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"the vector is no JSON: {error}") from error
+        raise argparse.ArgumentTypeError(f"{ascii(text)} holds no numbers: {error}") from error
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:

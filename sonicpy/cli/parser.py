@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import sys
 from collections.abc import Iterable, Sequence
 
 from sonicpy.cli.mixed import MixedParser
@@ -84,6 +85,8 @@ sonicpy help VERB shows the arguments and an example. Exit status: 0 done, 1 fai
 
 HELP_FLAGS = ("-h", "--help")
 LISTED = "sonicpy help lists the verbs"
+WRONG_ARGUMENTS = 2
+"""The exit status of argparse for wrong arguments."""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -102,6 +105,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         _refuse_first(parser, argv)
     if argv[0] not in MODULES:
         parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
+    if len(argv) == 1 and verbs_of(only := _innermost(parser, argv)):
+        only.print_help(sys.stderr)
+        raise SystemExit(WRONG_ARGUMENTS)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         _refuse(_innermost(parser, argv), unknown)
@@ -152,7 +158,7 @@ def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse
 
 def _refuse_first(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     if any(word in MODULES for word in argv):
-        parser.error(f"{argv[0]} stands before the verb; allowed is it behind the verb")
+        parser.error(f"{argv[0]} comes before the verb; allowed is after it")
     parser.error(f"there is no verb before {argv[0]}; {LISTED}")
 
 
@@ -160,11 +166,15 @@ def _refuse(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     options = [option for action in parser._actions for option in action.option_strings]
     if misplaced := next((flag for flag in flags if flag in options), None):
-        parser.error(f"{misplaced} stands before the verb; allowed is it behind the verb")
-    hints = (_hint(flag, options) for flag in flags)
+        parser.error(f"{misplaced} comes before the verb; allowed is after it")
+    hints = [_hint(flag, options) for flag in flags]
+    if any(action.metavar == "WHERE" for action in parser._actions) and {"--data", "--server"}.intersection(flags):
+        hints = [f"; give the folder or the URL alone: {parser.prog} WHERE"]
+    elif not flags and "--collection" in options:
+        hints = ["; --collection NAME names the collection"]
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, hints), '')}")
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    best = nearest(word, known)
+    best = nearest(word, known, lambda name: name.lstrip("-"))
     return "" if best is None else f"; did you mean {best}?"

@@ -50,5 +50,5 @@ class _Scoped(argparse.Action):
         if len(given) > len(self._names) and behind:
             kept = len(self._names) - 1
             quoted = [*map(shlex.quote, given[:kept]), f'"{" ".join(given[kept:])}"']
-            sentence += f"; several words stand in quotes: {parser.prog} {' '.join(quoted)}"
+            sentence += f"; put several words in quotes: {parser.prog} {' '.join(quoted)}"
         return sentence

@@ -9,7 +9,6 @@ from typing import Any
 from sonicpy.api.counted import COUNTED, counted
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hit, Hits
-from sonicpy.api.shown import Show, Shown, shows
 from sonicpy.bucket_names import AnyBucket, in_bucket, with_others
 from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
@@ -26,6 +25,7 @@ from sonicpy.cli.arguments import (
     text_given,
 )
 from sonicpy.cli.colours import coloured, painted, sized
+from sonicpy.cli.displays import DisplayHits, displays
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
@@ -136,7 +136,8 @@ def _add_query(verbs: Verbs) -> None:
     _add_buckets(parser)
     parser.add_argument(
         "--show", metavar="HOW", help="print tabs and titles, texts and links behind objects: a .csv or .jsonl file "
-        "with the columns id, title, text, link, a URL with {object}, or module:function"
+        "with the columns id, title, text, link, a URL with {object}, or module:function; of a folder also values: "
+        "price,size"
     )  # fmt: skip
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
     parser.add_argument("--facets", metavar="TAGS", help=f"also print counts: {OF.sentence.replace('`', '')}")
@@ -163,7 +164,7 @@ def query(arguments: argparse.Namespace) -> int:
     is_stdin = arguments.text == STDIN
     texts = read_lines() if is_stdin else _one_text(arguments.text)
     with open_target(arguments) as index:
-        display = None if arguments.show is None else shows(arguments.show)
+        display = displays(arguments.show, index, arguments.collection, arguments.bucket)
         for text in texts:
             hits = _hits(index, arguments, text)
             if not hits and not is_stdin:
@@ -193,20 +194,19 @@ def _one_text(given: str) -> Iterator[str]:
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
     facets: dict[str, Any] = {}
     if arguments.facets is not None:
-        facets |= {f"{each.name}*": None for each in parse_of(arguments.facets)}
+        facets |= {f"{each.name}*": None for each in parse_of(arguments.facets, "facets")}
     if arguments.ranges is not None:
         facets |= {each.name: each.bounds for each in parse_ranges(arguments.ranges)}
     given = options_given(arguments, "QUERY")
     return index.query(arguments.collection, _where(arguments), text, facets=facets or None, **given)
 
 
-def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Show | None, before: str) -> None:
+def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: DisplayHits, before: str) -> None:
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
-    objects = [str(hit) for hit in hits]
-    shown = _displays(display, arguments, hits) if display else [Shown()] * len(objects)
+    shown = display(hits)
     for one, made in zip(value["hits"], shown, strict=True):
-        one.update({key: each for key, each in made._asdict().items() if each is not None})
-    lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
+        one.update(made.keys)
+    lines = [before + _line(arguments, hit, made.cells) for hit, made in zip(hits, shown, strict=True)]
     if arguments.how:
         value["corrected"] = hits.corrected
         if hits.corrected is not None:
@@ -228,14 +228,7 @@ def _facet_lines(facets: Facets) -> Iterator[str]:
             yield f"{name} {'' if low is None else low}..{'' if high is None else high}\t{count}"
 
 
-def _displays(display: Show, arguments: argparse.Namespace, hits: Hits) -> Sequence[Shown]:
-    """Return the displays of hits in one bucket or several."""
-    if hits.buckets is None:
-        return display(arguments.collection, arguments.bucket, hits.objects)
-    return [display(arguments.collection, hit.bucket or "", [hit.object])[0] for hit in hits]
-
-
-def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
+def _line(arguments: argparse.Namespace, hit: Hit, cells: Sequence[str] = ()) -> str:
     line = str(hit) if hit.bucket is None else in_bucket(hit.bucket, hit.object)
     if arguments.scores:
         line += "\t" + coloured(_score(hit.score), "dim")
@@ -243,7 +236,7 @@ def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
         line += "\t" + ("-" if hit.group is None else str(hit.group))
     if hit.how is not None:
         line += "\t" + coloured(", ".join(f"{one.how} {one.word}" for one in hit.how), "dim")
-    return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])
+    return "\t".join([line, *cells])
 
 
 def _score(score: float | None) -> str:
@@ -275,7 +268,7 @@ def similar(arguments: argparse.Namespace) -> int:
         hits = index.similar(arguments.collection, arguments.bucket, arguments.object, **options)
         if not hits:
             remark_absent(index, arguments.collection, arguments.bucket, arguments.object)
-    show(arguments, {"hits": hits.to_dicts()}, *(_line(arguments, hit, Shown()) for hit in hits))
+    show(arguments, {"hits": hits.to_dicts()}, *(_line(arguments, hit) for hit in hits))
     return 0
 
 

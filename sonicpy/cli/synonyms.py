@@ -59,7 +59,6 @@ def _lines(file: str) -> list[str]:
         return sys.stdin.readlines() if file == "-" else Path(file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         is_rule = isinstance(error, FileNotFoundError) and ("," in file or "=>" in file)
-        meant = (
-            "; --set and --add take a file, a rule stands alone: sonicpy synonyms COLLECTION RULE" if is_rule else ""
-        )
-        raise ConfigError(f"{file} cannot be read: {error}{meant}") from error
+        meant = "; without --set and --add it is a rule: sonicpy synonyms COLLECTION RULE" if is_rule else ""
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{file} cannot be read: {reason}{meant}.") from error

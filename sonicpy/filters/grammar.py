@@ -193,8 +193,9 @@ class _Parser:
 
     def _fail(self, allowed: str, subject: str = "") -> NoReturn:
         token = self._next
-        found = "the end" if token.kind == "end" else shown(token.text)
-        raise refused(f"at letter {token.at + 1} of the filter is {found}{subject}; allowed is {allowed}")
+        if token.kind == "end":
+            raise refused(f"the filter ends too early; allowed at letter {token.at + 1} is {allowed}{subject}")
+        raise refused(f"at letter {token.at + 1} of the filter is {shown(token.text)}{subject}; allowed is {allowed}")
 
     def _filter(self) -> Condition:
         conditions = [self._either()]

@@ -154,7 +154,7 @@ def boost_text(value: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def parse_of(text: str) -> tuple[Facet, ...]:
+def parse_of(text: str, argument: str = "of") -> tuple[Facet, ...]:
     """Return the facets that a text names: beginnings of tags with a star, such as `size:*, color:*`; `*`: all tags.
 
     Raises:
@@ -162,7 +162,8 @@ def parse_of(text: str) -> tuple[Facet, ...]:
     """
     names = [name.strip() for name in text.split(",")]
     if not all(name.endswith("*") and "*" not in name[:-1] for name in names):
-        raise refused(f"of is {shown(text)}; allowed are beginnings of tags with a star, such as size:*, color:*")
+        allowed = "beginnings of tags with a star, such as size:*, color:*"
+        raise refused(f"{argument} is {shown(text)}; allowed are {allowed}")
     return _bounded([Facet(tag_of(name[:-1]) if name != "*" else "") for name in names])
 
 
@@ -208,7 +209,9 @@ def facets_texts(facets: Any) -> tuple[str | None, str | None]:
     tags = [name for name, bounds in given.items() if bounds is None]
     ranges = [_range_text(name, bounds) for name, bounds in given.items() if bounds is not None]
     texts = (",".join(tags) or None, ";".join(ranges) or None)
-    facets_of(*texts)
+    if tags:
+        parse_of(",".join(tags), "facets")
+    facets_of(None, texts[1])
     return texts
 
 

@@ -58,9 +58,10 @@ class KnownObjects:
                     self._known.add(first, row)
 
     def changed(self, rows: list[Row | Refused], digests: list[Digest]) -> list[int]:
-        """Return the places of the rows whose objects do not surely hold just their text; note the names of all rows.
+        """Return the places of the rows to write: all but those whose object is known to hold just their text.
 
-        An object that held it when the pass began counts as unchanged, unless the pass has changed it since.
+        The names of all rows are noted. An object that held its text when the pass began counts as unchanged, unless
+        the pass has changed it since.
         """
         if not self.end:
             return list(range(len(rows)))

@@ -148,6 +148,22 @@ class Listing:
             reader = BucketReader(view, state)
             return [_words_of(reader, name, limit) for name in objects]
 
+    def values_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[dict[str, int | str]]:
+        """Return the values of each of some objects by name, points as text; an empty dict for a missing object.
+
+        Args:
+            objects: their names.
+        """
+        check_names(collection, bucket)
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            if state is None:
+                return [{} for _ in objects]
+            reader = BucketReader(view, state)
+            columns = reader.columns
+            numbers = [reader.number_of(name) for name in objects]
+            return [{} if columns is None or number is None else columns.shown_of(number) for number in numbers]
+
     def position_after(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return the position behind an object. Raises InvalidArgument if there is no such object."""
         oid = self._engine.known_name(collection, bucket, object)

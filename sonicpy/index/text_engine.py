@@ -86,10 +86,10 @@ class TextEngine(ABC):
 
     @abstractmethod
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return whether an object surely holds the text of a digest, so that an UPSERT of it changes nothing."""
+        """Return whether an object is known to hold the text of a digest, so that an UPSERT of it changes nothing."""
 
     def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
-        """Return whether each of some objects, by its name, surely holds the text of a digest."""
+        """Return whether each of some objects, by its name, is known to hold the text of a digest."""
         return [self.has_digest(collection, bucket, oid, digest) for oid, digest in asked]
 
     @abstractmethod

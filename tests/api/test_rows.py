@@ -116,14 +116,14 @@ REFUSED = [
     (("o", b"x"), BOUND, "o", "the text is of type bytes; allowed is a str"),
     (("o", datetime.date(2024, 1, 1)), BOUND, "o", "the text is of type date; allowed is a str"),
     (("o", "x", "klingon"), BOUND, "o", f"lang is 'klingon'; allowed are {LANGUAGES}"),
-    (("o",), BOUND, "", "a row of 1 values instead of 2 to 6"),
+    (("o",), BOUND, "", "the row has 1 value; allowed are 2 to 6"),
     (
         ("c", "b", "o", "x", None, 6),
         BOUND,
         "o",
         "vector is refused, it is 6; allowed are numbers, int8 or packed bits, perhaps by the name of a column",
     ),
-    (("c", "b", "o", "x", None, None, 7), BOUND, "", "a row of 7 values instead of 2 to 6"),
+    (("c", "b", "o", "x", None, None, 7), BOUND, "", "the row has 7 values; allowed are 2 to 6"),
     ("ox", BOUND, "", f"a row is of type str; {ROWS}"),
     (None, BOUND, "", f"a row is of type NoneType; {ROWS}"),
     (Element("a", id="1", text="x"), BOUND, "", f"a row is of type Element; {ROWS}"),
@@ -171,7 +171,7 @@ class Nameless(Sequence[Any]):
 def test_rows_that_are_sequences_without_names() -> None:
     assert list(read_rows([Nameless("o1", "hello"), Nameless("o")], BOUND)) == [
         A,
-        Refused(1, "", "a row of 1 values instead of 2 to 6"),
+        Refused(1, "", "the row has 1 value; allowed are 2 to 6"),
     ]
     (refused,) = read_rows([b"ox"], BOUND)
     assert refused == Refused(0, "", f"a row is of type bytes; {ROWS}")

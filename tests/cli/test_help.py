@@ -53,6 +53,11 @@ HINTS = [
         "sonicpy config show: error: unrecognized arguments: --dta d; did you mean --dat",
     ),
     (["serve", "--wxyz"], "sonicpy serve: error: unrecognized arguments: --wxyz\n"),
+    (["import", "f.csv", "--to", "c"], "unrecognized arguments: --to c\n"),
+    (["import", "f.csv", "c"], "unrecognized arguments: c; --collection NAME names the collection\n"),
+    (["mcp", "--data", "d"], "--data; give the folder or the URL alone: sonicpy mcp WHERE\n"),
+    (["config"], "check     find mistakes"),
+    (["cluster"], "init, status"),
 ]
 
 

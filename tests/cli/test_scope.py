@@ -37,10 +37,10 @@ REFUSED = [
     ("query fruit", "1 argument; allowed are COLLECTION [BUCKET] TEXT\n"),
     (
         "query fruit b red apple pie",
-        "5 arguments; allowed are COLLECTION [BUCKET] TEXT; several words stand in quotes: "
+        "5 arguments; allowed are COLLECTION [BUCKET] TEXT; put several words in quotes: "
         'sonicpy query fruit b "red apple pie"\n',
     ),
-    ("--json query fruit apple", "--json stands before the verb; allowed is it behind the verb\n"),
+    ("--json query fruit apple", "--json comes before the verb; allowed is after it\n"),
     ("push fruit 1", "2 arguments; allowed are COLLECTION [BUCKET] OBJECT TEXT\n"),
     ("list fruit b c", "3 arguments; allowed are COLLECTION [BUCKET]\n"),
     ("query", "the following arguments are required: COLLECTION [BUCKET] TEXT\n"),
@@ -84,6 +84,28 @@ def test_query_shows_titles_beside_objects(run: Run) -> None:
     hits = json.loads(run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv", "--json"))["hits"]
     assert [(hit["object"], hit.get("title")) for hit in hits] == [("1", "Red apples"), ("2", None)]
     run("query", "fruit", "apple", "--data", "d", "--show", "none.csv", status=2, said="none.csv cannot be read")
+    run("query", "fruit", "apple", "--data", "d", "--show", "rows.txt,x y", status=2, said="shows no objects")
+    said = "'os.path:join', which shows objects, has failed: TypeError: "
+    run("query", "fruit", "apple", "--data", "d", "--show", "os.path:join", status=2, said=said)
+    said = "facets is 'x'; allowed are beginnings of tags with a star"
+    run("query", "fruit", "apple", "--data", "d", "--facets", "x", status=2, said=said)
+
+
+def test_query_shows_values_beside_objects(run: Run, shared_server: Server) -> None:
+    run("push", "fruit", "1", "red apple", "--data", "d", "--value", "price=5", "--value", "place=47.21/-1.55")
+    run("push", "fruit", "2", "green apple", "--data", "d", "--value", "price=-7")
+    run("push", "fruit", "other", "3", "apple", "--data", "d")
+    asked = ["query", "fruit", "apple", "--data", "d"]
+    assert run(*asked, "--show", "price,place") == "2\t-7\t-\n1\t5\t47.21/-1.55\n"
+    assert run(*asked, "--buckets", "other", "--show", "price", "--sort", "price") == (
+        "default/2\t-7\ndefault/1\t5\nother/3\t-\n"
+    )
+    hits = json.loads(run(*asked, "--show", "price,place", "--json"))["hits"]
+    assert [hit["values"] for hit in hits] == [{"price": -7, "place": None}, {"price": 5, "place": "47.21/-1.55"}]
+    assert run(*asked, "--show", "prize", said="none of these objects has the value prize") == "2\t-\n1\t-\n"
+    url = f"sonic://127.0.0.1:{shared_server.port}"
+    said = "flag --show names values, which servers do not return; allowed is a folder (--data)."
+    run("query", "fruit", "apple", "--server", url, "--show", "price", status=2, said=said)
 
 
 def test_objects_that_are_alike(run: Run) -> None:

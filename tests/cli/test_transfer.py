@@ -513,7 +513,7 @@ def test_the_verb_of_synonyms(run: Run) -> None:
     run("synonyms", "c", "alone", "--data", "d", status=2, said="one word alone")
     run("synonyms", "c", "a, b", "--clear", "--data", "d", status=2, said="allowed is one of them")
     run("synonyms", "c", "--set", "missing", "--data", "d", status=2, said="cannot be read")
-    run("synonyms", "c", "--set", "a, b", "--data", "d", status=2, said="a rule stands alone: sonicpy synonyms COLLECT")
+    run("synonyms", "c", "--set", "a, b", "--data", "d", status=2, said="it is a rule: sonicpy synonyms COLLECTION")
     assert run("synonyms", "c", "--clear", "--data", "d") == "0 rules\n"
     assert run("synonyms", "c", "--data", "d", said="there is no collection") == ""
 

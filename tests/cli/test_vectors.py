@@ -77,7 +77,7 @@ def test_rows_with_wrong_vectors_are_refused(run: Run) -> None:
 
 
 def test_push_and_query(run: Run) -> None:
-    run("push", "c", "up", "a red kite", "--data", "d", "--vector", json.dumps(UP))
+    run("push", "c", "up", "a red kite", "--data", "d", "--vector", ",".join(map(str, UP)))
     run("push", "c", "down", "a red mole", "--data", "d", "--vector", '{"vector": [-1, -1, -1, -1, -1, -1, -1, -1]}')
     for vector, first in (("9w==", "up"), (json.dumps(DOWN), "down")):
         with sonicpy.open("d") as index:

@@ -346,4 +346,4 @@ def test_query_prints_facets_below_the_hits(tmp_path: Path) -> None:
     status, output, _ = run_here(["query", "shop", "", *flags, "--filter", "NOT red"], tmp_path)
     assert (status, output) == (0, "o2\n")
     status, _, said = run_here(["query", "shop", "shirt", *flags, "--filter", "red AND"], tmp_path)
-    assert status != 0 and "at letter 8 of the filter is the end" in said
+    assert status != 0 and "the filter ends too early; allowed at letter 8 is a tag" in said

@@ -50,10 +50,10 @@ READ: list[tuple[str, Condition]] = [
     ("place WITHIN 2.5 km OF 0, 180", Within("place", 2_500, 0, 1_800_000_000)),
 ]
 REFUSED = [
-    ("", "the end; allowed is a tag"),
+    ("", "the filter ends too early; allowed at letter"),
     ("a b", "'b'; allowed is AND, OR or the end"),
-    ("a AND", "the end; allowed is a tag"),
-    ("(a", "allowed is AND, OR or a closing bracket"),
+    ("a AND", "the filter ends too early; allowed at letter"),
+    ("(a", "is AND, OR or a closing bracket"),
     ("a)", "allowed is AND, OR or the end"),
     ('"a', "a quote without an end"),
     ('"\\x"', "an escape that JSON lacks"),

@@ -185,7 +185,7 @@ JOINED = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=3).flatmap(
 @example(["art.foo.use"], "arts")
 @example(["body_2024"], "bodies")
 def test_forms_find_joined_words_as_pushed_and_later(words: list[str], typed: str) -> None:
-    """A form may be anywhere in the compound, although graphs hold no alias of a part at its beginning."""
+    """A form is found in any part of a compound, also in the first one, for which graphs hold no alias."""
     with sonicpy.open(":memory:") as index:
         for number, word in enumerate(words):
             index.push(C, B, str(number), word, "eng")

@@ -71,7 +71,7 @@ def test_every_object_is_found_unless_told_otherwise(tmp_path: Path) -> None:
 
 
 def test_compat_mode_reads_a_thousand(tmp_path: Path) -> None:
-    """The word is in all objects, which is too common for the ranking unless that limit is switched off."""
+    """A word that all objects hold is too common for the ranking, unless this limit is switched off."""
     with (
         open_index(tmp_path, server__compat="sonic", search__query_minimum_term_idf_default=0.0) as index,
         index.batch(),

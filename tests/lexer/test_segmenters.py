@@ -107,8 +107,8 @@ class TestTexts:
     @needs_ja
     @pytest.mark.parametrize("piece", ["一", "北京大学", "あ", "カ", "東京に住む"])
     def test_time_is_linear_on_long_runs(self, piece: str) -> None:
-        """As in tests/native/test_analyzer.py, a run of eight times the length may take 24 times as long (quadratic
-        time: 64).
+        """A run of eight times the length may take 24 times as long, before the time counts as more than linear
+        (quadratic: 64).
         """
         segmenters = Segmenters()
         small, large = best_time(segmenters, piece, 2_500), best_time(segmenters, piece, 20_000)

@@ -32,10 +32,11 @@ class NativeMutant:
 
 
 LOG = ("tests/native/test_records.py", "tests/store/test_log.py")
-BUCKET = ("tests/store/test_bucket.py", "tests/store/test_mutations.py", "tests/store/test_verify.py")
+MODEL = ("tests/store/test_bucket.py", "tests/store/test_long_lists.py", "tests/store/test_bucket_rows.py")
+BUCKET = (*MODEL, "tests/store/test_mutations.py", "tests/store/test_verify.py")
 LISTS = ("tests/native/test_stored_postings.py", "tests/native/test_top_objects.py")
-COMMON = ("tests/store/test_common_words.py", "tests/store/test_bucket.py")
-CACHE = ("tests/store/test_waiting_rows.py", "tests/store/test_bucket.py", "tests/store/test_recover.py")
+COMMON = ("tests/store/test_common_words.py", *MODEL)
+CACHE = ("tests/store/test_waiting_rows.py", *MODEL, "tests/store/test_recover.py")
 NAMES = ("tests/native/test_names.py", "tests/store/test_names.py")
 
 NATIVE = (

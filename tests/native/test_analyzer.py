@@ -1,7 +1,6 @@
-"""Patterns, folding, stop words, stems, counts: tables, a reference implementation, every character, hostile texts."""
+"""Patterns, folding and scripts without blanks: tables, a reference implementation, every character."""
 
 import sys
-import time
 import unicodedata
 from collections.abc import Callable
 
@@ -13,36 +12,19 @@ from sonicpy._native.analyzer import Analyzer, BoundAnalyzer
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import word_borders
-from sonicpy.lexer.normalizer import normalizer
+from tests.native.analyzing import (
+    COMPAT,
+    COMPAT_PLAIN,
+    COMPAT_WHOLE,
+    DEFAULT,
+    DEFAULT_PLAIN,
+    NORMALIZE,
+    analyze,
+    nfkc_folded,
+    words,
+)
 from tests.reference import analyzer as twin
 from tests.support.examples import examples
-
-COMPAT = Analyzer(str.casefold, composes=False, fold_special=False, at_borders=False)
-COMPAT_WHOLE = Analyzer(str.casefold, composes=False, fold_special=False, at_borders=False, split_patterns=False)
-COMPAT_PLAIN = Analyzer(str.casefold, composes=False, patterns=False)
-
-
-def nfkc_folded(piece: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", piece).casefold())
-
-
-NORMALIZE = normalizer("nfkc", fold_diacritics=False)
-DEFAULT = Analyzer(NORMALIZE)
-DEFAULT_PLAIN = Analyzer(nfkc_folded, patterns=False)
-
-
-def analyze(
-    analyzer: Analyzer,
-    text: str,
-    stops: StopSet | None = None,
-    drop_stops: bool = False,
-    stem: Callable[[str], str] | None = None,
-) -> Terms:
-    return BoundAnalyzer(analyzer, stops, drop_stops, stem).analyze(text)
-
-
-def words(terms: Terms) -> list[str]:
-    return [word.decode() for word in terms.words]
 
 
 def found(terms: Terms) -> list[twin.Found]:
@@ -413,171 +395,3 @@ def test_runs_without_blanks_give_what_the_twin_gives(text: str) -> None:
 def test_typed_sizes_are_those_before_folding() -> None:
     terms = analyze(DEFAULT, "Straße ﬁ ABC Ⅳ strasse")
     assert list(zip(words(terms), terms.typed, strict=True)) == [("strasse", 7), ("fi", 3), ("abc", 3), ("iv", 3)]
-
-
-# -- stop words, stems, counts ----------------------------------------------------------------------------------------
-
-
-STOPS = StopSet([b"the", b"strasse", b"12", b"run"])
-
-STOPPED = [
-    ("the fox", False, [("the", STOP), ("fox", 0)], "flagged"),
-    ("the fox", True, [("fox", 0)], "dropped"),
-    ("THE Straße", False, [("the", STOP), ("strasse", STOP)], "compared folded"),
-    ("THE Straße fox", True, [("fox", 0)], "dropped folded"),
-    ("the-12", False, [("the", SPECIAL), ("12", SPECIAL)], "special words are no stop words"),
-    ("the-12", True, [("the", SPECIAL), ("12", SPECIAL)], "nor dropped"),
-    ("the x the-12", True, [("x", 0), ("the", SPECIAL), ("12", SPECIAL)], "the special one stays"),
-]
-
-
-@pytest.mark.parametrize(("text", "drop", "expected", "why"), STOPPED)
-def test_stop_words_are_flagged_or_dropped(text: str, drop: bool, expected: list[tuple[str, int]], why: str) -> None:
-    terms = analyze(DEFAULT, text, STOPS, drop)
-    assert list(zip(words(terms), terms.flags, strict=True)) == expected, why
-
-
-def test_a_word_that_also_occurs_in_a_pattern_is_no_stop_word() -> None:
-    """A word is a stop word of an object only if it is one at all its places, as with two texts that are pushed one
-    after the other.
-    """
-    apart = analyze(DEFAULT, "the-12", STOPS).flags
-    together = analyze(DEFAULT, "the x the-12", STOPS)
-    assert words(together) == ["the", "x", "12"]
-    assert not together.flags[0] & STOP, "dropping would keep this word, flagging must not hide it"
-    assert apart == bytes((SPECIAL, SPECIAL))
-
-
-def test_stop_words_are_found_before_stemming() -> None:
-    terms = analyze(DEFAULT, "run running", STOPS, True, lambda word: word.removesuffix("ning"))
-    assert words(terms) == ["run"], "'run' is dropped as it stands, 'running' is stemmed to it afterwards"
-
-
-def test_a_stem_shared_with_a_stop_word_is_no_stop_word() -> None:
-    terms = analyze(DEFAULT, "run running", STOPS, False, lambda word: word.removesuffix("ning"))
-    assert words(terms) == ["run"]
-    assert terms.flags == b"\x00", "an ordinary word gives the same term"
-
-
-def test_special_words_are_not_stemmed() -> None:
-    terms = analyze(DEFAULT, "running running-12", None, False, lambda word: word[:3])
-    assert words(terms) == ["run", "running", "12"]
-
-
-def test_a_word_whose_stem_is_empty_gives_no_term() -> None:
-    assert words(analyze(DEFAULT, "gone stays", None, False, lambda word: word.removeprefix("gone"))) == ["stays"]
-
-
-def test_stems_may_be_longer_than_their_words() -> None:
-    terms = analyze(DEFAULT, "a b " * 40, None, False, lambda word: word * 300)
-    assert words(terms) == ["a" * 300, "b" * 300]
-
-
-@pytest.mark.parametrize(("times", "count"), [(1, 1), (254, 254), (255, 255), (256, 255), (1000, 255)])
-def test_counts_end_at_255(times: int, count: int) -> None:
-    assert analyze(DEFAULT, "word " * times).counts == bytes((count,))
-
-
-def test_terms_are_in_the_order_of_their_first_occurrence() -> None:
-    text = " ".join(f"w{number % 700}x" for number in range(3000))
-    assert words(analyze(DEFAULT_PLAIN, text)) == [f"w{number}x" for number in range(700)]
-    assert words(analyze(DEFAULT, "b a-1 a b c 1")) == ["b", "a", "1", "c"]
-
-
-def test_terms_need_as_many_counts_and_flags_as_words() -> None:
-    with pytest.raises(ValueError, match="2 words need as many counts and flags"):
-        Terms([b"a", b"b"], b"\x01", b"\x00\x00")
-
-
-# -- hostile texts ----------------------------------------------------------------------------------------------------
-
-LINE_BYTES = 20_000
-
-HOSTILE = {  # what is repeated until the line is full
-    "letters": "a",
-    "digits": "1",
-    "digits then a letter": "1" * 400 + "a ",
-    "single digits": "1 ",
-    "dots": ".",
-    "dotted letters": "a.",
-    "dotted digits": "1.",
-    "at signs": "@",
-    "mails that never end": "a@b-",
-    "usernames without a word": "@.",
-    "schemes": "aa://",
-    "schemes before dots": "aa://..",
-    "colons": ":",
-    "hyphens": "-",
-    "pluses": "+",
-    "plus digits": "+1",
-    "half phones": "1.1-1 x",
-    "half addresses": "1.2.3.x",
-    "addresses": "1.2.3.4",
-    "underscores": "_",
-    "domains that end in digits": "a-.b1",
-    "upper after dot": "ab.Cd",
-    "marks": "\u0301",
-    "marks out of order": "\u0301\u0323",
-    "joiners": "\u200d",
-    "joined emoji": "\U0001f600\u200d",
-    "flags": "\U0001f1e6",
-    "quoted Hebrew": '\u05d0"',
-    "Hebrew apostrophes": "\u05d0'",
-    "letters before many marks and a dot": "a.\u0301\u0301\u0301",
-    "long folds": "ß",
-    "dotted capitals": "İ",
-    "Arabic ligatures": "\ufdfa ",
-    "katakana": "カ_",
-    "line ends": "\r\n",
-    "NUL": "\0",
-    "Han": "一",
-    "Thai under marks": "กี่",
-    "Han and digits": "一1",
-}
-
-
-def hostile_text(name: str, size: int) -> str:
-    match name:
-        case "distinct words":
-            return " ".join(f"q{number:04}" for number in range(size // 6))
-        case "one letter under all marks":  # sorting them into canonical order takes unicodedata quadratic time
-            return "a" + hostile_text("marks out of order", size)
-        case "one word of many dots before marks":
-            return "a." * (size // 4) + hostile_text("marks", size // 2)
-    return HOSTILE[name] * (size // len(HOSTILE[name].encode()))
-
-
-TRIES = 5
-"""The number of measurements, because a busy machine may slow down one of them, but not all."""
-
-
-def best_time(analyzer: Analyzer, text: str, runs: int) -> float:
-    times = []
-    for _ in range(runs):
-        start = time.thread_time()
-        analyze(analyzer, text)
-        times.append(time.thread_time() - start)
-    return min(times)
-
-
-@pytest.mark.parametrize(
-    "name", [*HOSTILE, "distinct words", "one letter under all marks", "one word of many dots before marks"]
-)
-@pytest.mark.parametrize(
-    "analyzer",
-    [COMPAT, DEFAULT, COMPAT_WHOLE, Analyzer(NORMALIZE, bigrams=True)],
-    ids=["compat", "default", "whole", "pairs"],
-)
-def test_time_is_linear_on_hostile_lines(name: str, analyzer: Analyzer) -> None:
-    """A text of eight times the length may take 24 times as long before the time counts as more than linear (quadratic:
-    64).
-    """
-    assert best_time(analyzer, hostile_text(name, LINE_BYTES), 3) < 0.05
-    times = []
-    for _ in range(TRIES):
-        small = best_time(analyzer, hostile_text(name, LINE_BYTES // 8), 5)
-        large = best_time(analyzer, hostile_text(name, LINE_BYTES), 3)
-        if large <= 0.002 or large < 24 * small:  # below 2 ms, noise of the clock and fixed costs decide
-            return
-        times.append((small, large))
-    pytest.fail(f"more than linear in each of {TRIES} tries: {times}")

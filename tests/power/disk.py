@@ -39,7 +39,7 @@ class Change:
 
 @dataclass(slots=True)
 class File:
-    """A file: the content that is surely on the disk, and the changes since then."""
+    """A file: the content that is on the disk for certain, and the changes since then."""
 
     durable: bytearray = field(default_factory=bytearray)
     changes: list[Change] = field(default_factory=list)

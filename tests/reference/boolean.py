@@ -1,6 +1,7 @@
 """The reference implementation of SYNTAX(web), MATCH and FUZZY: it finds the objects that answer word by word, as sets.
 
-Words have only those forms, parts and completions here that signs ask for; texts are words separated by blanks.
+A word has a form, a part or a completion only where a sign of the query asks for it. Texts are words separated by
+blanks.
 """
 
 from collections.abc import Callable, Mapping

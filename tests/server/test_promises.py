@@ -58,7 +58,7 @@ class Clients:
 
 
 def run(folder: Path, talk: Callable[[Service, Clients], Awaitable[None]], settings: dict[str, Any]) -> None:
-    """Run `talk` with a server that ends at the end of it."""
+    """Run `talk` with a server, which ends when `talk` returns."""
 
     async def serve() -> None:
         async with serving_with(folder, settings) as (service, address):

@@ -17,9 +17,10 @@ LONGEST = MOST
 
 
 cdef class AnswerCache:
-    """Answers by question. An answer is valid for the stamp at which it was computed, and for the moment of its bucket.
+    """Answers by question, each with the stamp of the store and the moment of the bucket at which it was computed.
 
-    The stamp changes with the store, and is known without a read; the moment only changes with the bucket.
+    An answer is valid while either is the same: any change of the store changes the stamp, which is known without a
+    read; only a change of the bucket changes the moment.
     """
     cdef dict _kept  # threads share it: each step is one call of a dict
     cdef Py_ssize_t _entries  # may count an answer twice

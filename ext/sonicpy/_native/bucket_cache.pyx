@@ -248,12 +248,12 @@ cdef class BucketCache:
         PyDict_SetItem(self._postings, number, value)
 
     def age_postings(self) -> None:
-        """Make the newer postings the older generation, and drop the former older one."""
+        """Drop the older generation of postings; the newer one takes its place."""
         self._postings, self._older_postings = {}, self._postings
         self._united = {}
 
     def age_words(self) -> None:
-        """Make the newer rows of words the older generation, and drop the former older one; drop the ranges."""
+        """Drop the older generation of rows of words, whose place the newer one takes; drop the ranges."""
         self._words, self._older_words = {}, self._words
         self.drop_ranges()
 

@@ -150,7 +150,7 @@ cdef int length_limit(
 
 
 cdef void find_limits(QueryState query, uint32_t iid) noexcept nogil:
-    """Find the lengths from which on objects of the driver cannot be among the best, by their frequency of it."""
+    """Find, for each frequency of the driver, the length from which on an object cannot be among the best."""
     cdef uint64_t own = <uint64_t> 1 << query.driver if query.driver < 64 else 0
     if is_as_before(query, iid):
         return

@@ -45,11 +45,11 @@ def changed_rows(
     have_digests: HaveDigests,
     holds_row: HoldsRow,
 ) -> list[int]:
-    """Return the places of the rows whose objects do not surely hold just their text, tags, values and vectors, in
-    order.
+    """Return the places of the rows to write, in order: all but those whose object is known to hold just their text,
+    tags, values and vectors.
 
     Args:
-        places: those of the rows to look up; None: all.
+        places: the places of the rows to look up; None: all.
     """
     places = range(len(rows)) if places is None else places
     asked: dict[tuple[str, str], list[tuple[int, tuple[str, bytes]]]] = {}

@@ -71,8 +71,7 @@ class Masks:
 
 
 def mask_of_values(reader: BucketReader, condition: Range | Among | Within, count: int) -> tuple[int, Mask]:
-    """Return the mask of a condition on values, of `count` windows, behind an approximate maximum of the objects in
-    it."""
+    """Return an upper estimate of the objects that meet a condition on values, and its mask of `count` windows."""
     columns = reader.columns
     column = None if columns is None else columns.names.get(condition.name)
     if columns is None or column is None:

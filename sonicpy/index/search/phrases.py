@@ -38,7 +38,7 @@ MORE = 3
 
 __all__ = ["CheckedTooMany"]
 
-NOT_KEPT = "phrase is given, and the bucket does not keep the order of words; allowed is it with store.order"
+NOT_KEPT = "phrase needs store.order: the bucket does not keep the order of words"
 
 
 class PhraseChecks:

@@ -95,7 +95,7 @@ class Transaction(TableRows):
         self._write(self._changed() | self._later.keys())
 
     def drop_rows(self) -> None:
-        """Drop the rows of small buckets after the end of the transaction, which garbage may still refer to."""
+        """Free the rows of small buckets: the transaction has ended, but garbage may still refer to it."""
         self._small, self._later = {}, {}
 
     def _changed(self) -> set[bytes]:

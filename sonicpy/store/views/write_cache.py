@@ -47,7 +47,7 @@ class NewestRow(BufferedRow):
         """Write the row, if it changed since the last write; its key sorts behind all others of the bucket.
 
         Args:
-            is_last: False: rows of other buckets surely follow.
+            is_last: whether the row may be the last one of the table; False: rows of other buckets follow.
         """
         if not self.is_changed:
             return
@@ -161,7 +161,7 @@ class BucketWriteCache:
         return self._orders
 
     def write_records(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
-        """Write the rows of records that changed; `is_last`: those of no other bucket surely follow in the table."""
+        """Write the rows of records that changed; `is_last` is False if rows of other buckets follow in the table."""
         if self.recent:
             self.write_recent(transaction, bucket)
         if self.newest is not None:
