@@ -55,7 +55,7 @@ MODULES = [
 ]  # fmt: skip
 HOT = {
     "add_terms", "analyzer", "column_window", "corrector", "dense_records", "language", "mask", "merged_list",
-    "name_map", "name_rows", "records", "term_cache", "term_mask", "term_windows", "vectors", "window_choice",
+    "name_map", "name_rows", "plain", "records", "term_cache", "term_mask", "term_windows", "vectors", "window_choice",
     "window_scores", "word_walks",
 }  # fmt: skip
 """Modules in which a stage of `benchmarks.instructions` spends 2 % or more, or whose loops go over postings: -O3."""
