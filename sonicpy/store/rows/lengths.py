@@ -44,13 +44,11 @@ def read_lengths(transaction: "Transaction", bucket: int, next_iid: int = IID_EN
 
 def put_lengths(transaction: "Transaction", bucket: int, lengths: Lengths) -> set[int]:
     """Write the rows of lengths that changed, and delete those whose objects are all gone; return their numbers."""
-    numbers, rows = set(), []
+    numbers = set()
     for number, packed in lengths.take_changed():
         numbers.add(number)
-        key = length_key(bucket, number)
         if packed.count(0) == len(packed):
-            transaction.delete(LENGTHS, key)
+            transaction.delete(LENGTHS, length_key(bucket, number))
         else:
-            rows.append((key, packed))
-    transaction.put_many(LENGTHS, rows)
+            transaction.put(LENGTHS, length_key(bucket, number), packed)
     return numbers

@@ -46,7 +46,7 @@ class NewNames(NameMap):
         Raises:
             DamagedBytes: a row is damaged.
         """
-        if not self._until and len(self) >= min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
+        if not self._until and len(self) >= WAITING_MIN and len(self) >= min(state.objects // 16, WAITING_MAX):
             self._until = state.next_iid
         if self._until:
             names, are_left = self.take(2 * self.added + FOLDED_MIN, self._until)

@@ -20,6 +20,7 @@ from sonicpy.store.views.vector_rows import VectorRows
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
+STATES_MAX = 8_000  # about 3 MB
 RECENT_MAX = 512
 """The most rows of records of a bucket that wait to be written: about 1 MB."""
 
@@ -192,6 +193,7 @@ class WriteCache:
         removals: the removals under way; None: they have not been read yet.
         terms: the cached rows of words.
         states: the states of buckets, by scope.
+        rules: the versions of the rules of buckets, by number.
         recent_changes: the changes of the last commits.
     """
 
@@ -204,6 +206,7 @@ class WriteCache:
         self.removals: Removals | None = None
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
+        self.rules: dict[int, int] = {}
         self.recent_changes = RecentChanges()
         self._buckets: dict[int, BucketWriteCache] = {}
 
@@ -221,19 +224,22 @@ class WriteCache:
         self.removals = None
         self.terms.clear()
         self.states.clear()
+        self.rules.clear()
         self._buckets.clear()
 
     def forget(self, bucket: int) -> None:
         """Drop the cache of a flushed bucket; its rows of words must have been written."""
         self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
+        self.rules.pop(bucket, None)
         self.terms.clear()
 
     def shrink(self) -> None:
         """Shrink the cache to a few MB; everything must have been written."""
         if len(self.terms) > TERMS_MAX:
             self.terms.clear()
-        if len(self.states) > BUCKETS_MAX:
+        if len(self.states) > STATES_MAX:
             self.states.clear()
+            self.rules.clear()
         if len(self._buckets) > BUCKETS_MAX:
             self._buckets.clear()

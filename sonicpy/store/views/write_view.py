@@ -5,8 +5,7 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from collections.abc import Iterable
 from typing import Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
@@ -22,7 +21,6 @@ from sonicpy.store.disk.table_numbers import (
     DROPPED,
     META,
     OBJECTS,
-    OIDS,
     PENDING,
     SCOPES,
     WORDS,
@@ -41,7 +39,6 @@ from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
-from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views import open_words
 from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader
@@ -52,7 +49,7 @@ from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import RECENT_MAX, NewestRow, RecentRow, WriteCache
+from sonicpy.store.views.write_cache import RECENT_MAX, BucketWriteCache, NewestRow, RecentRow, WriteCache
 
 
 class WriteView(OpenOrders, OpenFacts, View):
@@ -167,9 +164,13 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
                 self.begin_small(state)
+        self.note_state(scope, state)
+        return state
+
+    def note_state(self, scope: tuple[str, str], state: BucketState) -> None:
+        """Note that the state of a bucket changes."""
         self._changed_states.add(scope)
         self.touch(state.bucket)
-        return state
 
     def begin_small(self, state: BucketState) -> None:
         """Begin a new bucket as a small one, unless the store has a graph for each bucket."""
@@ -267,7 +268,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def touch(self, number: int) -> None:
         """Note that rows under a number, of a bucket or of its tags, change, so that readers read them again."""
-        self.touched.setdefault(number, Touched.nothing())
+        if number not in self.touched:
+            self.touched[number] = Touched.nothing()
 
     def note_to_flush(self, bucket: int) -> None:
         """Note that changed rows of a bucket wait in the cache."""
@@ -296,15 +298,19 @@ class WriteView(OpenOrders, OpenFacts, View):
         packed, size = self._lengths(bucket).packed, OBJECTS_PER_ROW
         return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
-    @cached_property
-    def read_names(self) -> Callable[[bytes], bytes | None]:
-        """The function that returns the row of `oids` under a key, or None."""
-        return self.transaction.getter(OIDS)
-
-    @cached_property
-    def read_stored_words(self) -> Callable[[list[bytes]], list[StoredRow]]:
-        """The function that returns the rows of words in the tables, in the order of their keys."""
-        return partial(stored_words, self.transaction)
+    def held(self, state: BucketState) -> BucketWriteCache:
+        """Return the cache of a bucket, with the newest row of records, the names and the lengths, which may be changed
+        until the transaction ends."""
+        bucket = state.bucket
+        self._changed_buckets.add(bucket)
+        held = self._write_cache.of(bucket)
+        if held.newest is None:
+            self.newest(state)
+        if held.names is None:
+            held.names = new_names(self.transaction, state)
+        if held.lengths is None:
+            held.lengths = Lengths(read_lengths(self.transaction, bucket))
+        return held
 
     def newest(self, state: BucketState) -> NewestRow:
         """Return the newest row of records of a bucket, which may be changed until the transaction ends."""
@@ -445,8 +451,8 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.touched[bucket].length_rows |= put_lengths(transaction, bucket, cache.lengths)
             if cache.facts or cache.languages:
                 self._put_facts(bucket)
-            self.digests.flush(bucket)
             cache.write_orders(transaction)
+        self.digests.flush(bucket for bucket, _ in changed)
         self._changed_buckets.clear()
         transaction.write_small()
         self._note_moved()
