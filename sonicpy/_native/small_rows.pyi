@@ -23,6 +23,7 @@ def pack_small(
     buckets: list[SmallRows], tables: tuple[int, ...], counts: list[int], room: int
 ) -> tuple[list[tuple[bytes, bytes]], list[SmallRows]]: ...
 def put_in_small(
+    kept: dict[bytes, SmallRows | None],
     find: Callable[[int, bytes], SmallRows | list[tuple[int, bytes, bytes]] | None],
     table: int,
     rows: Iterable[tuple[bytes, bytes]],

@@ -386,11 +386,12 @@ def are_of_one_bucket(list keys not None) -> bool:
     return True
 
 
-def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
+def put_in_small(dict kept not None, find, int table, rows, Py_ssize_t most) -> tuple:
     """Write those of (key, value) pairs that belong to small buckets.
 
     Args:
-        find: a function that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
+        kept: SmallRows of some buckets, by number; None: the bucket is not small.
+        find: a function, for buckets that are not in `kept`, that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
             gets (table, key, value) of each row; None: the bucket is not small.
         most: the size of SmallRows that are large.
 
@@ -405,7 +406,9 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
         if first is None or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(first), BUCKET_BYTES) != 0:
             if type(small) is SmallRows and (<SmallRows> small).size > most:
                 large.append(first)
-            first, small = key, find(table, key)
+            first, small = key, kept.get(key[:BUCKET_BYTES])
+            if small is None:
+                small = find(table, key)
         if small is None:
             others.append(row)
         elif type(small) is list:

@@ -71,7 +71,11 @@ class Transaction(TableRows):
 
     def is_small(self, number: bytes) -> bool:
         """Return whether a bucket is small."""
-        return self._rows(SMALL_TABLES[0], number) is not None
+        return self.small_rows(number) is not None
+
+    def small_rows(self, number: bytes) -> SmallRows | None:
+        """Return the rows of a small bucket, for reading; None: the bucket is not small."""
+        return self._small.get(number) or self._rows(SMALL_TABLES[0], number)
 
     def drop_small(self, number: bytes) -> bool:
         """Delete all rows of SMALL_TABLES of a bucket, if it is small; return whether it was."""
@@ -380,7 +384,7 @@ class Transaction(TableRows):
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
         """Write several rows. Raises the errors of `put`."""
         if self._is_mixed(table):
-            rows, large = put_in_small(self._place, table, rows, SPILLED_BYTES)
+            rows, large = put_in_small(self._small, self._place, table, rows, SPILLED_BYTES)
             for key in large:
                 self._spill(key[:BUCKET_BYTES])
         super().put_many(table, rows)

@@ -6,15 +6,15 @@ before every commit, and a replay of the log restores later ones.
 
 from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
-from sonicpy._native.objects import BufferedRow, RecordRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.table_numbers import OBJECTS, ORDERS
+from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS, ORDERS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
-from sonicpy.store.rows.keys import object_key
-from sonicpy.store.rows.lengths import Lengths
-from sonicpy.store.rows.names import NewNames
+from sonicpy.store.rows.keys import bucket_key, object_key
+from sonicpy.store.rows.lengths import Lengths, lengths_in_rows, read_lengths
+from sonicpy.store.rows.names import NewNames, names_in_rows, new_names
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.vector_rows import VectorRows
 
@@ -160,6 +160,25 @@ class BucketWriteCache:
         if self._orders is None:
             self._orders = VectorRows(ORDERS)
         return self._orders
+
+    def read_newest(self, transaction: Transaction, state: BucketState, *, dense: bool) -> NewestRow:
+        """Read the newest row of records, and return it; `dense`: see `NewestRow`."""
+        number = state.next_iid // OBJECTS_PER_RECORD_ROW
+        packed = transaction.get(OBJECTS, object_key(state.bucket, number))
+        self.newest = NewestRow(number, packed, dense)
+        return self.newest
+
+    def read(self, transaction: Transaction, state: BucketState, *, dense: bool) -> None:
+        """Read what PUSH changes and the cache lacks: the newest row of records, the names and the lengths."""
+        if self.newest is None:
+            self.read_newest(transaction, state, dense=dense)
+        small = transaction.small_rows(bucket_key(state.bucket))
+        if self.names is None:
+            rows = None if small is None else small.rows(OBJECTS)
+            self.names = new_names(transaction, state) if rows is None else names_in_rows(rows, state)
+        if self.lengths is None:
+            packed = read_lengths(transaction, state.bucket) if small is None else lengths_in_rows(small.rows(LENGTHS))
+            self.lengths = Lengths(packed)
 
     def write_records(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
         """Write the rows of records that changed; `is_last`: those of no other bucket surely follow in the table."""

@@ -19,6 +19,7 @@ from sonicpy.store.disk.table_numbers import (
     BUCKETS,
     COMMON,
     DROPPED,
+    LENGTHS,
     META,
     OBJECTS,
     PENDING,
@@ -33,7 +34,7 @@ from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths, take_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
@@ -137,9 +138,9 @@ class WriteView(OpenOrders, OpenFacts, View):
         scope = (collection, bucket)
         state = self._states.get(scope)
         if state is None:
-            state = super().bucket(collection, bucket)
-            if state is not None:
-                self._states[scope] = state
+            row = self.transaction.get(SCOPES, scope_key(collection, bucket))
+            if row is not None:
+                state = self._states[scope] = BucketState.unpack(row)
         return state
 
     def bucket_to_change(self, collection: str, bucket: str, rules: int = FIRST) -> BucketState:
@@ -301,25 +302,18 @@ class WriteView(OpenOrders, OpenFacts, View):
     def held(self, state: BucketState) -> BucketWriteCache:
         """Return the cache of a bucket, with the newest row of records, the names and the lengths, which may be changed
         until the transaction ends."""
-        bucket = state.bucket
-        self._changed_buckets.add(bucket)
-        held = self._write_cache.of(bucket)
-        if held.newest is None:
-            self.newest(state)
-        if held.names is None:
-            held.names = new_names(self.transaction, state)
-        if held.lengths is None:
-            held.lengths = Lengths(read_lengths(self.transaction, bucket))
+        self._changed_buckets.add(state.bucket)
+        held = self._write_cache.of(state.bucket)
+        if held.names is None or held.newest is None or held.lengths is None:
+            held.read(self.transaction, state, dense=not self.by_association)
         return held
 
     def newest(self, state: BucketState) -> NewestRow:
         """Return the newest row of records of a bucket, which may be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
-        if held.newest is None:
-            number = state.next_iid // OBJECTS_PER_RECORD_ROW
-            packed = self.transaction.get(OBJECTS, object_key(state.bucket, number))
-            held.newest = NewestRow(number, packed, dense=not self.by_association)
+        if held.newest is None:  # one without records is false
+            return held.read_newest(self.transaction, state, dense=not self.by_association)
         return held.newest
 
     def recent(self, bucket: int, number: int) -> RecentRow:
@@ -446,12 +440,14 @@ class WriteView(OpenOrders, OpenFacts, View):
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()
+        lengths: list[StoredRow] = []
         for bucket, cache in changed:
             if cache.lengths is not None:
-                self.touched[bucket].length_rows |= put_lengths(transaction, bucket, cache.lengths)
+                take_lengths(transaction, bucket, cache.lengths, self.touched[bucket].length_rows, lengths)
             if cache.facts or cache.languages:
                 self._put_facts(bucket)
             cache.write_orders(transaction)
+        transaction.put_many(LENGTHS, lengths)
         self.digests.flush(bucket for bucket, _ in changed)
         self._changed_buckets.clear()
         transaction.write_small()
