@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
 
 from sonicpy._native.lengths import Lengths
 from sonicpy._native.name_map import NameMap
@@ -7,13 +8,33 @@ from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
 
+_Kind = TypeVar("_Kind", bound=Counters)
 _Rows = list[tuple[bytes, bytes]]
 
-_Write = Callable[
-    [int, list[int] | None, list[tuple[int, bytes]] | None, list[bytes] | None, bytes | None, _Rows | None], None
-]
-
-_WriteCut = Callable[[int, list[bytes] | None, _Rows | None, list[bytes] | None, list[tuple[int, int]] | None], None]
+class _Tables(Protocol):
+    def read_names(self, key: bytes) -> bytes | None: ...
+    def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None: ...
+    def read_words(self, keys: list[bytes]) -> _Rows: ...
+    def read_blocks(self, keys: list[bytes]) -> list[tuple[bytes, bytes] | None]: ...
+    def read_terms(self, term_ids: list[int]) -> dict[int, bytes]: ...
+    def end_digest(self, iid: int) -> None: ...
+    def write_push(
+        self,
+        iid: int,
+        rewritten: list[int] | None,
+        new_terms: list[tuple[int, bytes]] | None,
+        appeared: list[bytes] | None,
+        record: bytes | None,
+        blocks: _Rows | None,
+    ) -> None: ...
+    def write_cut(
+        self,
+        iid: int,
+        vanished: list[bytes] | None,
+        blocks: _Rows | None,
+        deleted_blocks: list[bytes] | None,
+        shorter: list[tuple[int, int]] | None,
+    ) -> None: ...
 
 _WriteGone = Callable[
     [int, int, ObjectRecord, bool, list[int], list[bytes] | None, _Rows | None, list[bytes] | None], None
@@ -50,6 +71,7 @@ class Counters:
     ) -> None: ...
     def pack(self) -> bytes: ...
 
+def unpack_counters(kind: type[_Kind], row: bytes) -> _Kind: ...
 def floor_rows(cursor: object, keys: list[bytes], prefix_bytes: int) -> list[tuple[bytes, bytes] | None]: ...
 def count_states(rows: Iterable[tuple[bytes, bytes]], prefix: bytes, place: int) -> int: ...
 
@@ -57,20 +79,13 @@ class PushWriter:
     def __init__(
         self,
         counters: Counters,
+        tables: _Tables,
         terms: TermCache,
         names: NameMap,
         newest: BufferedRow,
         lengths: Lengths,
-        read_names: Callable[[bytes], bytes | None],
-        find_among: Callable[[tuple[int, ...], bytes], tuple[int, ObjectRecord] | None],
-        read_words: Callable[[list[bytes]], _Rows],
-        read_blocks: Callable[[list[bytes]], list[tuple[bytes, bytes] | None]],
-        write: _Write,
-        by_association: bool = False,
-        letters: bool = False,
-        read_terms: Callable[[list[int]], dict[int, bytes]] | None = None,
-        write_cut: _WriteCut | None = None,
-        end_digest: Callable[[int], None] | None = None,
+        by_association: bool,
+        letters: bool,
     ) -> None: ...
     keeps_ids: bool
     @property

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterable
 
 class SmallRows:
+    prefix: bytes
     size: int
     changed: bool
     def __init__(self, prefix: bytes, row: bytes | None) -> None: ...
@@ -18,7 +19,11 @@ class SmallRows:
     def pack(self) -> bytes: ...
 
 def are_of_one_bucket(keys: list[bytes]) -> bool: ...
+def pack_small(
+    buckets: list[SmallRows], tables: tuple[int, ...], counts: list[int], room: int
+) -> tuple[list[tuple[bytes, bytes]], list[SmallRows]]: ...
 def put_in_small(
+    kept: dict[bytes, SmallRows | None],
     find: Callable[[int, bytes], SmallRows | list[tuple[int, bytes, bytes]] | None],
     table: int,
     rows: Iterable[tuple[bytes, bytes]],

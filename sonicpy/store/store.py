@@ -22,6 +22,7 @@ from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
 from sonicpy.late_logger import LateLogger
 from sonicpy.rules import FIRST
+from sonicpy.store import vector_pushes as fast
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.column_room import check_room, has_bounds
@@ -46,7 +47,7 @@ from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
-from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes, opened
+from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
@@ -161,7 +162,7 @@ class Store(VectorPushes, RecoveringStore):
             or self._refusals.now is not None
             or view.removals.objects
             or view.removals.collections
-            or (writer := view.writer_cache.get((collection, bucket)) or opened(view, collection, bucket, rules))
+            or (writer := view.writer_cache.get((collection, bucket)) or fast.opened(view, collection, bucket, rules))
             is None
             or writer.rules != rules
             or len(record) > RECORD_MAX_BYTES

@@ -86,6 +86,34 @@ cdef class Counters:
         return PyBytes_FromStringAndSize(<char *> room, out - room)
 
 
+def unpack_counters(type kind not None, bytes row not None) -> Counters:
+    """Return the counters, as an object of a class, in a row made by `Counters.pack`.
+
+    Raises:
+        DamagedBytes: the row is cut off or has another number of fields.
+    """
+    cdef Counters counters = kind.__new__(kind)
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef const uint8_t *end = at + len(row)
+    if (
+        get_varint(&at, end, &counters.bucket) < 0
+        or get_varint(&at, end, &counters.next_iid) < 0
+        or get_varint(&at, end, &counters.next_term) < 0
+        or get_varint(&at, end, &counters.objects) < 0
+        or get_varint(&at, end, &counters.total_length) < 0
+        or get_varint(&at, end, &counters.live_words) < 0
+        or get_varint(&at, end, &counters.pending_seq) < 0
+        or get_varint(&at, end, &counters.lexicon_version) < 0
+        or get_varint(&at, end, &counters.graph_words) < 0
+        or get_varint(&at, end, &counters.graph_seq) < 0
+        or get_varint(&at, end, &counters.named) < 0
+        or get_varint(&at, end, &counters.slices) < 0
+        or at != end
+    ):
+        raise DamagedBytes(f"it has {len(row)} bytes, and not 12 numbers")
+    return counters
+
+
 def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
     """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or None.
 
@@ -143,29 +171,13 @@ cdef class PushWriter:
 
     Args:
         counters: the counters of the bucket.
+        tables: reads and writes the rows that no cache holds: an object with the methods of `BucketTables`.
         terms: the cached rows of words.
         names: the OIDs that `oids` may lack.
         newest: the row for new objects.
         lengths: the lengths of all objects.
-        read_names: a function that returns the row of `oids` under a key, or None.
-        find_among: a function that returns the IID and the record of the object, among some IIDs, that has an OID; or
-            None.
-        read_words: a function that returns the (key, row) of the words that have a row, in the order of their keys.
-        read_blocks: a function that returns, for each key, the (key, block) of the last block of its term at or before
-            the key, or None.
-        write: a function that writes the rows that no cache takes, called once the caches and the counters hold the
-            change: `write(iid, rewritten, new_terms, appeared, record, blocks)`. Each of the last five may be None:
-            nothing to do. They are the ids of words whose lists changed other than at their end, the (term id, term) of
-            new words, the keys of words that became live, the record of an object that does not belong in the newest
-            row, (key, block) pairs.
         by_association: whether the bucket's lists are in the order of association; else by IID.
         letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
-        read_terms: a function that returns the terms of a list of ids, by id.
-        write_cut: a function, called after `write`, that writes the rows of the words that a replaced text no longer
-            has: `write_cut(iid, vanished, blocks, deleted_blocks, shorter)`. Each of the last four may be None: the
-            keys of words that were live, (key, block) pairs, the keys of blocks to delete, and, if the object became
-            shorter, the (term id, tf) of its postings whose impacts are stored.
-        end_digest: a function that is called with the IID of an object that a PUSH changed.
 
     Attributes:
         keeps_ids: whether to note the ids of the terms of each text.
@@ -177,7 +189,7 @@ cdef class PushWriter:
     cdef NameMap _names
     cdef BufferedRow _newest
     cdef Lengths _lengths
-    cdef object _read_names, _find_among, _read_words, _read_blocks, _write, _read_terms, _write_cut, _end_digest
+    cdef object _tables
     cdef bint _by_association, _letters
     cdef public bint keeps_ids
     cdef readonly list ids, added
@@ -185,29 +197,20 @@ cdef class PushWriter:
     def __cinit__(
         self,
         Counters counters not None,
+        tables not None,
         TermCache terms not None,
         NameMap names not None,
         BufferedRow newest not None,
         Lengths lengths not None,
-        read_names not None,
-        find_among not None,
-        read_words not None,
-        read_blocks not None,
-        write not None,
-        bint by_association=False,
-        bint letters=False,
-        read_terms=None,
-        write_cut=None,
-        end_digest=None,
+        bint by_association,
+        bint letters,
     ):
-        self._read_terms, self._write_cut, self._end_digest = read_terms, write_cut, end_digest
+        self._tables = tables
         self._counters = counters
         self._terms = terms
         self._names = names
         self._newest = newest
         self._lengths = lengths
-        self._read_names, self._find_among = read_names, find_among
-        self._read_words, self._read_blocks, self._write = read_words, read_blocks, write
         self._by_association = by_association
         self._letters = letters
 
@@ -273,9 +276,9 @@ cdef class PushWriter:
         counters.total_length += change.length_change
         self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
         if new_terms is not None or rewritten is not None or appeared is not None or packed is not None or change.blocks:
-            self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
-            if rewritten is not None and self._end_digest is not None:
-                self._end_digest(iid)
+            self._tables.write_push(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+            if rewritten is not None:
+                self._tables.end_digest(iid)
         return 0
 
     def replace(self, str oid not None, Terms terms not None) -> int:
@@ -305,11 +308,11 @@ cdef class PushWriter:
         )
         change._lowers = True
         try:
-            needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])
+            needed = change.take_rows(self._tables.read_words(change.word_keys) if change.word_keys else [])
             gone = change.gone()
             if gone:
                 cut = self.begin_cut(iid, gone, record)
-            change.take_blocks(self._read_blocks(needed) if needed else [])
+            change.take_blocks(self._tables.read_blocks(needed) if needed else [])
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
         if self.keeps_ids:
@@ -384,15 +387,15 @@ cdef class PushWriter:
         """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses. Raises
         DamagedBytes if a term is missing.
         """
-        cdef dict words = self._read_terms(gone)
+        cdef dict words = self._tables.read_terms(gone)
         cdef CutTerms cut
         if len(words) != len(gone):
             raise DamagedBytes(f"object {iid} holds {len(gone) - len(words)} terms that are missing")
         cut = begin_cut_terms(
             <uint32_t> self._counters.bucket, iid, list(words.values()), record, self._terms, self._letters
         )
-        needed = cut.take_rows(self._read_words(cut.word_keys) if cut.word_keys else [])
-        cut.take_blocks(self._read_blocks(needed) if needed else [])
+        needed = cut.take_rows(self._tables.read_words(cut.word_keys) if cut.word_keys else [])
+        cut.take_blocks(self._tables.read_blocks(needed) if needed else [])
         return cut
 
     cdef int write_replaced(self, uint64_t iid, ObjectRecord record, AddTerms change, CutTerms cut) except -1:
@@ -420,9 +423,9 @@ cdef class PushWriter:
         counters.total_length += length - record.total_tf()
         self._lengths.set(iid, pack_length(length))
         appeared = change.changed_words() if change.turned else None
-        self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+        self._tables.write_push(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
         if cut is not None or shorter:
-            self._write_cut(
+            self._tables.write_cut(
                 iid,
                 cut.changed_words() if cut is not None and cut.turned else None,
                 (cut.blocks or None) if cut is not None else None,
@@ -434,13 +437,13 @@ cdef class PushWriter:
     cdef tuple find(self, bytes name, uint64_t hash):
         """Return the IID and the record of the object with an OID, or None."""
         cdef tuple iids = self.iids_of(hash)
-        return self._find_among(iids, name) if iids else None
+        return self._tables.find_among(iids, name) if iids else None
 
     cdef tuple iids_of(self, uint64_t hash):
         cdef Counters counters = self._counters
         cdef tuple iids = self._names.iids(hash)
         if counters.slices:
-            row = self._read_names(name_key(counters.bucket, hash, counters.slices))
+            row = self._tables.read_names(name_key(counters.bucket, hash, counters.slices))
             if row is not None:
                 iids += <tuple> named(row, hash)
         return iids
@@ -457,8 +460,8 @@ cdef class PushWriter:
         """Change the postings of an object's words; return False if nothing changes. Raises DamagedBytes."""
         cdef list needed
         try:
-            needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])
-            change.take_blocks(self._read_blocks(needed) if needed else [])
+            needed = change.take_rows(self._tables.read_words(change.word_keys) if change.word_keys else [])
+            change.take_blocks(self._tables.read_blocks(needed) if needed else [])
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
         if not (is_new or change.changed):

@@ -14,6 +14,20 @@ cdef enum:
 IID_MAX = (1 << 32) - 2  # a block is found by the IIDs it may hold, which are 4 bytes of its key
 
 
+def scope_key(str collection not None, str bucket not None) -> bytes:
+    """Return the key of a scope. Both names are ASCII, 1 to 128 bytes."""
+    cdef bytes first = collection.encode(), second = bucket.encode()
+    cdef Py_ssize_t size = len(first)
+    cdef bytes key = PyBytes_FromStringAndSize(NULL, 1 + size + len(second))
+    cdef uint8_t *out = <uint8_t *> <char *> key
+    if size > 255:
+        raise ValueError("the name of a collection has at most 255 bytes")
+    out[0] = <uint8_t> size
+    memcpy(out + 1, <const char *> first, size)
+    memcpy(out + 1 + size, <const char *> second, len(second))
+    return key
+
+
 def bucket_key(uint32_t bucket) -> bytes:
     """Return the four bytes at the beginning of every key of `bucket`."""
     cdef uint8_t key[4]

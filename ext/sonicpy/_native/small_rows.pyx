@@ -11,7 +11,7 @@ a table shares nothing.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memmove, memset
 
@@ -44,6 +44,7 @@ cdef class SmallRows:
         row: the row of `small`; b"": the bucket has no rows. None: the bucket is new.
 
     Attributes:
+        prefix: as given.
         size: about the number of bytes of `pack()`, or more: of a row that changes, the old value counts, too.
         changed: whether `pack` would return another row than the row in the table.
 
@@ -54,13 +55,14 @@ cdef class SmallRows:
     cdef list _changes  # per table, key -> value of changed rows, None: the row is deleted; None: there are none
     cdef list _tables  # per table, key -> value of all rows; None: not read as a whole
     cdef list _sorted  # per table, the keys of all rows in order, or None
-    cdef bytes _prefix, _row
+    cdef readonly bytes prefix
+    cdef bytes _row
     cdef Section _sections[TABLES]  # of the row
     cdef readonly Py_ssize_t size
     cdef readonly bint changed
 
     def __cinit__(self, bytes prefix not None, bytes row):
-        self._prefix, self._row = prefix, b"" if row is None else row
+        self.prefix, self._row = prefix, b"" if row is None else row
         self._changes = [None] * TABLES
         self._tables = [None] * TABLES
         self._sorted = [None] * TABLES
@@ -112,7 +114,7 @@ cdef class SmallRows:
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(self._row) + self._sections[table].first
         cdef const uint8_t *end = <const uint8_t *> PyBytes_AS_STRING(self._row) + PyBytes_GET_SIZE(self._row)
         cdef uint64_t count, shared = 0, further = 0, value_bytes = 0
-        cdef bytes key, before = self._prefix
+        cdef bytes key, before = self.prefix
         cdef char *letters
         for count in range(self._sections[table].count):
             read_head(&at, end, &shared, &further)
@@ -271,6 +273,11 @@ cdef class SmallRows:
         """Return the numbers of rows of some tables in the row of `small`, as it was read or packed last."""
         return [self._sections[table].count for table in tables]
 
+    cdef void count_into(self, int64_t *counts, int sign) noexcept:
+        cdef int table
+        for table in range(TABLES):
+            counts[table] += sign * <int64_t> self._sections[table].count
+
     def tables(self) -> list:
         """Return the numbers of the tables with rows."""
         return [table for table in range(TABLES) if self.count(table)]
@@ -379,11 +386,12 @@ def are_of_one_bucket(list keys not None) -> bool:
     return True
 
 
-def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
+def put_in_small(dict kept not None, find, int table, rows, Py_ssize_t most) -> tuple:
     """Write those of (key, value) pairs that belong to small buckets.
 
     Args:
-        find: a function that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
+        kept: SmallRows of some buckets, by number; None: the bucket is not small.
+        find: a function, for buckets that are not in `kept`, that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
             gets (table, key, value) of each row; None: the bucket is not small.
         most: the size of SmallRows that are large.
 
@@ -398,7 +406,9 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
         if first is None or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(first), BUCKET_BYTES) != 0:
             if type(small) is SmallRows and (<SmallRows> small).size > most:
                 large.append(first)
-            first, small = key, find(table, key)
+            first, small = key, kept.get(key[:BUCKET_BYTES])
+            if small is None:
+                small = find(table, key)
         if small is None:
             others.append(row)
         elif type(small) is list:
@@ -408,3 +418,34 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
     if type(small) is SmallRows and (<SmallRows> small).size > most:
         large.append(first)
     return others, large
+
+
+def pack_small(list buckets not None, tuple tables not None, list counts not None, Py_ssize_t room) -> tuple:
+    """Pack the rows of small buckets.
+
+    Args:
+        buckets: SmallRows.
+        tables: the numbers of tables.
+        counts: the numbers of rows that small buckets have in these tables, by place; they are brought up to date.
+        room: the most bytes of a row of `small`.
+
+    Returns:
+        The (key, row) pairs to put into `small`; the buckets whose rows are larger, which are counted no more.
+    """
+    cdef list rows = [], large = []
+    cdef SmallRows small
+    cdef int64_t changes[TABLES]
+    cdef int table
+    cdef Py_ssize_t place
+    memset(changes, 0, sizeof(changes))
+    for small in buckets:
+        small.count_into(changes, -1)
+        if PyBytes_GET_SIZE(<bytes> small.pack()) > room:
+            large.append(small)
+        else:
+            small.count_into(changes, 1)
+            rows.append((small.prefix, small._row))
+    for place in range(len(tables)):
+        table = tables[place]
+        counts[place] += changes[table]
+    return rows, large

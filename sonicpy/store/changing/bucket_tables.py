@@ -1,16 +1,16 @@
 """The rows of one bucket inside the write transaction, read and written by PUSH, POP and FLUSHO."""
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_rows
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, POSTINGS, WORDS, StoredRow
+from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OIDS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
@@ -41,25 +41,33 @@ class BucketTables:
             letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
         """
         view, state = self._view, self._state
-        return PushWriter(
-            state,
-            view.terms,
-            view.names(state),
-            view.newest(state),
-            view.lengths_to_change(state.bucket),
-            view.read_names,
-            partial(find_among, view, state.bucket),
-            view.read_stored_words,
-            self.read_blocks,
-            self._write_push,
-            view.by_association,
-            letters,
-            partial(view.few_terms_numbered, state.bucket),
-            self.write_cut,
-            partial(view.digests.end, state.bucket),
-        )
+        held = view.held(state)
+        assert held.names is not None
+        assert held.newest is not None
+        assert held.lengths is not None
+        return PushWriter(state, self, view.terms, held.names, held.newest, held.lengths, view.by_association, letters)
 
-    def _write_push(
+    def read_names(self, key: bytes) -> bytes | None:
+        """Return the row of `oids` under a key, or None."""
+        return self._transaction.get(OIDS, key)
+
+    def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
+        """Return the IID and the record of the object among `iids` that has an OID, or None."""
+        return find_among(self._view, self._state.bucket, iids, oid)
+
+    def read_words(self, keys: list[bytes]) -> list[StoredRow]:
+        """Return the (key, row) of the words that have a row in the tables, in the order of their keys."""
+        return stored_words(self._transaction, keys)
+
+    def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
+        """Return the terms of a list of ids, by id."""
+        return self._view.few_terms_numbered(self._state.bucket, term_ids)
+
+    def end_digest(self, iid: int) -> None:
+        """Remove the digest of an object that a PUSH changed."""
+        self._view.digests.end(self._state.bucket, iid)
+
+    def write_push(
         self,
         iid: int,
         rewritten: list[int] | None,
@@ -68,7 +76,16 @@ class BucketTables:
         record: bytes | None,
         blocks: list[StoredRow] | None,
     ) -> None:
-        """Write the rows that native code has made for a PUSH; see `PushWriter`."""
+        """Write the rows of a PUSH that no cache takes; the caches and the counters hold the change already.
+
+        Args:
+            iid: the object.
+            rewritten: the ids of words whose lists changed other than at their end. None, as below: nothing to do.
+            new_terms: the (term id, term) of new words.
+            appeared: the keys of words that became live.
+            record: the record of the object, if it does not belong in the newest row.
+            blocks: (key, block) pairs.
+        """
         view, state = self._view, self._state
         if new_terms is not None:
             view.add_terms(state.bucket, new_terms)
@@ -91,7 +108,15 @@ class BucketTables:
         deleted_blocks: list[bytes] | None,
         shorter: list[tuple[int, int]] | None,
     ) -> None:
-        """Write the rows that native code has made for a replaced text or a deleted object; see `PushWriter`."""
+        """Write the rows of the words that a replaced text no longer has, or of those of a deleted object.
+
+        Args:
+            iid: the object.
+            vanished: the keys of words that were live. None, as below: nothing to do.
+            blocks: (key, block) pairs.
+            deleted_blocks: the keys of blocks to delete.
+            shorter: if the object became shorter, the (term id, tf) of its postings whose impacts are stored.
+        """
         view, state = self._view, self._state
         if vanished is not None:
             view.note_pending(state, vanished, Why.POPPED)

@@ -49,12 +49,12 @@ class BucketWriter:
     FLUSHO write these rows first and work on the tables.
     """
 
-    def __init__(self, view: "WriteView", state: BucketState) -> None:
+    def __init__(self, view: "WriteView", state: BucketState, rules: int) -> None:
         self.view = view
         self.state = state
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
-        self.rules = view.rules(state.bucket)
+        self.rules = rules
         """The version of the rules by which the texts of the bucket are cut."""
         self._letters = counts_letters(self.rules)
         writer = self._tables.push_writer(letters=self._letters)
@@ -429,7 +429,7 @@ def writer_of(view: "WriteView", collection: str, bucket: str, rules: int = FIRS
     writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
     if writer is None:
         state = view.bucket_to_change(collection, bucket, rules)
-        writer = view.writer_cache[collection, bucket] = BucketWriter(view, state)
+        writer = view.writer_cache[collection, bucket] = BucketWriter(view, state, view.rules(state.bucket))
     return writer
 
 
@@ -438,8 +438,11 @@ def opened(view: "WriteView", collection: str, bucket: str, rules: int | None) -
     because there is no such bucket, or because its rows cannot be read."""
     try:
         state = view.bucket(collection, bucket)
-        if state is None or rules not in (None, view.rules(state.bucket)):
+        if state is None or (has := view.rules(state.bucket)) != rules is not None:
             return None
-        return writer_of(view, collection, bucket)
+        scope = (collection, bucket)
+        view.note_state(scope, state)
+        writer = view.writer_cache[scope] = BucketWriter(view, state, has)
+        return writer
     except (StoreDamaged, DamagedBytes):  # `apply` meets the same rows, and its error names the fault
         return None

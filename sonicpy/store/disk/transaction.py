@@ -13,7 +13,7 @@ from itertools import islice
 from operator import add, sub
 from typing import Final
 
-from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, put_in_small
+from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, pack_small, put_in_small
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
@@ -32,6 +32,9 @@ If there are more, changes are written and all are dropped."""
 LATER_MAX: Final = 1_000
 """The most rows that wait to be put into a bucket."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
+
+get, get_many, put = TableRows.get, TableRows.get_many, TableRows.put
+"""For methods that each change calls: `super()` takes longer than the rest of them."""
 
 TableRow = tuple[int, bytes, bytes]
 """A table, and the key and the value of a row of it."""
@@ -68,7 +71,11 @@ class Transaction(TableRows):
 
     def is_small(self, number: bytes) -> bool:
         """Return whether a bucket is small."""
-        return self._rows(SMALL_TABLES[0], number) is not None
+        return self.small_rows(number) is not None
+
+    def small_rows(self, number: bytes) -> SmallRows | None:
+        """Return the rows of a small bucket, for reading; None: the bucket is not small."""
+        return self._small.get(number) or self._rows(SMALL_TABLES[0], number)
 
     def drop_small(self, number: bytes) -> bool:
         """Delete all rows of SMALL_TABLES of a bucket, if it is small; return whether it was."""
@@ -106,18 +113,16 @@ class Transaction(TableRows):
         if not numbers:
             return
         counts, room = self._counts(), self.page_bytes - PAGE_HEADER.size
-        for number in sorted(numbers):
-            rows = self._small.get(number)
-            if rows is None:
-                rows = self._unpacked(number, super().get(SMALL, number))
-            counts = list(map(sub, counts, rows.stored(SMALL_TABLES)))
-            row = rows.pack()
-            if len(row) > room:
-                self._move(number, rows)
-            else:
-                super().put(SMALL, number, row)
-                counts = list(map(add, counts, rows.stored(SMALL_TABLES)))
+        small = [self._small.get(number) or self._stored(number) for number in sorted(numbers)]
+        rows, large = pack_small(small, SMALL_TABLES, counts, room)
+        super().put_many(SMALL, rows)
+        for one in large:
+            self._move(one.prefix, one)
         self._put_counts(counts)
+
+    def _stored(self, number: bytes) -> SmallRows:
+        """Return the rows of a small bucket that are not in `_small`."""
+        return self._unpacked(number, super().get(SMALL, number))
 
     def _rows(self, table: int, key: bytes) -> SmallRows | None:
         """Return the rows of the small bucket to which a key of a table belongs; None: the table itself has the key."""
@@ -235,8 +240,10 @@ class Transaction(TableRows):
 
     def get(self, table: int, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
-        rows = self._rows(table, key)
-        return super().get(table, key) if rows is None else rows.get(table, key)
+        if not HAS_SMALL[table] or self._has_small is False:
+            return get(self, table, key)
+        rows = self._small.get(key[:BUCKET_BYTES]) or self._rows(table, key)
+        return get(self, table, key) if rows is None else rows.get(table, key)
 
     def getter(self, table: int) -> Callable[[bytes], bytes | None]:
         """Return `get` for one table, for callers that read very many rows."""
@@ -251,8 +258,11 @@ class Transaction(TableRows):
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
         if not keys or not self._is_mixed(table):
-            return super().get_many(table, keys)
+            return get_many(self, table, keys)
         if are_of_one_bucket(keys):
+            kept = self._small.get(keys[0][:BUCKET_BYTES])
+            if kept is not None:
+                return kept.get_many(table, keys)
             rows = self._rows(table, keys[0])
             return super().get_many(table, keys) if rows is None else rows.get_many(table, keys)
         found = ((key, self.get(table, key)) for key in keys)
@@ -300,6 +310,8 @@ class Transaction(TableRows):
         if not self._is_mixed(table):
             return super().some_rows(table, start, limit, prefix)
         rows = self._rows(table, start)
+        if rows is not None and len(prefix) >= BUCKET_BYTES:
+            return rows.some_rows(table, start, limit, prefix)
         read = super().some_rows if rows is None else rows.some_rows
         found = read(table, start, limit, prefix)
         is_whole = len(found) >= limit and (not found or found[-1][0][:BUCKET_BYTES] == start[:BUCKET_BYTES])
@@ -361,9 +373,9 @@ class Transaction(TableRows):
             StoreFull: the map or the disk is full; the transaction is lost.
             StoreError: any other error of the storage; the transaction is lost.
         """
-        rows = self._rows(table, key)
+        rows = self._rows(table, key) if HAS_SMALL[table] else None
         if rows is None:
-            super().put(table, key, value)
+            put(self, table, key, value)
         else:
             rows.put(table, key, value)
             if rows.size > SPILLED_BYTES:
@@ -372,7 +384,7 @@ class Transaction(TableRows):
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
         """Write several rows. Raises the errors of `put`."""
         if self._is_mixed(table):
-            rows, large = put_in_small(self._place, table, rows, SPILLED_BYTES)
+            rows, large = put_in_small(self._small, self._place, table, rows, SPILLED_BYTES)
             for key in large:
                 self._spill(key[:BUCKET_BYTES])
         super().put_many(table, rows)

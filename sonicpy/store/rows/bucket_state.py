@@ -2,8 +2,8 @@
 
 from typing import Self
 
-from sonicpy._native.bucket import Counters
-from sonicpy._native.varint import DamagedBytes, unpack_varints
+from sonicpy._native.bucket import Counters, unpack_counters
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 
 FIELD_NAMES = (
@@ -56,9 +56,6 @@ class BucketState(Counters):
             StoreDamaged: the row is cut off or has another number of fields.
         """
         try:
-            numbers = unpack_varints(row)
+            return unpack_counters(cls, row)
         except DamagedBytes as error:
             raise StoreDamaged(f"the row of a bucket cannot be read: {error}") from error
-        if len(numbers) != len(FIELD_NAMES):
-            raise StoreDamaged(f"the row of a bucket has {len(numbers)} numbers instead of {len(FIELD_NAMES)}")
-        return cls(*numbers)

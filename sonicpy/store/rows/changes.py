@@ -166,7 +166,7 @@ class RecentChanges:
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
     """Return the entry of a commit, and a shorter form for the time when later commits follow; b"": too large."""
     whole = _packed_within(ENTRY_BYTES, touched)
-    if NUMBERS_LEAST * len(touched) > OLDER_BYTES:
+    if sum(NUMBERS_LEAST + len(one.length_rows) for one in touched.values()) > OLDER_BYTES:
         return whole, b""
     if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole

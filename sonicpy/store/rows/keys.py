@@ -26,7 +26,7 @@ its words. Those of its named texts, and the rows of their ids in `tags`, have t
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
 """
 
-from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, word_key
+from sonicpy._native.keys import block_key, bucket_key, object_key, scope_key, term_key, word_key
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.rows.marks import BESIDE_MARKS, TAGS_MARK, TEXTS_MARK, VALUES_MARK
@@ -90,11 +90,6 @@ def collection_prefix(collection: str) -> bytes:
 def after_collection(collection: str) -> bytes:
     """Return a key between the scopes of a collection and those of the next one."""
     return collection_prefix(collection) + b"\xff"  # names are ASCII
-
-
-def scope_key(collection: str, bucket: str) -> bytes:
-    """Return the key of a scope. Both names are ASCII, 1 to 128 bytes."""
-    return collection_prefix(collection) + bucket.encode()
 
 
 def scope_of(key: bytes) -> Scope:

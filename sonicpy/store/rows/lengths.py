@@ -4,18 +4,19 @@ object.
 The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of them in one piece.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.disk.table_numbers import LENGTHS
+from sonicpy.store.disk.table_numbers import LENGTHS, StoredRow
 from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
 
 if TYPE_CHECKING:
     from sonicpy.store.disk.transaction import Transaction
 
 
-__all__ = ["OBJECTS_PER_ROW", "Lengths", "put_lengths", "read_lengths"]
+__all__ = ["OBJECTS_PER_ROW", "Lengths", "lengths_in_rows", "read_lengths", "take_lengths"]
 
 
 IID_END = 1 << 32
@@ -31,9 +32,15 @@ def read_lengths(transaction: "Transaction", bucket: int, next_iid: int = IID_EN
     Raises:
         DamagedBytes: a row is of objects that do not exist yet.
     """
-    packed, prefix = bytearray(), bucket_key(bucket)
+    prefix = bucket_key(bucket)
     few = transaction.some_rows(LENGTHS, prefix, 2, prefix)  # of most buckets, all of them
-    for key, row in few if len(few) < 2 else transaction.rows(LENGTHS, prefix):
+    return lengths_in_rows(few if len(few) < 2 else transaction.rows(LENGTHS, prefix), next_iid)
+
+
+def lengths_in_rows(rows: Iterable[StoredRow], next_iid: int = IID_END) -> bytearray:
+    """Return the lengths of all objects of a bucket, given the rows of `lengths`; see `read_lengths`."""
+    packed = bytearray()
+    for key, row in rows:
         start = length_row_of(key) * OBJECTS_PER_ROW
         if start >= next_iid:  # before memory is taken for the lengths between
             raise DamagedBytes(f"a row of lengths begins with object {start}, the next new object is {next_iid}")
@@ -42,15 +49,14 @@ def read_lengths(transaction: "Transaction", bucket: int, next_iid: int = IID_EN
     return packed
 
 
-def put_lengths(transaction: "Transaction", bucket: int, lengths: Lengths) -> set[int]:
-    """Write the rows of lengths that changed, and delete those whose objects are all gone; return their numbers."""
-    numbers, rows = set(), []
+def take_lengths(
+    transaction: "Transaction", bucket: int, lengths: Lengths, numbers: set[int], rows: list[StoredRow]
+) -> None:
+    """Add the numbers of changed rows of lengths to `numbers`, and the rows to write to `rows`; delete those whose
+    objects are all gone."""
     for number, packed in lengths.take_changed():
         numbers.add(number)
-        key = length_key(bucket, number)
         if packed.count(0) == len(packed):
-            transaction.delete(LENGTHS, key)
+            transaction.delete(LENGTHS, length_key(bucket, number))
         else:
-            rows.append((key, packed))
-    transaction.put_many(LENGTHS, rows)
-    return numbers
+            rows.append((length_key(bucket, number), packed))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import NameMerge, name_key, named, without_name
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.table_numbers import OBJECTS, OIDS
+from sonicpy.store.disk.table_numbers import OBJECTS, OIDS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, object_key
 
@@ -46,7 +46,7 @@ class NewNames(NameMap):
         Raises:
             DamagedBytes: a row is damaged.
         """
-        if not self._until and len(self) >= min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
+        if not self._until and len(self) >= WAITING_MIN and len(self) >= min(state.objects // 16, WAITING_MAX):
             self._until = state.next_iid
         if self._until:
             names, are_left = self.take(2 * self.added + FOLDED_MIN, self._until)
@@ -60,10 +60,16 @@ class NewNames(NameMap):
 
 def new_names(transaction: "Transaction", state: BucketState) -> NewNames:
     """Return the names of the objects that `oids` may not hold, read from their records."""
-    names = NewNames()
     first = state.named // OBJECTS_PER_RECORD_ROW
     most = max(0, state.next_iid - 1) // OBJECTS_PER_RECORD_ROW - first + 1
-    for key, row in transaction.some_rows(OBJECTS, object_key(state.bucket, first), most, bucket_key(state.bucket)):
+    rows = transaction.some_rows(OBJECTS, object_key(state.bucket, first), most, bucket_key(state.bucket))
+    return names_in_rows(rows, state)
+
+
+def names_in_rows(rows: list[StoredRow], state: BucketState) -> NewNames:
+    """Return the names that `oids` may not hold, given the rows of `objects` that hold them; others may be there."""
+    names = NewNames()
+    for key, row in rows:
         names.add_row(row, int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW, state.named)
     names.added = 0
     return names

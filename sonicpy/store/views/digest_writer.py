@@ -1,5 +1,6 @@
 """Reads and changes digests in the open write transaction; see `rows.digests`."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from sonicpy.store.disk.transaction import Transaction
@@ -45,11 +46,11 @@ class DigestWriter:
         if self._are_used and self.get(bucket, iid) != NO_DIGEST:
             self.set(bucket, iid, NO_DIGEST)
 
-    def flush(self, bucket: int) -> None:
-        """Write the changed rows of digests of a bucket."""
-        rows = self._buckets.get(bucket)
-        if rows is not None:
-            rows.write(self._view.transaction)
+    def flush(self, buckets: Iterable[int]) -> None:
+        """Write the changed rows of digests of some buckets."""
+        for bucket in buckets if self._buckets else ():
+            if bucket in self._buckets:
+                self._buckets[bucket].write(self._view.transaction)
 
     def _rows(self, bucket: int) -> DigestRows:
         rows = self._buckets.get(bucket)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from sonicpy.store.disk.table_numbers import FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
+from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.keys import bucket_key, bucket_of, fact_key, fact_kind
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.views.vector_rows import VectorRows
@@ -59,6 +60,14 @@ class OpenFacts:
             self._note_languages(bucket)
         return held.facts[kind] if kind in held.facts else self._stored_fact(bucket, kind)
 
+    def rules(self, bucket: int) -> int:
+        """Return the version of the rules by which the texts of a bucket are cut."""
+        known = self._write_cache.rules
+        rules = known.get(bucket)
+        if rules is None:
+            rules = known[bucket] = unpack_rules(self.fact(bucket, RULES))
+        return rules
+
     def _stored_fact(self, bucket: int, kind: int) -> bytes | None:
         known = self._facts_read.setdefault(bucket, {})
         try:
@@ -82,6 +91,8 @@ class OpenFacts:
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
+        if kind == RULES:
+            self._write_cache.rules.pop(bucket, None)
 
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages that the fact does not count yet: `Terms.languages` -> number of texts. A caller may add

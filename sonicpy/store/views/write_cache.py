@@ -6,20 +6,21 @@ before every commit, and a replay of the log restores later ones.
 
 from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
-from sonicpy._native.objects import BufferedRow, RecordRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.table_numbers import OBJECTS, ORDERS
+from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS, ORDERS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
-from sonicpy.store.rows.keys import object_key
-from sonicpy.store.rows.lengths import Lengths
-from sonicpy.store.rows.names import NewNames
+from sonicpy.store.rows.keys import bucket_key, object_key
+from sonicpy.store.rows.lengths import Lengths, lengths_in_rows, read_lengths
+from sonicpy.store.rows.names import NewNames, names_in_rows, new_names
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.vector_rows import VectorRows
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
+STATES_MAX = 8_000  # about 3 MB
 RECENT_MAX = 512
 """The most rows of records of a bucket that wait to be written: about 1 MB."""
 
@@ -160,6 +161,25 @@ class BucketWriteCache:
             self._orders = VectorRows(ORDERS)
         return self._orders
 
+    def read_newest(self, transaction: Transaction, state: BucketState, *, dense: bool) -> NewestRow:
+        """Read the newest row of records, and return it; `dense`: see `NewestRow`."""
+        number = state.next_iid // OBJECTS_PER_RECORD_ROW
+        packed = transaction.get(OBJECTS, object_key(state.bucket, number))
+        self.newest = NewestRow(number, packed, dense)
+        return self.newest
+
+    def read(self, transaction: Transaction, state: BucketState, *, dense: bool) -> None:
+        """Read what PUSH changes and the cache lacks: the newest row of records, the names and the lengths."""
+        if self.newest is None:
+            self.read_newest(transaction, state, dense=dense)
+        small = transaction.small_rows(bucket_key(state.bucket))
+        if self.names is None:
+            rows = None if small is None else small.rows(OBJECTS)
+            self.names = new_names(transaction, state) if rows is None else names_in_rows(rows, state)
+        if self.lengths is None:
+            packed = read_lengths(transaction, state.bucket) if small is None else lengths_in_rows(small.rows(LENGTHS))
+            self.lengths = Lengths(packed)
+
     def write_records(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
         """Write the rows of records that changed; `is_last` is False if rows of other buckets follow in the table."""
         if self.recent:
@@ -192,6 +212,7 @@ class WriteCache:
         removals: the removals under way; None: they have not been read yet.
         terms: the cached rows of words.
         states: the states of buckets, by scope.
+        rules: the versions of the rules of buckets, by number.
         recent_changes: the changes of the last commits.
     """
 
@@ -204,6 +225,7 @@ class WriteCache:
         self.removals: Removals | None = None
         self.terms = TermCache()
         self.states: dict[tuple[str, str], BucketState] = {}
+        self.rules: dict[int, int] = {}
         self.recent_changes = RecentChanges()
         self._buckets: dict[int, BucketWriteCache] = {}
 
@@ -221,19 +243,22 @@ class WriteCache:
         self.removals = None
         self.terms.clear()
         self.states.clear()
+        self.rules.clear()
         self._buckets.clear()
 
     def forget(self, bucket: int) -> None:
         """Drop the cache of a flushed bucket; its rows of words must have been written."""
         self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
+        self.rules.pop(bucket, None)
         self.terms.clear()
 
     def shrink(self) -> None:
         """Shrink the cache to a few MB; everything must have been written."""
         if len(self.terms) > TERMS_MAX:
             self.terms.clear()
-        if len(self.states) > BUCKETS_MAX:
+        if len(self.states) > STATES_MAX:
             self.states.clear()
+            self.rules.clear()
         if len(self._buckets) > BUCKETS_MAX:
             self._buckets.clear()

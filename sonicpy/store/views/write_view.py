@@ -5,8 +5,7 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
@@ -20,9 +19,9 @@ from sonicpy.store.disk.table_numbers import (
     BUCKETS,
     COMMON,
     DROPPED,
+    LENGTHS,
     META,
     OBJECTS,
-    OIDS,
     PENDING,
     SCOPES,
     WORDS,
@@ -35,13 +34,12 @@ from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, put_lengths, read_lengths
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths, take_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
-from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views import open_words
 from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
@@ -50,7 +48,7 @@ from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import RECENT_MAX, NewestRow, RecentRow, WriteCache
+from sonicpy.store.views.write_cache import RECENT_MAX, BucketWriteCache, NewestRow, RecentRow, WriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
@@ -142,9 +140,9 @@ class WriteView(OpenOrders, OpenFacts, View):
         scope = (collection, bucket)
         state = self._states.get(scope)
         if state is None:
-            state = super().bucket(collection, bucket)
-            if state is not None:
-                self._states[scope] = state
+            row = self.transaction.get(SCOPES, scope_key(collection, bucket))
+            if row is not None:
+                state = self._states[scope] = BucketState.unpack(row)
         return state
 
     def bucket_to_change(self, collection: str, bucket: str, rules: int = FIRST) -> BucketState:
@@ -169,9 +167,13 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.require(uses.RULES_8)
                 self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
                 self.begin_small(state)
+        self.note_state(scope, state)
+        return state
+
+    def note_state(self, scope: tuple[str, str], state: BucketState) -> None:
+        """Note that the state of a bucket changes."""
         self._changed_states.add(scope)
         self.touch(state.bucket)
-        return state
 
     def begin_small(self, state: BucketState) -> None:
         """Begin a new bucket as a small one, unless the store has a graph for each bucket."""
@@ -269,7 +271,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def touch(self, number: int) -> None:
         """Note that rows under a number, of a bucket or of its tags, change, so that readers read them again."""
-        self.touched.setdefault(number, Touched.nothing())
+        if number not in self.touched:
+            self.touched[number] = Touched.nothing()
 
     def note_to_flush(self, bucket: int) -> None:
         """Note that changed rows of a bucket wait in the cache."""
@@ -298,24 +301,21 @@ class WriteView(OpenOrders, OpenFacts, View):
         packed, size = self._lengths(bucket).packed, OBJECTS_PER_ROW
         return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
-    @cached_property
-    def read_names(self) -> Callable[[bytes], bytes | None]:
-        """The function that returns the row of `oids` under a key, or None."""
-        return self.transaction.getter(OIDS)
-
-    @cached_property
-    def read_stored_words(self) -> Callable[[list[bytes]], list[StoredRow]]:
-        """The function that returns the rows of words in the tables, in the order of their keys."""
-        return partial(stored_words, self.transaction)
+    def held(self, state: BucketState) -> BucketWriteCache:
+        """Return the cache of a bucket, with the newest row of records, the names and the lengths, which may be changed
+        until the transaction ends."""
+        self._changed_buckets.add(state.bucket)
+        held = self._write_cache.of(state.bucket)
+        if held.names is None or held.newest is None or held.lengths is None:
+            held.read(self.transaction, state, dense=not self.by_association)
+        return held
 
     def newest(self, state: BucketState) -> NewestRow:
         """Return the newest row of records of a bucket, which may be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
-        if held.newest is None:
-            number = state.next_iid // OBJECTS_PER_RECORD_ROW
-            packed = self.transaction.get(OBJECTS, object_key(state.bucket, number))
-            held.newest = NewestRow(number, packed, dense=not self.by_association)
+        if held.newest is None:  # one without records is false
+            return held.read_newest(self.transaction, state, dense=not self.by_association)
         return held.newest
 
     def recent(self, bucket: int, number: int) -> RecentRow:
@@ -442,13 +442,15 @@ class WriteView(OpenOrders, OpenFacts, View):
         for scope in sorted(self._changed_states):
             self._fold_names(self._states[scope])
         self._flush_states()
+        lengths: list[StoredRow] = []
         for bucket, cache in changed:
             if cache.lengths is not None:
-                self.touched[bucket].length_rows |= put_lengths(transaction, bucket, cache.lengths)
+                take_lengths(transaction, bucket, cache.lengths, self.touched[bucket].length_rows, lengths)
             if cache.facts or cache.languages:
                 self._put_facts(bucket)
-            self.digests.flush(bucket)
             cache.write_orders(transaction)
+        transaction.put_many(LENGTHS, lengths)
+        self.digests.flush(bucket for bucket, _ in changed)
         self._changed_buckets.clear()
         transaction.write_small()
         self._note_moved()
