@@ -19,7 +19,14 @@ from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_count
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
-from sonicpy.store.views.read_cache import CACHED_NAMES_BYTES, Changes, Snapshot, SnapshotCache, SnapshotSource, read_pending
+from sonicpy.store.views.read_cache import (
+    CACHED_NAMES_BYTES,
+    Changes,
+    Snapshot,
+    SnapshotCache,
+    SnapshotSource,
+    read_pending,
+)
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
