@@ -44,7 +44,7 @@ MODULES = [
     "dense_changes", "dense_records", "digest", "edit_automaton", "expansions", "explained", "filling", "find",
     "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys", "kin",
     "known_digests", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask",
-    "merged_list", "name_map", "name_rows", "named_terms", "nearest", "neighbours", "newest_pages",
+    "merged_list", "name_map", "name_rows", "named_terms", "named_tuples", "nearest", "neighbours", "newest_pages",
     "numbered_terms", "object_change", "object_record", "object_scores", "object_table", "objects",
     "one_thread", "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner",
     "postings", "query_state", "quoting", "readers", "records", "remove_terms", "replies", "score_bounds",

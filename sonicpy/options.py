@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from sonicpy.filters.grouping import group_text
     from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
 else:
-    filter_text = late("sonicpy.filters.grammar", "filter_text")
+    filter_text = late("sonicpy.filters.grammar", "filter_text", __name__)
     group_text = late("sonicpy.filters.grouping", "group_text")
     boost_text = late("sonicpy.filters.sorting", "boost_text")
     of_text = late("sonicpy.filters.sorting", "of_text")
     ranges_text = late("sonicpy.filters.sorting", "ranges_text")
-    sort_text = late("sonicpy.filters.sorting", "sort_text")
+    sort_text = late("sonicpy.filters.sorting", "sort_text", __name__)
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
@@ -164,11 +164,11 @@ VALUES = Option(
 )  # fmt: skip
 
 FILTER = Option(
-    "filter", Spec(filter_text), None, "FILTER(<conditions>)",
+    "filter", Spec(lambda value: filter_text(value)), None, "FILTER(<conditions>)",
     "only objects whose tags and values meet the conditions", is_ours=True,
 )  # fmt: skip
 SORT = Option(
-    "sort", Spec(sort_text), None, "SORT(<order>)",
+    "sort", Spec(lambda value: sort_text(value)), None, "SORT(<order>)",
     "`score` (default), `newest`, a name of values such as `price`, `-price` for the highest first, or "
     "`distance place 47.21,-1.55`", is_ours=True,
 )  # fmt: skip

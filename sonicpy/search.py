@@ -4,10 +4,11 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from sonicpy._native.named_tuples import Maker
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.late import late
@@ -287,18 +288,11 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
     Raises:
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
-    first, buckets = one_or_several(bucket)
+    first, buckets = (bucket, ()) if type(bucket) is str else one_or_several(bucket)
     if "after" in options and (buckets or "group" in options):
         options = {**options, "after": _behind(options["after"], bool(buckets), options.get("group"))}
-    if not options and not buckets:
-        return Search._make((collection, first, text, *_unasked(verb)))
-    values: list[Any] = [collection, first, text, *_unasked(verb)]
-    taken = ARGUMENTS[verb]
-    for name, value in options.items():
-        option = taken.get(name)
-        values[_PLACES[name]] = checked_value(verb, name, value) if option is None else option.kind.check(name, value)
-    values[_PLACES["buckets"]] = buckets
-    return tuple.__new__(Search, values)  # `_make` counts the values, too
+    search = _maker(verb).make((collection, first, text), options)
+    return search._replace(buckets=buckets) if buckets else search
 
 
 def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
@@ -314,6 +308,8 @@ _PLACES = {name: place for place, name in enumerate(Search._fields)}
 
 
 @cache
-def _unasked(verb: str) -> tuple[Any, ...]:
-    """Return the fields that follow `text` in a search without options: the defaults."""
-    return tuple(Search("", "", "", **{"offset": 0, **checked(verb, {})}))[3:]
+def _maker(verb: str) -> "Maker[Search]":
+    """Return the maker of searches of a command, which checks the options."""
+    usual = tuple(Search("", "", "", **{"offset": 0, **checked(verb, {})}))
+    checks = {name: (_PLACES[name], option.kind.check) for name, option in ARGUMENTS[verb].items()}
+    return Maker(Search, usual, checks, partial(checked_value, verb))

@@ -88,7 +88,7 @@ class OurTexts(TextPeer):
         return [int(name) for name in index.query(COLLECTION, BUCKET, " ".join(words), limit=LIMIT, lang="none")]
 
     def point(self, number: int) -> bool:
-        return self._exact.count(COLLECTION, BUCKET, str(number)) > 0
+        return self._exact.exists(COLLECTION, BUCKET, str(number))
 
     def update(self, number: int, text: str) -> None:
         with self._exact.batch():
@@ -151,7 +151,7 @@ class OurNames(NamePeer):
         self._held.push_many(rows, collection=COLLECTION, bucket=BUCKET, lang="none", new=True)
 
     def has(self, name: str) -> bool:
-        return self._held.count(COLLECTION, BUCKET, name) > 0
+        return self._held.exists(COLLECTION, BUCKET, name)
 
     def close(self) -> None:
         self._held.close()

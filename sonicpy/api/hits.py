@@ -295,6 +295,11 @@ class Hits(tuple[Hit, ...]):
         )
 
 
+def plain_hits(names: list[str]) -> Hits:
+    """Return hits that have only names, in less time than the constructor takes."""
+    return tuple.__new__(Hits, names)
+
+
 def with_facets(hits: Hits, facets: "Facets") -> Hits:
     """Return the same hits with facets."""
     found = Hits(*hits.__getnewargs__())

@@ -6,12 +6,12 @@
 A brief filter is ASCII, without escapes.
 """
 
-from cpython.object cimport PyObject, PyTypeObject
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stdint cimport int64_t
 
+from sonicpy._native.named_tuples cimport made
+
 cdef extern from "Python.h":
-    PyTypeObject PyTuple_Type
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     bint PyUnicode_IS_ASCII(object text)
 
@@ -209,9 +209,3 @@ cdef class BriefFilters:
         high = HIGHEST if sign > EQUAL else number - (sign == BELOW)
         found.append(made(self._in_range, (name, low, high)))
         return 0
-
-
-cdef object made(type kind, tuple values):
-    """Return an instance of a named tuple, without a call of its constructor."""
-    cdef tuple arguments = (values,)
-    return PyTuple_Type.tp_new(kind, <PyObject *> arguments, NULL)

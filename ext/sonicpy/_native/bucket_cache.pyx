@@ -398,13 +398,13 @@ cdef class CachingReader:
         cdef dict names = self._cache._names
         cdef Py_ssize_t at
         cdef uint64_t iid
-        cdef bytes key, packed
+        cdef tuple pair
         cdef PyObject *row
-        cdef dict rows = self._source.record_rows(missing)
-        if PyDict_Size(names) + PyDict_Size(rows) > self._cache._name_rows_max:
+        cdef list rows = self._source.record_rows(missing)
+        if PyDict_Size(names) + len(rows) > self._cache._name_rows_max:
             PyDict_Clear(names)
-        for key, packed in rows.items():
-            PyDict_SetItem(names, row_number(key), names_of_row(packed))
+        for pair in rows:
+            PyDict_SetItem(names, row_number(<bytes> pair[0]), names_of_row(<bytes> pair[1]))
         for at in range(len(iids)):
             if found[at] is None:
                 iid = iids[at]

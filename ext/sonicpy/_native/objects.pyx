@@ -21,6 +21,9 @@ from sonicpy._native.varint import DamagedBytes
 
 OBJECTS_PER_RECORD_ROW = PLACES
 
+cdef enum:
+    FEW = 32  # objects whose rows are compared one by one
+
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
     """Read the next item of a row into `item`, which contains the previous OID with the place `before` (-1: none).
@@ -62,11 +65,22 @@ cdef bint find_item(bytes row, int place, Item *item) except -1:
 
 def row_keys(uint32_t bucket, list iids not None) -> list:
     """Return the keys of the rows of objects, each key once, in the order of the objects."""
-    cdef dict keys = {}
-    cdef uint64_t iid
+    cdef uint64_t known[FEW]
+    cdef Py_ssize_t count = 0, at
+    cdef list keys = []
+    cdef uint64_t number
+    if len(iids) > FEW:
+        return list({term_key(bucket, <uint64_t> iid // PLACES): None for iid in iids})
     for iid in iids:
-        keys[term_key(bucket, iid // PLACES)] = None
-    return list(keys)
+        number = <uint64_t> iid // PLACES
+        at = 0
+        while at < count and known[at] != number:
+            at += 1
+        if at == count:
+            known[count] = number
+            count += 1
+            keys.append(term_key(bucket, number))
+    return keys
 
 
 def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:

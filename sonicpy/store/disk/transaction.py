@@ -257,14 +257,14 @@ class Transaction(TableRows):
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
-        if not keys or not self._is_mixed(table):
+        if self._has_small is False or not keys or not self._is_mixed(table):
             return get_many(self, table, keys)
         if are_of_one_bucket(keys):
             kept = self._small.get(keys[0][:BUCKET_BYTES])
             if kept is not None:
                 return kept.get_many(table, keys)
             rows = self._rows(table, keys[0])
-            return super().get_many(table, keys) if rows is None else rows.get_many(table, keys)
+            return get_many(self, table, keys) if rows is None else rows.get_many(table, keys)
         found = ((key, self.get(table, key)) for key in keys)
         return [(key, value) for key, value in found if value is not None]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.term_rows import TermInfo
+from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
@@ -19,7 +20,14 @@ from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_count
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
-from sonicpy.store.views.read_cache import Changes, Snapshot, SnapshotCache, SnapshotSource, read_pending
+from sonicpy.store.views.read_cache import (
+    CACHED_NAMES_BYTES,
+    Changes,
+    Snapshot,
+    SnapshotCache,
+    SnapshotSource,
+    read_pending,
+)
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
@@ -165,6 +173,12 @@ class OpenSource(SnapshotSource):
         """Return the row of each term; None: no object holds the term."""
         self.note_words(len(terms))
         return BucketReader.words(self, terms)
+
+    def record_rows(self, iids: list[int]) -> list[StoredRow]:
+        """Return the (key, row) of the rows with the records of some objects."""
+        rows = self._view.record_rows(self.state.bucket, iids)
+        self._snapshot_cache.note_rows(CACHED_NAMES_BYTES * len(rows), self._bucket_cache)
+        return list(rows.items())
 
     def read_lengths(self) -> bytearray:
         """Return the packed lengths of all objects: a copy, which does not change with the transaction."""

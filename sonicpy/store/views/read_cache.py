@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.held import Held
 from sonicpy._native.keys import word_key, word_keys
+from sonicpy._native.objects import row_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.table_numbers import IMPACTS, LENGTHS, PENDING, StoredRow
+from sonicpy.store.disk.table_numbers import IMPACTS, LENGTHS, OBJECTS, PENDING, StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
@@ -414,9 +415,9 @@ class SnapshotSource(BucketReader):
         self._snapshot_cache.note_rows(size_bytes, self._bucket_cache)
         return found
 
-    def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows with the records of some objects, by key."""
-        rows, cache = self._view.record_rows(self.state.bucket, iids), self._snapshot_cache
+    def record_rows(self, iids: list[int]) -> list[StoredRow]:
+        """Return the (key, row) of the rows with the records of some objects."""
+        rows, cache = self._transaction.get_many(OBJECTS, row_keys(self.state.bucket, iids)), self._snapshot_cache
         cache.row_bytes += CACHED_NAMES_BYTES * len(rows)
         if cache.row_bytes > ROWS_MAX_BYTES:
             cache.note_rows(0, self._bucket_cache)

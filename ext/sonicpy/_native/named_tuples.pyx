@@ -1,0 +1,80 @@
+"""Instances of named tuples, made without a call of their constructors, which would take several times as long."""
+
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+
+cdef extern from *:
+    """
+    /* Return a new instance of a class of tuples, without items. */
+    static inline PyObject *sonicpy_without_items(PyObject *kind, Py_ssize_t count) {
+        return ((PyTypeObject *) kind)->tp_alloc((PyTypeObject *) kind, count);
+    }
+    /* Store an item in an instance that no other code has seen yet. */
+    static inline void sonicpy_put_item(PyObject *made, Py_ssize_t place, PyObject *item) {
+        PyObject *before = PyTuple_GET_ITEM(made, place);
+        PyTuple_SET_ITEM(made, place, Py_NewRef(item));
+        Py_XDECREF(before);
+    }
+    """
+    object without_items "sonicpy_without_items"(object kind, Py_ssize_t count)
+    void put_item "sonicpy_put_item"(object made, Py_ssize_t place, object item)
+
+cdef extern from "Python.h":
+    PyTypeObject PyTuple_Type
+
+
+cdef object made(type kind, tuple values):
+    """Return an instance of a named tuple with these fields."""
+    cdef tuple arguments = (values,)
+    return PyTuple_Type.tp_new(kind, <PyObject *> arguments, NULL)
+
+
+cdef class Maker:
+    """Makes instances of a named tuple from some of their fields.
+
+    Args:
+        kind: the class of the instances.
+        usual: the values of all fields that are not given.
+        checks: for each field that may be given by name, its place and a function that returns the value to store for
+            a name and a value.
+        unknown: a function that is called with another name and its value, and raises an error.
+    """
+    cdef type _kind
+    cdef tuple _usual
+    cdef dict _checks
+    cdef object _unknown
+
+    def __init__(self, type kind not None, tuple usual not None, checks not None, unknown not None):
+        if not issubclass(kind, tuple):
+            raise TypeError(f"{kind.__name__} is no class of tuples")
+        for place, _ in checks.values():
+            if not 0 <= place < len(usual):
+                raise ValueError(f"there is no field {place} of {len(usual)}")
+        self._kind, self._usual, self._checks, self._unknown = kind, usual, dict(checks), unknown
+
+    def make(self, tuple first not None, named not None):
+        """Return an instance.
+
+        Args:
+            first: the values of the first fields.
+            named: values of other fields, by name.
+
+        Raises:
+            ValueError: `first` has more values than an instance has fields.
+            Exception: the errors of the checks, and of `unknown`.
+        """
+        cdef Py_ssize_t at, given = PyTuple_GET_SIZE(first), count = PyTuple_GET_SIZE(self._usual)
+        cdef object found
+        cdef tuple check
+        if given > count:
+            raise ValueError(f"{given} values are more than the {count} fields")
+        found = without_items(self._kind, count)
+        for at in range(count):
+            put_item(found, at, <object> PyTuple_GET_ITEM(first if at < given else self._usual, at))
+        for name, value in named.items():
+            check = self._checks.get(name)
+            if check is None:
+                self._unknown(name, value)
+            else:
+                put_item(found, check[0], check[1](name, value))
+        return found

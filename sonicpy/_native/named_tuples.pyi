@@ -1,0 +1,14 @@
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+_Kind = TypeVar("_Kind", bound=tuple[Any, ...])
+
+class Maker(Generic[_Kind]):
+    def __init__(
+        self,
+        kind: type[_Kind],
+        usual: tuple[Any, ...],
+        checks: Mapping[str, tuple[int, Callable[[str, Any], Any]]],
+        unknown: Callable[[str, Any], object],
+    ) -> None: ...
+    def make(self, first: tuple[Any, ...], named: Mapping[str, Any]) -> _Kind: ...
