@@ -215,16 +215,34 @@ cdef inline bint next_gap(GapReader *gaps, uint32_t *gap) noexcept nogil:
 
 
 cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) noexcept nogil:
-    """Read `count` gaps; return False if the bits end first. k is at most 32."""
-    cdef GapReader reader
+    """Read `count` gaps; return False if the bits end first, or if a gap has more than 32 bits. k is at most 32."""
+    cdef uint64_t low_at = bits.at, at = bits.at + <uint64_t> count * k, mask = low_bits(k)
+    cdef uint64_t byte = at >> 3, word = peek(bits, at) << (at & 7), found, gap, largest = 0
     cdef int number
-    if not begin_gaps(&reader, bits, count, k):
+    if at > 8 * bits.size:
         return False
     for number in range(count):
-        if not next_gap(&reader, &gaps[number]):
-            return False
-    bits.at = reader.at
-    return True
+        while word == 0:
+            byte += 8
+            if byte >= bits.size:
+                return False
+            word = peek(bits, byte << 3)
+        found = (byte << 3) + lowest_bit(word)
+        word &= word - 1
+        gap = (found - at) << k
+        at = found + 1
+        largest |= gap
+        gaps[number] = <uint32_t> gap
+    if ((low_at + <uint64_t> count * k) >> 3) + 8 <= bits.size:  # as nearly always, no fixed part is near the end
+        for number in range(count):
+            gaps[number] |= <uint32_t> (eight_bytes(bits.start + (low_at >> 3)) >> (low_at & 7) & mask)
+            low_at += k
+    else:
+        for number in range(count):
+            gaps[number] |= <uint32_t> (peek(bits, low_at) & mask)
+            low_at += k
+    bits.at = at
+    return largest <= UINT32_MAX
 
 
 cdef inline bint is_at_end(const BitReader *bits) noexcept nogil:

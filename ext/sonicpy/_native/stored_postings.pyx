@@ -16,6 +16,7 @@ cimport cython
 
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
+from sonicpy._native.dense_block cimport is_dense
 from sonicpy._native.extremes cimport Extremes, no_postings, take_posting
 from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport Block, Impacts, take_impact
@@ -225,7 +226,7 @@ cdef class StoredPostings:
         if decode_block(block, &opened) < 0:
             block.packed = NULL
             raise self.damaged(number)
-        for place in range(1, opened.count):
+        for place in range(1, 0 if is_dense(block.data) else opened.count):  # gaps of dense blocks are above 0
             if opened.iids[place] <= opened.iids[place - 1]:
                 block.packed = NULL
                 raise self.damaged(number)
