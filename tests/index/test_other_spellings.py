@@ -53,6 +53,20 @@ def test_words_meet_that_are_written_together_or_apart(together: str, apart: str
             assert index.query(C, B, f"{typed} ").objects == ["other"], typed
 
 
+@pytest.mark.parametrize("ending", ["", " ", " scores"])
+def test_a_word_that_few_objects_hold_finds_two_long_words_below_it(ending: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        for bucket, word in ((B, "basketball"), ("short", "carpet"), ("often", "basketball")):
+            for number in range(10 if bucket == "often" else 1):
+                index.push(C, bucket, f"held{number}", f"the {word} scores")
+            index.push(C, bucket, "apart", "the basket ball scores" if word == "basketball" else "my car is a pet")
+            index.push(C, bucket, "half", "a basket of a car")
+        assert index.query(C, B, f"basketball{ending}").objects[:2] == ["held0", "apart"]
+        assert "half" not in index.query(C, B, f"basketball{ending}").objects
+        assert index.query(C, "short", "carpet ").objects == ["held0"]
+        assert "apart" not in index.query(C, "often", "basketball ").objects
+
+
 def test_pieces_without_accents_are_found_in_several_buckets_and_not_where_accents_matter() -> None:
     with sonicpy.open(":memory:") as index:
         index.push(C, "one", "vietnam", "Việt Nam here")

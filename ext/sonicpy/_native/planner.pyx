@@ -165,7 +165,7 @@ def find_pieces(statistics, list clauses not None, Terms terms not None, bint fo
         words += flags[number] != F_PART
     if words > SENTENCE:
         return {}
-    cuttable = cuttable_clauses(clauses, terms)
+    cuttable = cuttable_clauses(clauses, terms, statistics.word_sources())
     return rarely.pieces(statistics, cuttable, folds=folds) if cuttable else {}
 
 
