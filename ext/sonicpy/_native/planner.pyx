@@ -233,6 +233,18 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     complete(statistics, last, clauses, search, rarely)
 
 
+def add_heads(statistics, list clauses not None, dict pieces not None, rarely) -> None:
+    """Add the words that end with the typed word to the clauses of words that lead to no other word.
+
+    Args:
+        pieces: the words written apart, by the number of the term.
+    """
+    cdef Clause clause
+    for clause in clauses:
+        if clause.is_expandable and not clause.holders and len(clause.slots) == 1 and clause.term not in pieces:
+            rarely.heads(statistics, clause)
+
+
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
     """Beside another word, weigh a last word of one character no more than the words that begin with it: `xerox 1` is
     seldom about the number 1, and an object with Xerox 1905 comes before one with only the 1."""
@@ -316,6 +328,7 @@ def plan_words(
             return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
+    add_heads(statistics, clauses, pieces, rarely)
     if full_first:
         weigh_as_beginning(last, clauses)
     if pieces or others:
