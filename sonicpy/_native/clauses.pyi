@@ -4,6 +4,10 @@ from typing import TypeVar
 from sonicpy._native.plan import Clause, Plan
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
+from sonicpy._native.word_source import WordSource
+
+HELD_PIECE_LETTERS_MIN: int
+"""The least number of letters of each of the two words that a word is cut into although objects hold it."""
 
 _Matching = TypeVar("_Matching")
 
@@ -16,7 +20,7 @@ def other_words(
     spelled: Callable[[bytes], tuple[bytes, ...]],
 ) -> tuple[dict[int, tuple[bytes, ...]], dict[int, tuple[bytes, ...]]]: ...
 def whole_clauses(clauses: list[Clause], terms: Terms) -> list[Clause]: ...
-def cuttable_clauses(clauses: list[Clause], terms: Terms) -> list[Clause]: ...
+def cuttable_clauses(clauses: list[Clause], terms: Terms, sources: list[WordSource] | None = None) -> list[Clause]: ...
 def run_clauses(clauses: list[Clause], terms: Terms) -> list[Clause]: ...
 def bringing_clause(clauses: list[Clause], term: int) -> Clause | None: ...
 def add_completions(

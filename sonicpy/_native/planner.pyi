@@ -45,6 +45,9 @@ class _Rarely(Protocol):
     def first_letters(self, statistics: Any, runs: list[Clause], /) -> list[Clause]:
         """Return clauses for the words that begin with runs of letters without blanks."""
 
+    def heads(self, statistics: Any, clause: Clause, /) -> None:
+        """Add the words that end with a typed word."""
+
     def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
         """Complete the numbers at the end of a query to addresses and versions."""
 
@@ -90,6 +93,7 @@ def last_of(clauses: list[Clause], terms: Terms) -> Clause | None: ...
 def complete(
     statistics: _Statistics, last: Clause, clauses: list[Clause], search: _Settings, rarely: _Rarely
 ) -> None: ...
+def add_heads(statistics: Any, clauses: list[Clause], pieces: dict[int, Any], rarely: _Rarely) -> None: ...
 def complete_last(
     statistics: _Statistics,
     last: Clause | None,

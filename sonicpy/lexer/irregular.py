@@ -25,8 +25,14 @@ _GROUPS = (
     "clear clearer clearest|bright brighter brightest|quick quicker quickest|rich richer richest|poor poorer poorest|"
     "great greater greatest|tall taller tallest|safe safer safest|simple simpler simplest|nice nicer nicest|"
     "smart smarter smartest|loud louder loudest|quiet quieter quietest|sweet sweeter sweetest|tight tighter tightest|"
-    "wise wiser wisest|wet wetter wettest|fat fatter fattest|sad sadder saddest|long longest|light lightest"
+    "wise wiser wisest|wet wetter wettest|fat fatter fattest|sad sadder saddest|long longest|light lightest|"
+    "im i'm|ive i've|hes he's|shes she's|its it's|whos who's|whats what's|thats that's|theres there's|youre you're|"
+    "theyre they're|youve you've|weve we've|theyve they've|youd you'd|theyd they'd|youll you'll|theyll they'll|"
+    "itll it'll|dont don't|doesnt doesn't|didnt didn't|isnt isn't|arent aren't|wasnt wasn't|werent weren't|aint ain't|"
+    "hasnt hasn't|havent haven't|hadnt hadn't|cant can't|couldnt couldn't|wont won't|wouldnt wouldn't|"
+    "shouldnt shouldn't|mustnt mustn't|yall y'all|cmon c'mon|oclock o'clock|maam ma'am"
 )
+"""Groups of forms: nouns, adjectives, and short forms, which are often written without their apostrophe."""
 _VERBS = (
     "arise arose arisen|awake awoke awoken|beat beaten|become became|begin+ began begun|bend bent|bite bit bitten|"
     "bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought|"

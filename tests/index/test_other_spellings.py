@@ -53,6 +53,41 @@ def test_words_meet_that_are_written_together_or_apart(together: str, apart: str
             assert index.query(C, B, f"{typed} ").objects == ["other"], typed
 
 
+@pytest.mark.parametrize("ending", ["", " ", " scores"])
+def test_a_word_that_few_objects_hold_finds_two_long_words_below_it(ending: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        for bucket, word in ((B, "basketball"), ("short", "carpet"), ("often", "basketball")):
+            for number in range(10 if bucket == "often" else 1):
+                index.push(C, bucket, f"held{number}", f"the {word} scores")
+            index.push(C, bucket, "apart", "the basket ball scores" if word == "basketball" else "my car is a pet")
+            index.push(C, bucket, "half", "a basket of a car")
+        assert index.query(C, B, f"basketball{ending}").objects[:2] == ["held0", "apart"]
+        assert "half" not in index.query(C, B, f"basketball{ending}").objects
+        assert index.query(C, "short", "carpet ").objects == ["held0"]
+        assert "apart" not in index.query(C, "often", "basketball ").objects
+
+
+@pytest.mark.parametrize("ranking", ["bm25", "newest"])
+@pytest.mark.parametrize("is_consolidated", [False, True])
+def test_a_word_that_leads_to_nothing_else_finds_the_words_that_end_with_it(
+    ranking: str, is_consolidated: bool
+) -> None:
+    with sonicpy.open(":memory:", config=Config.model_validate({"search": {"ranking": ranking}})) as index:
+        index.push(C, B, "compound", "ein Hochspannungsnetzgerät, Slachtofferfiches")
+        index.push(C, B, "hyphens", "Hoch\u00adspannungs\u00adnetzgerät")
+        index.push(C, "two", "other", "Die Sporthalle")
+        if is_consolidated:
+            index.consolidate()
+        assert index.query(C, B, "netzgerät").objects == ["hyphens", "compound"]
+        assert index.query(C, B, "netzgerät ").objects == ["hyphens", "compound"]
+        assert index.query(C, B, "fiche").objects == ["compound"]
+        assert ranking == "newest" or len(index.query(C, [B, "two"], "sport netzgerät")) == 3
+        for word in ("gerä", "pannungsnetz", "ochspannungsnetzgerät"):  # too short, more behind it, too few before it
+            assert index.query(C, B, f"{word} ", fuzzy=0).objects == []
+        index.push(C, B, "begun", "Netzgerätebau")
+        assert index.query(C, B, "netzgerät").objects == ["begun"]
+
+
 def test_pieces_without_accents_are_found_in_several_buckets_and_not_where_accents_matter() -> None:
     with sonicpy.open(":memory:") as index:
         index.push(C, "one", "vietnam", "Việt Nam here")

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.clauses import (
+    HELD_PIECE_LETTERS_MIN,
     add_completions,
     add_misspelt,
     bringing_clause,
@@ -19,6 +20,7 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy._native.word_break import is_unspaced
+from sonicpy._native.word_source import SortedWords
 
 WORDS = st.sampled_from(["word", "words", "wordier", "Ab", "ab3", "c++", "東", "東京", "éb", "15", "o'neill", "wo"])
 CLAUSES = st.lists(st.tuples(WORDS, st.integers(0, 7), st.integers(0, 3), st.integers(0, 900)), min_size=1, max_size=5)
@@ -58,6 +60,16 @@ def test_clauses_are_picked_as_planners_need_them(drawn: Drawn) -> None:
     held = [bool(one.role & REQUIRED and one.holders) for one in clauses]
     require_held(clauses)
     assert [bool(one.role & REQUIRED) for one in clauses] == held
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=9)), st.lists(st.text("ab", min_size=1)), st.text("ab", max_size=70))
+def test_a_held_word_may_be_cut_if_it_consists_of_two_words(some: list[str], more: list[str], word: str) -> None:
+    clause = Clause(0, BRINGS, 1.0, [Slot((word.encode(),), 1.0)], is_expandable=True, holders=1)
+    terms = Terms([word.encode()], b"\1", b"\0", [len(word)])
+    sources = [SortedWords([each.encode() for each in sorted(set(words))]) for words in (some, more)]
+    ends = range(HELD_PIECE_LETTERS_MIN, len(word) - HELD_PIECE_LETTERS_MIN + 1)
+    are_two = len(word) < 64 and any({word[:end], word[end:]} <= {*some, *more} for end in ends)
+    assert bool(cuttable_clauses([clause], terms, sources)) == (are_two or not word)
 
 
 @given(CLAUSES, st.integers(1, 50), st.integers(0, 1_000), st.booleans())

@@ -14,11 +14,15 @@ from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT
 from sonicpy._native.word_break cimport letter_end
+from sonicpy._native.word_source cimport are_two
 
 from sonicpy._native.plan import by_length
 
 cdef enum:
     HAN_OR_KANA = 0xE3  # the first byte of a letter of Han or kana in UTF-8, at least
+    PIECE = 4  # letters of each of the two words that a word is cut into although objects hold it, at least
+
+HELD_PIECE_LETTERS_MIN = PIECE
 
 
 cdef uint8_t flags_without(Terms terms) noexcept:
@@ -108,16 +112,29 @@ def whole_clauses(list clauses not None, Terms terms not None) -> list:
     return [clause for clause in clauses if is_whole(clause, flags)]
 
 
-def cuttable_clauses(list clauses not None, Terms terms not None) -> list:
-    """Return the `whole_clauses` whose words may be written apart: words with other characters than a to z, or words
-    that no object holds. Raises the errors of `whole_clauses`."""
+def cuttable_clauses(list clauses not None, Terms terms not None, list sources=None) -> list:
+    """Return the `whole_clauses` whose words may be written apart: words with other characters than a to z, words that
+    no object holds, and words that are expanded and consist of two others. Raises the errors of `whole_clauses`.
+
+    Args:
+        sources: the words that objects may hold; None: any word may be held.
+    """
     cdef const uint8_t *flags = flags_of(clauses, terms)
     cdef Clause clause
     return [
         clause
         for clause in clauses
-        if is_whole(clause, flags) and not (clause.holders and has_only_letters(typed_word(clause)))
+        if is_whole(clause, flags)
+        and not (clause.holders and has_only_letters(typed_word(clause)) and not may_be_two(clause, sources))
     ]
+
+
+cdef bint may_be_two(Clause clause, list sources) except -1:
+    """Return whether a word that few objects hold may consist of two words that objects hold."""
+    cdef bytes word = typed_word(clause)
+    if not clause.is_expandable or len(word) < 2 * PIECE:
+        return False
+    return sources is None or are_two(sources, <const uint8_t *> PyBytes_AS_STRING(word), len(word), PIECE)
 
 
 def run_clauses(list clauses not None, Terms terms not None) -> list:

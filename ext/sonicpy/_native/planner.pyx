@@ -165,7 +165,7 @@ def find_pieces(statistics, list clauses not None, Terms terms not None, bint fo
         words += flags[number] != F_PART
     if words > SENTENCE:
         return {}
-    cuttable = cuttable_clauses(clauses, terms)
+    cuttable = cuttable_clauses(clauses, terms, statistics.word_sources())
     return rarely.pieces(statistics, cuttable, folds=folds) if cuttable else {}
 
 
@@ -231,6 +231,18 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):
         rarely.addresses(statistics, clauses, terms)
     complete(statistics, last, clauses, search, rarely)
+
+
+def add_heads(statistics, list clauses not None, dict pieces not None, rarely) -> None:
+    """Add the words that end with the typed word to the clauses of words that lead to no other word.
+
+    Args:
+        pieces: the words written apart, by the number of the term.
+    """
+    cdef Clause clause
+    for clause in clauses:
+        if clause.is_expandable and not clause.holders and len(clause.slots) == 1 and clause.term not in pieces:
+            rarely.heads(statistics, clause)
 
 
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
@@ -316,6 +328,7 @@ def plan_words(
             return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
+    add_heads(statistics, clauses, pieces, rarely)
     if full_first:
         weigh_as_beginning(last, clauses)
     if pieces or others:

@@ -44,6 +44,7 @@ cdef class WordSource:
 
 
 cdef bint is_in_some(list sources, const uint8_t *word, Py_ssize_t size) except -1
+cdef bint are_two(list sources, const uint8_t *word, Py_ssize_t size, Py_ssize_t least) except -1
 
 
 cdef inline Spot root_of(const Words *words) noexcept nogil:

@@ -4,13 +4,14 @@ A source may hold a word behind a key that leads to it: `part NUL word` is found
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memmove
 
 from sonicpy._native.memory cimport grown
 
 cdef enum:
+    BEGINNINGS_BYTES = 63  # of a word whose beginnings are bits
     SIZE_MAX = 384  # bytes of a word: walks keep as many
 
 
@@ -132,6 +133,44 @@ cdef bint is_in_some(list sources, const uint8_t *word, Py_ssize_t size) except 
         if is_in(&source.words, word, size):
             return True
     return False
+
+
+cdef bint are_two(list sources, const uint8_t *word, Py_ssize_t size, Py_ssize_t least) except -1:
+    """Return whether a word of at most BEGINNINGS_BYTES bytes consists of two words of the sources, each of at least
+    `least` bytes."""
+    cdef WordSource source
+    cdef uint64_t begin = 0
+    cdef Py_ssize_t at
+    if size < 2 * least or size > BEGINNINGS_BYTES:
+        return False
+    for source in sources:
+        begin |= beginnings_in(&source.words, word, size - least)
+    begin &= ~<uint64_t> 0 << least
+    for at in range(least, size - least + 1):
+        if begin >> at & 1 and is_in_some(sources, word + at, size - at):
+            return True
+    return False
+
+
+cdef uint64_t beginnings_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return the sizes of the words of a source with which a word begins, as bits, up to `size`."""
+    cdef Children children
+    cdef Child child
+    cdef Spot spot = root_of(words)
+    cdef Py_ssize_t at
+    cdef uint64_t found = 0
+    if size == 0 or is_empty(words, spot):
+        return 0
+    for at in range(size):
+        open_spot(&children, words, spot, <int> at)
+        if not find_child(&children, word[at], &child):
+            break
+        if child.ends_word:
+            found |= <uint64_t> 1 << (at + 1)
+        if not child.goes_on:
+            break
+        spot = child.spot
+    return found
 
 
 cdef bint is_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:

@@ -20,6 +20,7 @@ from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import spelled
+from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
@@ -55,6 +56,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+        sketch.add_heads(term)
     for word in other_spellings(terms):
         sketch.add(word)
     sketch.add_pieces(terms)
@@ -144,6 +146,17 @@ class _Sketcher:
         for each, row in found:
             self._note(each, row)
 
+    def add_heads(self, word: bytes) -> None:
+        """Add the words that end with a word to which no other one was added."""
+        text = word.decode()
+        if text not in self.sketch["words"] and not any(
+            self.sketch[key].get(text) for key in ("families", "doubtful", "joined", "completed", "corrected", "begun")
+        ):
+            found = compounds(self._lexicon, word)
+            self.sketch.setdefault("holding", {})[text] = [each.decode() for each, _ in found]
+            for each, row in found:
+                self._note(each, row)
+
     def add_languages(self, matching: Matching) -> None:
         """Add the counts of the part's texts by language, and the languages by which it finds families."""
         self.sketch["counted"] = (self._lexicon.reader.fact(LANGUAGES) or b"").decode()
@@ -174,7 +187,7 @@ class _Sketcher:
 
     def add_demands(self, terms: Terms, demands: Demands, matching: Matching | None) -> None:
         """Add the words that the demands of a query need."""
-        self.sketch["holding"] = {}
+        self.sketch.setdefault("holding", {})
         for number in demands.begun:
             self.add_beginnings(terms.words[number], 0)
         for number in demands.inner:

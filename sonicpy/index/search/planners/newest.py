@@ -7,6 +7,7 @@ from sonicpy._native.expansions import expand
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
 from sonicpy._native.planner import (
     EXPANDED_WORDS,
+    add_heads,
     add_inner,
     complete_last,
     families_of,
@@ -64,6 +65,7 @@ def plan_newest(
             expand(statistics, clause, 0, search)
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, Rarely)
+    add_heads(statistics, clauses, pieces, Rarely)
     clauses = write_apart(statistics, clauses, pieces, last)
     clauses = with_stand_ins(clauses, others, statistics.objects, has_weights=False)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}

@@ -24,6 +24,7 @@ class Rarely:
     write_together = staticmethod(late("sonicpy.index.search.planners.spacing", "write_together"))
     pieces = staticmethod(late("sonicpy.index.search.planners.spacing", "find_pieces"))
     first_letters = staticmethod(late("sonicpy.index.search.planners.runs", "first_letters"))
+    heads = staticmethod(late("sonicpy.index.search.planners.inner", "add_heads"))
     addresses = staticmethod(complete_address)
     corrections = staticmethod(add_corrections)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
+from sonicpy._native.clauses import HELD_PIECE_LETTERS_MIN
 from sonicpy._native.neighbours import DIGITS_TOGETHER_MAX, TERMS_MAX
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
@@ -53,6 +54,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
                 found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word)]))
+                found.update(dict.fromkeys(each for pair in _pairs(word) for each in pair))
     return list(found)
 
 
@@ -99,7 +101,7 @@ def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) 
     """Return the pieces into which terms can be cut, so that objects hold each piece, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a word that no object holds, into any words that
-    objects hold.
+    objects hold; one that few objects hold, into two long words.
 
     Args:
         cuttable: the clauses of the terms, see `cuttable_clauses`.
@@ -117,7 +119,23 @@ def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) 
     for pieces in () if word.isalpha() else (tokens_of(word), groups_of(word)):
         if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return [(piece,) for piece in pieces]
-    return [] if is_held else _cut(statistics, word, folds=folds)
+    return _cut_in_two(statistics, word) if is_held else _cut(statistics, word, folds=folds)
+
+
+def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
+    """Return two words of which a word of ASCII letters consists; of several ways, the one with the longest shorter
+    word.
+    """
+    pairs = _pairs(word)
+    held = {each for each, _ in statistics.held([each for pair in pairs for each in pair])} if pairs else set()
+    ways = [pair for pair in pairs if held.issuperset(pair)]
+    return [(piece,) for piece in max(ways, key=lambda pair: min(map(len, pair)))] if ways else []
+
+
+def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the pairs of words that a word of ASCII letters may consist of although objects hold it."""
+    ends = range(HELD_PIECE_LETTERS_MIN, len(word) - HELD_PIECE_LETTERS_MIN + 1) if word.isalpha() else ()
+    return [(word[:end], word[end:]) for end in ends]
 
 
 def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
@@ -215,7 +233,7 @@ def write_apart(
 
     Args:
         last: the clause of the last word. A last word of letters alone may well be unfinished, so its pieces rank as
-            completions do (cels: celsius before ce and ls).
+            completions do (cels: celsius before ce and ls). The two words of a held word rank so, too.
     """
     if not pieces:
         return clauses
@@ -223,7 +241,11 @@ def write_apart(
     found: list[Clause] = []
     for clause in clauses:
         apart = pieces.get(clause.term) if clause.role & BRINGS else None
-        how = "completion" if clause is last and clause.slots[0].words[0].isalpha() else "exact"
+        is_plain = clause.slots[0].words[0].isalpha()
+        if apart and is_plain and clause.holders:
+            found.append(_in_two(statistics, clause, apart))
+            continue
+        how = "completion" if clause is last and is_plain else "exact"
         found += _apart(statistics, clause, apart, how, is_alone=is_alone) if apart else [clause]
     return found
 
@@ -239,6 +261,23 @@ def _apart(
         holders = min(sum(rows[word].df for word in piece), statistics.objects)
         own = Slot(piece, SHARE * min(weight, idf(statistics.objects, holders)), how=how)
         yield Clause(clause.term, role, weight, [first, own, *others], holders=max(clause.holders, 1))
+
+
+def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> Clause:
+    """Return the clause of a held word with a slot for objects that hold both words of which it consists."""
+    words = tuple(word for piece in pieces for word in piece)
+    holders = min(row.df for _, row in statistics.held(list(words)))
+    own = Slot(
+        words,
+        SHARE * min(clause.weight, idf(statistics.objects, holders)),
+        how="completion",
+        together=tuple(map(len, pieces)),
+    )
+    place = next((place for place, slot in enumerate(clause.slots) if slot.how == "correction"), len(clause.slots))
+    slots = [*clause.slots[:place], own, *clause.slots[place:]]
+    return Clause(
+        clause.term, clause.role, clause.weight, slots, is_expandable=clause.is_expandable, holders=clause.holders
+    )
 
 
 def _weighed(slot: Slot, share: float) -> Slot:
