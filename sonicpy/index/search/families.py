@@ -43,7 +43,6 @@ from sonicpy.index.search.matching import (
     SCRIPTS_WITH_MARKS,
     VOICED,
     Matching,
-    WordStemmers,
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
@@ -59,10 +58,6 @@ HEBREW = range(0x5D0, 0x5EB)
 ENGLISH = "english"
 WAYS_CACHED = 64
 """The most languages of queries and buckets whose rules for words of ASCII letters are remembered."""
-KINS_CACHED = 64
-"""The most Kins that are cached: one Kin leads a word of a query to its family and to the words that it is a part
-of.
-"""
 
 
 class Family(NamedTuple):
@@ -86,12 +81,13 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     is_plain = word.isalpha()  # letters of ASCII alone
     if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
-    among = list(sources)
-    (sure, doubtful, may_agree), own, is_english = _plain_way(matching) if is_plain else _way(text, matching)
+    among = sources if type(sources) is list else list(sources)
+    sure, doubtful, may_agree, own, is_english = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
-        words = _drawn(among, _sure_kin(text, matching))
+        kin = _kin_of(text, sure, own)
+        words = set() if kin is None else drawn(among, kin)
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
     if is_english and (irregular := irregular_forms(text)):
         doubtful_words.update(map(str.encode, irregular))
@@ -102,14 +98,15 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, bool]:
-    """Return the stemmers of a word, the letters that keep their marks, and whether it may be English."""
-    stemmers = matching.stemming(text)
-    return stemmers, matching.own_letters(text), ENGLISH in stemmers.sure or ENGLISH in stemmers.doubtful
+def _way(text: str, matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, bool]:
+    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and whether it may be
+    English."""
+    sure, doubtful, may_agree = matching.stemming(text)
+    return sure, doubtful, may_agree, matching.own_letters(text), ENGLISH in sure or ENGLISH in doubtful
 
 
 @lru_cache(WAYS_CACHED)
-def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, bool]:
+def _plain_way(matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, bool]:
     """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
     return _way("a", matching)
 
@@ -193,14 +190,15 @@ def joined_with(
         wholes: the sources of words; parts at the beginning of words have no aliases in `sources`.
         matching: leads the typed word to its family; None: it has no family.
     """
-    among, text = list(sources), word.decode()
+    among, text = sources if type(sources) is list else list(sources), word.decode()
     kin = None
-    if matching is not None and (word.isalpha() or is_spelled(text)):
-        kin = _sure_kin(text, matching)
+    if matching is not None and ((is_plain := word.isalpha()) or is_spelled(text)):
+        way = _plain_way(matching) if is_plain else _way(text, matching)
+        kin = _kin_of(text, way[0], way[3])
     if kin is None:
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
-    return joined_words(among, list(wholes), kin)
+    return joined_words(among, wholes if type(wholes) is list else list(wholes), kin)
 
 
 def _has_article(word: str, noun: str) -> bool:
@@ -263,12 +261,6 @@ class _Languages:
 
 _makers = KinMaker(_Languages, _Rules)
 _kin_of = _makers.of
-
-
-@lru_cache(KINS_CACHED)
-def _sure_kin(text: str, matching: Matching) -> Kin | None:
-    """Return the Kin that leads a word to the words that it surely finds; None: there are none."""
-    return _kin_of(text, matching.stemming(text).sure, matching.own_letters(text))
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
