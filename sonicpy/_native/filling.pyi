@@ -3,6 +3,21 @@ from typing import Any
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
+from sonicpy._native.terms import Terms
+
+def carry_out(
+    lexicon: Any,
+    terms: Terms,
+    matching: Any,
+    search: Any,
+    rarely: Any,
+    make: Callable[..., Any],
+    wanted: int,
+    window: int,
+    total: bool,
+    mask: Mask | None,
+    share: Callable[[], float] | None,
+) -> tuple[Plan, Any]: ...
 
 class Filling:
     part: Any

@@ -41,7 +41,8 @@ class PendingWords:
         self._near: NearWords | None = None
         self._in_near = 0
         self._refreshing = threading.Lock()
-        self._apart: tuple[int, int, SortedWords, SortedWords] | None = None
+        self._apart: tuple[int, dict[int, tuple[SortedWords, SortedWords]]] = -1, {}
+        """`taken` at a time -> the results of `taken_since` at that time, by argument."""
 
     @property
     def taken(self) -> int:
@@ -50,14 +51,17 @@ class PendingWords:
 
     def taken_since(self, before: int) -> tuple[SortedWords, SortedWords] | None:
         """Return the words and the aliases that were taken since `taken` was `before`; None: there are too many."""
-        now, apart = self._taken, self._apart
-        if apart is not None and apart[:2] == (before, now):
-            return apart[2:]
+        now = self._taken
         if now - before > NEW_WORDS_MAX:
             return None
-        words, aliases = _walked(self.source[before:now])
-        self._apart = before, now, (new := SortedWords(words)), (of_parts := SortedWords(aliases))
-        return new, of_parts
+        moment, apart = self._apart
+        if moment != now:
+            self._apart = now, (apart := {})
+        found = apart.get(before)
+        if found is None:
+            words, aliases = _walked(self.source[before:now])
+            found = apart[before] = SortedWords(words), SortedWords(aliases)
+        return found
 
     def __len__(self) -> int:
         return len(self.words)

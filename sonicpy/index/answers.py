@@ -174,13 +174,16 @@ class Answers(TextReader):
     def find_ids(self, search: Search) -> list[str]:
         """Return the names of `find_hits` as the server sends them, those of several buckets as `in_bucket` makes."""
         stamp = self._engine.store.readable_stamp()
-        kept = self._kept_answer(search)
+        kept = self._kept.get(search)
         if kept is not None and kept[0] == stamp:
             if self.questions is not None and not kept[2]:
                 self._note_unanswered(search)
             return kept[2].copy()
-        check_scope(search)
-        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
+        collection, bucket, buckets = search.collection, search.bucket, search.buckets
+        if not are_names(collection, bucket):
+            check_names(collection, bucket)
+        reading = self._reading(collection, bucket, buckets) if buckets else self._engine.read_words(collection, bucket)
+        with reading as lexicon:
             terms, matching = self._terms_in(lexicon, search)
             if lexicon is None:
                 return []
@@ -243,7 +246,7 @@ class Answers(TextReader):
             return self._suggest_passing(collection, first, word, limit, buckets, condition_of(filter))
         question = (collection, first, word, limit, buckets)
         stamp = self._engine.store.readable_stamp()
-        kept = self._kept_answer(question)
+        kept = self._kept.get(question)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
         answer, moment = self._suggest(*question, kept)
@@ -373,13 +376,6 @@ class Answers(TextReader):
         with self._engine.read() as view:
             return sum(state.objects for state in view.buckets(collection))
 
-    def _kept_answer(self, question: Hashable) -> Kept | None:
-        """Return the last answer to a question, or None."""
-        try:
-            return self._kept.get(question)
-        except TypeError:  # an argument that cannot be hashed: the search refuses it with a sentence
-            return None
-
     def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
         """Cache an answer that was computed at `stamp`, unless the store has changed since."""
         if stamp is not None and stamp == self._engine.store.readable_stamp():
@@ -411,9 +407,12 @@ class Answers(TextReader):
 
     def _terms_in(self, lexicon: Lexicon | UnitedLexicon | None, search: Search) -> "tuple[Terms, Matching | None]":
         """Return the terms of a search in a bucket, or in several, and their Matching; see `_query_terms`."""
-        if search.asks_newest:
+        if search.filter is not None and search.asks_newest:
             return NO_TERMS, None
-        return self._query_terms(search, self._lexer(lexicon), _fields_of(lexicon, search))
+        lexer = self._engine.lexer
+        if lexicon is not None and lexicon.reader.rules != lexer.rules:
+            lexer = self._lexer(lexicon)
+        return self._query_terms(search, lexer, _fields_of(lexicon, search) if search.syntax == "web" else ())
 
     def _suggest(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None

@@ -11,6 +11,7 @@ from sonicpy import Config
 from sonicpy._native.bm25 import BM25_K1, idf
 from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot, plan_terms
 from sonicpy._native.terms import SPECIAL, STOP, Terms
+from sonicpy.index.search.parts import Part, find_by_plan
 from sonicpy.index.search.plan import (
     ENOUGH_FOUND,
     STOP_IS_EXACT,
@@ -20,7 +21,9 @@ from sonicpy.index.search.plan import (
     to_plain,
     why_not_expanded,
 )
-from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.query import query
+from sonicpy.index.search.ranking import PLANNERS, carry_out
+from sonicpy.search import Search
 
 C, B = "collection", "bucket"
 
@@ -33,6 +36,31 @@ def planned(index: sonicpy.Index, terms: Terms) -> Plan:
 
 def terms_of(**flags: int) -> Terms:
     return Terms([word.encode() for word in flags], b"\1" * len(flags), bytes(flags.values()))
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_one_call_plans_and_finds_as_the_steps_do(tmp_path: Path, total: bool) -> None:
+    chance, words = random.Random(9), "weather sunny sun the report reports of rain raining iphone 15 caf\u00e9".split()
+    with sonicpy.open(tmp_path) as index:
+        for number in range(300):
+            index.push(C, B, f"o{number}", " ".join(chance.choices(words, k=chance.randint(1, 6))))
+        with index.engine.read_words(C, B) as lexicon:
+            assert lexicon is not None
+            for _ in range(60):
+                text = " ".join(chance.choices([*words, "wether", "su", "repo", "cafe"], k=chance.randint(1, 3)))
+                terms, matching = index._query_terms(Search(C, B, text, 10, 0, None), index.engine.lexer)
+                plan, part = carry_out(lexicon, terms, index.config, matching, 10, total=total)
+                assert isinstance(part, Part)
+                settings, resolved = index.config.search, None if matching is None else lexicon.resolved(matching)
+                whole = PLANNERS["bm25"](lexicon, terms, settings, resolved)
+                every = find_by_plan(whole, lexicon.reader, 10, index.config.store.kv.retain_word_objects, total=total)
+                assert (part.found, part.total) == (every.found, every.total)
+                if total:
+                    assert to_plain(plan) == to_plain(whole)
+                assert (
+                    query(lexicon, terms, index.config, Search(C, B, text, 10, 0, None), matching)
+                    == part.page(0, 10)[0]
+                )
 
 
 def test_words_come_first_each_with_its_expansions(tmp_path: Path) -> None:

@@ -29,12 +29,12 @@ cdef class AnswerCache:
         self._kept = {}
 
     def get(self, question):
-        """Return the last answer to a question, which may be outdated, or None.
-
-        Raises:
-            TypeError: the question cannot be hashed.
-        """
-        return self._kept.get(question)
+        """Return the last answer to a question, which may be outdated, or None. A question that cannot be hashed has no
+        answer: the search refuses it with a sentence."""
+        try:
+            return self._kept.get(question)
+        except TypeError:
+            return None
 
     def put(self, question, tuple kept not None) -> None:
         """Store `kept`, a tuple of stamp, moment and answer; forget all other answers if there are too many."""

@@ -13,7 +13,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of
 from sonicpy._native.length_masks cimport LengthMasks
@@ -39,6 +39,7 @@ cdef uint64_t made = 0  # caches that this process has made
 cdef enum:
     UNITED_MAX = 256  # lists of several words
     ROW_BYTES = 120  # of a row of a word, about
+    COMPARED = 64  # lengths at once
     PREFIX_MAX = 63  # bytes of the prefix of a cached range: each size is a bit
 
 
@@ -174,8 +175,12 @@ cdef class BucketCache:
             PyByteArray_Resize(self._lengths, start + end)
             memset(PyByteArray_AS_STRING(self._lengths) + size, 0, start + end - size)
         held = PyByteArray_AS_STRING(self._lengths) + start
+        while end - first >= COMPARED and not memcmp(held + first, now + first, COMPARED):
+            first += COMPARED
         while first < end and held[first] == now[first]:
             first += 1
+        while end - first >= COMPARED and not memcmp(held + end - COMPARED, now + end - COMPARED, COMPARED):
+            end -= COMPARED
         while end > first and held[end - 1] == now[end - 1]:
             end -= 1
         memcpy(held + first, now + first, end - first)
@@ -324,7 +329,8 @@ cdef class CachingReader:
         ):
             return self.read_postings(word, term_id)
         PyDict_SetItem(self._cache._postings, term_id, postings)
-        self._source.note_read(postings.size_bytes - counted)
+        if postings.size_bytes != counted:
+            self._source.note_read(postings.size_bytes - counted)
         return postings
 
     cdef object read_postings(self, TermInfo word, term_id):

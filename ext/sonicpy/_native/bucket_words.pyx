@@ -242,7 +242,7 @@ cdef class BucketWords:
         known = None
         if cached is not None and len(word) <= LONG and self.only_grew(graph, cached[0], moment):
             new, known = self.new_sources(cached[2], mark), cached[1]  # the graph is the same
-            sources = self.all_sources(None, b"", True, False) if new is None else new[:1]
+            sources = self.all_sources(None, b"", True, False) if new is None else some_of(new[:1])
             if not sources:
                 families[key] = (moment, known, mark)
                 return known
@@ -309,7 +309,7 @@ cdef class BucketWords:
         mark = self.mark()
         if cached is not None and self.only_grew(self.open_graph(), cached[0], moment):
             new = self.new_sources(cached[2], mark)
-            pending = self.all_part_sources(None) if new is None else new[1:]
+            pending = some_of(self.all_part_sources(None) if new is None else new[1:])
             added = self._rules.joined_with(pending, [], word, matching) if pending else set()
             found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
         else:
@@ -420,6 +420,11 @@ cdef class BucketWords:
         if not besides:
             sources += self.all_part_sources(graph)
         return begun_in(sources, word, distance, besides, self._rules)
+
+
+cdef list some_of(list sources):
+    """Return the sources of pending words, or of their aliases, that are not empty."""
+    return [source for source in sources if source]
 
 
 cdef tuple NOTHING_PENDING = (None, 0)

@@ -1,4 +1,4 @@
-"""Decides whether a plan without completions fills the page of a query.
+"""Carries out a query of plain words in one bucket; decides whether a plan without completions fills its page.
 
 Objects that hold every word come first, and completions do not change their scores. A try without completions that does
 not fill the page costs a second walk, so it is only made if it is likely to succeed.
@@ -8,13 +8,36 @@ from libc.stdint cimport uint64_t
 
 from sonicpy._native.mask cimport Mask
 from sonicpy._native.plan cimport Plan
+from sonicpy._native.terms cimport Terms
 
 from sonicpy._native.clauses import may_fill
 from sonicpy._native.find import find_all
+from sonicpy._native.planner import plan_words
 
 cdef double TOGETHER = 30.0  # how much more often than by chance the words of a query are together in an object, about
 cdef double WITH_FILTER = 4.0  # the same of the objects that hold the words, and those that pass a filter
 cdef double LOWEST_SHARE = 1e-9  # of the objects that pass a filter, for quotients
+
+
+def carry_out(
+    lexicon, Terms terms not None, matching, search, rarely, make not None, uint64_t wanted, uint64_t window,
+    bint total, Mask mask, share,
+) -> tuple:  # fmt: skip
+    """Return the plan of a query without demands, see `plan_words`, and its part of the best `wanted` objects of a
+    bucket.
+
+    Args:
+        make, window, mask, share: see `Filling`.
+        total: whether all objects that answer are counted, too.
+    """
+    cdef object reader = lexicon.reader
+    cdef Filling filling = None
+    if not total:
+        filling = Filling(make, None, reader, wanted, window, mask, lexicon.objects, share)
+    cdef Plan plan = plan_words(lexicon, terms, matching, search, filling, rarely)
+    if filling is not None and filling.part is not None:
+        return plan, filling.part
+    return plan, make(*find_all(plan, reader, wanted, window, mask, total, None))
 
 
 cdef class Filling:

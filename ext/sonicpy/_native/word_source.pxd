@@ -141,5 +141,8 @@ cdef inline void skip_to(Children *self, uint8_t label) noexcept nogil:
             self.step = self.node.count
         while self.step < self.node.count and self.node.labels[self.step] < label:
             self.step += 1
-    else:
-        self.at = first_not_before(self, self.at, label)
+    elif self.at < self.end:
+        if letter_at(self.words, self.end - 1, self.depth) < label:  # as in most words
+            self.at = self.end
+        else:
+            self.at = first_not_before(self, self.at, label)

@@ -39,8 +39,7 @@ cdef class SortedWords(WordSource):
         return self.words.count
 
     def __contains__(self, bytes word not None) -> bool:
-        cdef uint32_t place = self.place_of(word)
-        return place < self.words.count and self.order(place, word) == 0
+        return self.is_at(self.place_of(word), word)
 
     def all(self) -> list:
         """Return the words in byte order."""
@@ -58,7 +57,7 @@ cdef class SortedWords(WordSource):
         cdef list fresh = [], places = []
         for word in sorted(set(words)):
             place = self.place_of(word)
-            if PyBytes_GET_SIZE(word) <= SIZE_MAX and not (place < self.words.count and self.order(place, word) == 0):
+            if PyBytes_GET_SIZE(word) <= SIZE_MAX and not self.is_at(place, word):
                 fresh.append(word)
                 places.append(place)
         if not fresh:
@@ -93,26 +92,33 @@ cdef class SortedWords(WordSource):
         self._used += PyBytes_GET_SIZE(word)
         return 0
 
-    cdef uint32_t place_of(self, bytes word) except? 0xFFFFFFFF:
+    cdef uint32_t place_of(self, bytes word) noexcept:
         """Return the place of the first word that is not before another one."""
-        cdef uint32_t first = 0, last = self.words.count, middle
-        while first < last:
-            middle = first + (last - first >> 1)
-            if self.order(middle, word) < 0:
-                first = middle + 1
-            else:
-                last = middle
-        return first
+        return place_in(&self.words, <const uint8_t *> PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word))
 
-    cdef int order(self, uint32_t place, bytes word) except? -2:
-        """Return -1 if the word at `place` is before `word`, 0 if they are the same, and 1 if it is behind `word`."""
-        cdef Py_ssize_t one = self.words.sizes[place], other = PyBytes_GET_SIZE(word)
-        cdef int found = memcmp(
-            self.words.letters + self.words.starts[place], PyBytes_AS_STRING(word), min(one, other)
-        )
-        if found == 0:
-            return (one > other) - (one < other)
-        return 1 if found > 0 else -1
+    cdef bint is_at(self, uint32_t place, bytes word) noexcept:
+        return is_word(&self.words, place, <const uint8_t *> PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word))
+
+
+cdef uint32_t place_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return the place of the first of sorted words that is not before another one."""
+    cdef uint32_t first = 0, last = words.count, middle
+    cdef int order
+    while first < last:
+        middle = first + (last - first >> 1)
+        order = memcmp(words.letters + words.starts[middle], word, min(<Py_ssize_t> words.sizes[middle], size))
+        if order < 0 or (order == 0 and words.sizes[middle] < size):
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+cdef inline bint is_word(const Words *words, uint32_t place, const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return whether there is a word at a place of sorted words, and it equals another one."""
+    return place < words.count and words.sizes[place] == size and (
+        memcmp(words.letters + words.starts[place], word, size) == 0
+    )
 
 
 def words_in(list sources not None, words not None) -> list:
@@ -181,6 +187,8 @@ cdef bint is_in(const Words *words, const uint8_t *word, Py_ssize_t size) noexce
     cdef Py_ssize_t at
     if size == 0 or is_empty(words, spot):
         return False
+    if words.nodes == NULL:
+        return is_word(words, place_in(words, word, size), word, size)
     for at in range(size):
         open_spot(&children, words, spot, <int> at)
         if not find_child(&children, word[at], &child):

@@ -42,7 +42,6 @@ from sonicpy.index.search.matching import (
     SCRIPTS_WITH_MARKS,
     VOICED,
     Matching,
-    WordStemmers,
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
@@ -60,10 +59,6 @@ ENGLISH = "english"
 """The stemmer whose irregular forms are looked for even where the language of a word is not known."""
 WAYS_CACHED = 64
 """The most languages of queries and buckets whose rules for words of ASCII letters are remembered."""
-KINS_CACHED = 64
-"""The most Kins that are cached: one Kin leads a word of a query to its family and to the words that it is a part
-of.
-"""
 
 
 class Family(NamedTuple):
@@ -87,12 +82,13 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     is_plain = word.isalpha()  # letters of ASCII alone
     if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
-    among = list(sources)
-    (sure, doubtful, may_agree), own, with_other_forms = _plain_way(matching) if is_plain else _way(text, matching)
+    among = sources if type(sources) is list else list(sources)
+    sure, doubtful, may_agree, own, with_other_forms = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
-        words = _drawn(among, _sure_kin(text, matching))
+        kin = _kin_of(text, sure, own)
+        words = set() if kin is None else drawn(among, kin)
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
     for name in with_other_forms:
         if others := OTHER_FORMS[name](text):
@@ -104,15 +100,18 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, tuple[str, ...]]:
-    """Return the stemmers of a word, the letters that keep their marks, and the stemmers that miss some forms of it."""
-    stemmers = matching.stemming(text)
-    names = (*stemmers.sure, *(name for name in stemmers.doubtful if name == ENGLISH))
-    return stemmers, matching.own_letters(text), tuple(name for name in names if name in OTHER_FORMS)
+def _way(
+    text: str, matching: Matching
+) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[str, ...]]:
+    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and the stemmers that miss
+    some forms of it."""
+    sure, doubtful, may_agree = matching.stemming(text)
+    names = (*sure, *(name for name in doubtful if name == ENGLISH))
+    return sure, doubtful, may_agree, matching.own_letters(text), tuple(name for name in names if name in OTHER_FORMS)
 
 
 @lru_cache(WAYS_CACHED)
-def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, tuple[str, ...]]:
+def _plain_way(matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[str, ...]]:
     """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
     return _way("a", matching)
 
@@ -196,14 +195,15 @@ def joined_with(
         wholes: the sources of words; parts at the beginning of words have no aliases in `sources`.
         matching: leads the typed word to its family; None: it has no family.
     """
-    among, text = list(sources), word.decode()
+    among, text = sources if type(sources) is list else list(sources), word.decode()
     kin = None
-    if matching is not None and (word.isalpha() or is_spelled(text)):
-        kin = _sure_kin(text, matching)
+    if matching is not None and ((is_plain := word.isalpha()) or is_spelled(text)):
+        way = _plain_way(matching) if is_plain else _way(text, matching)
+        kin = _kin_of(text, way[0], way[3])
     if kin is None:
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
-    return joined_words(among, list(wholes), kin)
+    return joined_words(among, wholes if type(wholes) is list else list(wholes), kin)
 
 
 def _has_article(word: str, noun: str) -> bool:
@@ -266,12 +266,6 @@ class _Languages:
 
 _makers = KinMaker(_Languages, _Rules)
 _kin_of = _makers.of
-
-
-@lru_cache(KINS_CACHED)
-def _sure_kin(text: str, matching: Matching) -> Kin | None:
-    """Return the Kin that leads a word to the words that it surely finds; None: there are none."""
-    return _kin_of(text, matching.stemming(text).sure, matching.own_letters(text))
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:

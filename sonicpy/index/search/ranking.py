@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from sonicpy._native import filling as in_one_bucket
 from sonicpy._native.filling import Filling
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
@@ -22,6 +23,7 @@ from sonicpy.index.search.parts import Part, find_by_plan
 from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
+from sonicpy.index.search.planners.rarely import Rarely
 from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts, UnitedLexicon, find_in_several
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.late import late
@@ -111,6 +113,14 @@ def carry_out(
     Raises:
         InvalidArgument: the ranking of the settings does not know an option of the query.
     """
+    search = config.search
+    if type(terms) is Terms and search.ranking == "bm25" and isinstance(lexicon, Lexicon):
+        if matching is not None and not matching.languages:
+            matching = lexicon.resolved(matching)
+        window, mask = config.store.kv.retain_word_objects, None if masks is None else masks[0]
+        return in_one_bucket.carry_out(
+            lexicon, terms, matching, search, Rarely, Part, wanted, window, total, mask, share
+        )
     if isinstance(lexicon, UnitedLexicon):
         check_together(lexicon, config)
     planner = PLANNERS.get(config.search.ranking)

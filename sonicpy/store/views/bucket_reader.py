@@ -4,7 +4,7 @@ Tags have rows and postings under a number of their own, with the IIDs of the bu
 """
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.completions import pack_completions
@@ -44,7 +44,6 @@ class BucketReader:
         self.state = state
         self._view = view
         self._transaction = view.transaction
-        self._rules: int | None = None
 
     def fact(self, kind: int) -> bytes | None:
         """Return the fact `kind`, a number of 8 bits, of the bucket; None: the bucket has no such fact."""
@@ -70,13 +69,10 @@ class BucketReader:
         """Return the rows with the records of some objects, by key."""
         return self._view.record_rows(self.state.bucket, iids)
 
-    @property
+    @cached_property
     def rules(self) -> int:
-        """The version of the rules by which the texts of the bucket are cut."""
-        rules = self._rules
-        if rules is None:  # each query asks some times
-            rules = self._rules = self._view.rules(self.state.bucket)
-        return rules
+        """The version of the rules by which the texts of the bucket are cut. Each query asks some times."""
+        return self._view.rules(self.state.bucket)
 
     @property
     def tags(self) -> "TagRows | None":

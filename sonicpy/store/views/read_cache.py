@@ -449,7 +449,10 @@ class SnapshotSource(BucketReader):
 
     def note_read(self, size_bytes: int) -> None:
         """Count bytes of cached postings; drop the older half when there are too many."""
-        self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
+        cache = self._snapshot_cache
+        cache.posting_bytes += size_bytes
+        if 2 * cache.posting_bytes > cache.postings_max_bytes:
+            cache.note_read(0, self._bucket_cache)
 
 
 def read_pending(
