@@ -15,6 +15,7 @@ REASONS = [
     ),
     ("ingest", 'SYNONYMS c SET "tee = shirt"', "invalid_argument(the rule 'tee = shirt' has one word alone; allowed"),
     ("ingest", 'PUSH c b o "x" FIELD()', "invalid_argument(field is ''; allowed"),
+    ("ingest", "TAG c b o", "invalid_argument(tags is missing, and so is values; allowed"),
 ]
 
 
