@@ -85,7 +85,7 @@ def _listed(text: str) -> dict[str, Any]:
 
 def _whole(text: str, held: dict[str, Any], place: int) -> dict[str, Any]:
     if _skip(text, place) < len(text):
-        raise json.JSONDecodeError("there is text behind the object", text, place)
+        raise json.JSONDecodeError("there is text after the object", text, place)
     return held
 
 

@@ -228,7 +228,7 @@ class Mirror:
         return self._with_others(row) if self._tags or self._values else row
 
     def _with_others(self, row: Row) -> Row:
-        """Return a row with all tags and values that its object must have; without any if the object has just these."""
+        """Return a row with all tags and values that its object must have, or with none if it has just these."""
         tags = sorted(set(row.tags or ())) if self._tags else None
         values = {name: (row.values or {}).get(name) for name in self._values}
         with self._index.engine.read() as view:
