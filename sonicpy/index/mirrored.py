@@ -138,9 +138,10 @@ class Mirror:
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
+                which = f"the objects of the bucket {bucket!r} whose names begin with {other!r} are"
                 raise InvalidArgument(
-                    f"the objects of the bucket {bucket!r} whose names begin with {other!r} are the mirror of "
-                    f"{note['owner']!r}; allowed are another bucket, a prefix that does not overlap, or FLUSHB first"
+                    f"{which if other else f'the bucket {bucket!r} is'} the mirror of {note['owner']!r}; allowed are "
+                    "another bucket, a prefix that does not overlap, or FLUSHB first"
                 )
 
     @property
