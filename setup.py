@@ -135,10 +135,12 @@ class BuildNative(build_ext):
 
     def _object(self, ext: Extension, source: str) -> str:
         [made] = self.compiler.object_filenames([source], output_dir=self.build_temp)
-        if self.force or newer(source, made):
+        arguments, note = flags(source), Path(f"{made}.flags")
+        if self.force or newer(source, made) or (note.exists() and note.read_text() != str(arguments)):
             self.compiler.compile(
-                [source], output_dir=self.build_temp, include_dirs=ext.include_dirs, extra_postargs=flags(source)
+                [source], output_dir=self.build_temp, include_dirs=ext.include_dirs, extra_postargs=arguments
             )
+        note.write_text(str(arguments))
         return made
 
 

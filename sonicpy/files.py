@@ -15,7 +15,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
+
+from sonicpy.named_tuple import NamedTuple
 
 
 class Access(NamedTuple):

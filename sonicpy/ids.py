@@ -10,11 +10,11 @@ read and removed, but no text can be added to it.
 """
 
 import re
-from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import InvalidArgument
+from sonicpy.named_tuple import NamedTuple
 
 NAME_MAX_BYTES = 128
 
@@ -131,6 +131,7 @@ def _whole(value: object) -> int | None:
     if isinstance(value, SupportsIndex):
         return index_of(value)
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+    from numbers import Rational, Real  # noqa: PLC0415
 
     if isinstance(value, Decimal):
         if not value.is_finite() or value != value.to_integral_value():

@@ -6,11 +6,11 @@ longitude counts from -180 degrees. So points sort from south to north, and all 
 
 import re
 from collections.abc import Mapping
-from numbers import Rational
-from typing import Any, Final, NamedTuple, SupportsIndex
+from typing import Any, Final, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import index_of, shown
+from sonicpy.named_tuple import NamedTuple
 
 VALUES_MAX: Final = 16
 """The most names of values in a bucket."""
@@ -158,6 +158,7 @@ def _value(value: Any) -> GivenValue | None:
         whole_number = index_of(value)
         return None if whole_number is None else GivenValue(whole_number)
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+    from numbers import Rational  # noqa: PLC0415
 
     if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
         return GivenValue(whole)

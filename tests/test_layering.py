@@ -13,8 +13,8 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "late", "option_kinds", "option_lists"),
-    *("options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
+    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "late", "named_tuple", "option_kinds"),
+    *("option_lists", "options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter", "late_logger"}
 """Modules with parts that depend on the operating system, and loggers."""
@@ -39,11 +39,11 @@ ALLOWED = {
     "errors": set(),
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},
-    "files": set(),
+    "files": {"named_tuple"},
     "filters": {"_native", "errors", "ids", "tags", "values"},
     "graph": EVERYBODY | {"_native", "disk", "files", "late_logger"},
     "http": EVERYBODY | {"access", "api", "client", "index"},
-    "ids": {"_native", "errors"},
+    "ids": {"_native", "errors", "named_tuple"},
     "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "late_logger", "lexer", "store"},
     "integrations": EVERYBODY | {"api"},
     "interpreter": set(),
@@ -53,19 +53,21 @@ ALLOWED = {
     "late_logger": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
+    "named_tuple": set(),
+    "option_kinds": {"arguments", "bucket_names", "langcodes", "named_tuple", "vectors"},
     "options": {
-        *("arguments", "bucket_names", "errors", "filters", "late", "option_kinds", "tags", "text_names", "values"),
+        *("arguments", "bucket_names", "errors", "filters", "late", "named_tuple", "option_kinds", "tags"),
+        *("text_names", "values"),
     },
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"bucket_names", "filters", "ids", "late", "options"},
+    "search": {"bucket_names", "filters", "ids", "late", "named_tuple", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},
     "tags": {"errors", "ids"},
     "text_names": {"arguments", "errors", "ids"},
-    "values": {"errors", "ids"},
+    "values": {"errors", "ids", "named_tuple"},
     "version": set(),
 }
 """Layer -> the layers that its files may import."""

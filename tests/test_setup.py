@@ -66,6 +66,40 @@ def test_an_editable_install_keeps_its_objects() -> None:
     assert "build/lib" in plain and "build/temp" in plain
 
 
+OBJECTS = """
+import sys
+import setuptools
+from distutils.core import run_setup
+from pathlib import Path
+from types import SimpleNamespace
+
+native = run_setup("setup.py", ["--name"], stop_after="init").get_command_obj("build_ext")
+known = type(native)._object.__globals__
+compiled = []
+
+def compile(sources, output_dir, include_dirs, extra_postargs):
+    compiled.append(extra_postargs[-1])
+    Path(made).touch()
+
+source, made = f"{sys.argv[1]}/walk.c", f"{sys.argv[1]}/walk.o"
+Path(source).touch()
+native.force, native.build_temp = False, sys.argv[1]
+native.compiler = SimpleNamespace(object_filenames=lambda sources, output_dir: [made], compile=compile)
+for names in (("HOT",), ("HOT",), (), ("RARE",), ("RARE",)):
+    for name in ("HOT", "RARE"):
+        known[name] = {"walk"} if name in names else set()
+    native._object(SimpleNamespace(include_dirs=[]), source)
+print(compiled)
+"""
+
+
+def test_a_module_of_another_level_is_compiled_again(tmp_path: Path) -> None:
+    pytest.importorskip("Cython", reason="needs Cython, which the extra dev installs")
+    command = [sys.executable, "-c", OBJECTS, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False)
+    assert done.stdout.splitlines()[-1:] == ["['-O3', '-O2', '-O1']"], done.stderr
+
+
 def test_the_plan_of_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     assert "60 modules from Cython to C and compiling them: about 2 minutes with 4 cores;" in compiler.plan(60, 6)

@@ -12,6 +12,13 @@ class Detector:
 
 class ClearTexts:
     def __new__(
-        cls, detector: Detector, known: Container[str], min_bytes: int, max_bytes: int, sure_lead: float
+        cls,
+        path: str | os.PathLike[str],
+        known: Container[str],
+        min_bytes: int,
+        max_bytes: int,
+        sure_lead: float,
     ) -> Self: ...
+    @property
+    def detector(self) -> Detector: ...
     def guess(self, text: str) -> str | None: ...

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.counted import Counted
-from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
@@ -16,6 +15,7 @@ from sonicpy.vectors import Vector
 
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
+    from sonicpy.api.facets import Facets
     from sonicpy.api.rows import OnProgress, PushReport
 
 
@@ -77,7 +77,7 @@ class Searchable(Protocol):
     def query(
         self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
     ) -> Hits: ...
-    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
+    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> "Facets": ...
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation": ...
     def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits: ...
     def suggest(
@@ -231,7 +231,7 @@ class Bucket:
         return self._index.query(self.collection, self.bucket, text, facets=facets, **options)
 
     @with_options("FACETS")
-    def facets(self, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    def facets(self, text: str = "", **options: Unpack[FacetOptions]) -> "Facets":
         """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
         return self._index.facets(self.collection, self.bucket, text, **options)
 

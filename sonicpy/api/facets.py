@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from sonicpy.named_tuple import NamedTuple
 
 
 class RangeCount(NamedTuple):

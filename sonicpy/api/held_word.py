@@ -1,7 +1,9 @@
 """The words by which an object answers."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from sonicpy.named_tuple import NamedTuple
 
 
 class HeldWord(NamedTuple):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from sonicpy._native.hits import made_hits
-from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord, held_json
 
 if TYPE_CHECKING:
+    from sonicpy.api.facets import Facets
     from sonicpy.filters.grouping import GroupKey
 
 
@@ -116,7 +116,7 @@ class Hits(tuple[Hit, ...]):
     _whole: int | None = None
     _hows: tuple[tuple[HeldWord, ...], ...] | None = None
     _corrected: str | None = None
-    _facets: Facets | None = None
+    _facets: "Facets | None" = None
     _buckets: tuple[str, ...] | None = None
     _groups: "tuple[GroupKey | None, ...] | None" = None
 
@@ -182,7 +182,7 @@ class Hits(tuple[Hit, ...]):
         return self._corrected
 
     @property
-    def facets(self) -> Facets | None:
+    def facets(self) -> "Facets | None":
         """The counts of facets over all objects that answer, or None if the query did not ask for them."""
         return self._facets
 
@@ -295,7 +295,7 @@ class Hits(tuple[Hit, ...]):
         )
 
 
-def with_facets(hits: Hits, facets: Facets) -> Hits:
+def with_facets(hits: Hits, facets: "Facets") -> Hits:
     """Return the same hits with facets."""
     found = Hits(*hits.__getnewargs__())
     found._facets = facets

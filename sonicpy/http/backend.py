@@ -96,14 +96,14 @@ class IndexBackend:
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows in one commit on a thread; return the refused ones."""
-        change = self._index.upsert if upsert else self._index.push
+        change = upsert_row if upsert else push_row
 
         def push() -> list[RefusedPlace]:
             refused = []
             with self._index.batch():
                 for place, row in enumerate(rows):
                     try:
-                        change(*row[:6], **tagging_of(row))
+                        change(self._index, row)
                     except CommandError as error:
                         refused.append((place, sentence_of(error)))
             return refused
@@ -179,9 +179,30 @@ class ClientBackend:
         await self._client.close()
 
 
-def tagging_of(row: TextRow) -> dict[str, Any]:
-    """Return the tags and values of a row as keyword arguments of `push`; {} for most rows."""
-    return {} if row.tags is None and row.values is None else {"tags": row.tags, "values": row.values}
+def push_row(index: Index, row: TextRow) -> None:
+    """Push a row. Raises the errors of `push`."""
+    text, options = text_and_others(row)
+    index.push(*row[:3], text, row.lang, **options)
+
+
+def upsert_row(index: Index, row: TextRow) -> None:
+    """Replace the text of an object by that of a row. Raises the errors of `upsert`."""
+    index.upsert(*row[:3], row.texts or row.text, row.lang, **others_of(row))
+
+
+def text_and_others(row: TextRow) -> tuple[str, dict[str, Any]]:
+    """Return the text of a row to push, and all but its names, text and language as keyword arguments of `push`."""
+    if row.texts is None:
+        return row.text, others_of(row)
+    ((field, text),) = row.texts.items()
+    return text, {"field": field, **others_of(row)}
+
+
+def others_of(row: TextRow) -> dict[str, Any]:
+    """Return the vector, tags and values of a row as keyword arguments of `push`; {} for most rows."""
+    if row.vector is None and row.tags is None and row.values is None:
+        return {}
+    return {"vector": row.vector, "tags": row.tags, "values": row.values}
 
 
 def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:

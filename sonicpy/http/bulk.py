@@ -99,6 +99,8 @@ def row_of(line: bytes) -> TextRow:
         held = flat_json(line)
         names = (held["collection"], held["bucket"], held["object"], held["text"])
         row = TextRow(*names, held.get("lang"), held.get("vector"), held.get("tags"), held.get("values"))
+        if held.get("field") is not None:
+            row = row._replace(texts={held["field"]: row.text})
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"the line {not_utf8(error)}") from error
     except JSONDecodeError as error:

@@ -8,7 +8,6 @@ from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, Terms
 from sonicpy.api.counted import Counted, counted
-from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
@@ -40,6 +39,7 @@ from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
+    from sonicpy.api.facets import Facets
     from sonicpy.filters.conditions import Condition
     from sonicpy.filters.grammar import condition_of
     from sonicpy.index.engine import Engine
@@ -105,7 +105,7 @@ class Answers(TextReader):
         return self.find_reasons(self._with_vector(asked("EXPLAIN", collection, bucket, text, options)))
 
     @with_options("FACETS")
-    def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> "Facets":
         """Return how many of the objects that answer a text hold each tag, or have a value in each range.
 
         Args:
@@ -119,7 +119,7 @@ class Answers(TextReader):
         """
         return self.find_facets(facets_asked(collection, bucket, text, options))
 
-    def find_facets(self, asked: FacetSearch) -> Facets:
+    def find_facets(self, asked: FacetSearch) -> "Facets":
         """Return the counts that a FacetSearch asks for. Raises like `facets`."""
         from sonicpy.filters.sorting import facets_of  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.faceting import count_all_facets, no_facets  # noqa: PLC0415  loaded when it is needed

@@ -171,14 +171,16 @@ class Changing:
         if tags is not None or values is not None or vector is not None:
             fields = self._fields("", tags, values, vector)
         is_due = self._embed is not None and vector is None and bool(text)
+        column = getattr(self._embed, "column", "")
         while True:
             lexer = engine.lexer_of(collection, bucket)
             digest = self._digest(oid, given, lang, lexer.rules)
             is_held = engine.has_digest(collection, bucket, oid, digest)
-            if is_held and not (is_due and self._lacks_vector(collection, bucket, oid)):
-                if fields:
-                    engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
-                return False
+            if is_held and not (is_due and self._lacks_vector(collection, bucket, oid, column)):
+                if not fields or self._holds_parts((collection, bucket, oid), fields):
+                    return False
+                engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
+                return True
             if is_due:
                 fields, is_due = fields + self._fields(text, None, None, None), False
             terms = lexer.lex_push(text, lang)
@@ -195,6 +197,34 @@ class Changing:
                 engine.note_rules(other)
             else:
                 return True
+
+    def needs_vector(
+        self,
+        collection: str,
+        bucket: str,
+        object: str,
+        text: str | Mapping[str, str],
+        lang: str | None = None,
+        column: str = "",
+    ) -> bool:
+        """Return whether an `upsert` needs a vector of its text: the object holds another text, or has no vector.
+
+        Args:
+            collection, bucket, object, text, lang: as in `upsert`.
+            column: the name of the column of vectors; "": any column.
+
+        Raises InvalidArgument as `upsert`.
+        """
+        self._check_upsert()
+        check_names(collection, bucket, object, new=True)
+        given = given_texts(text)
+        if not given.text:
+            return False
+        digest = self._digest(
+            object, given, None if lang is None else language_of(lang), self._engine.lexer_of(collection, bucket).rules
+        )
+        is_held = self._engine.has_digest(collection, bucket, object, digest)
+        return not is_held or self._lacks_vector(collection, bucket, object, column)
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Remove the vectors of a column from every object of a bucket; return the number of columns removed.
@@ -377,8 +407,12 @@ class Changing:
         digest = digest_of_export(given.get(DIGEST_KEY), self._engine.packed_analyzer)  # before named texts
         return digest + fields_of_export(given, compat=compat) + (() if vectors is None else vector_fields(vectors))
 
-    def _lacks_vector(self, collection: str, bucket: str, oid: str) -> bool:
-        """Return whether an object has no vector of the column of the embedder."""
+    def _holds_parts(self, names: tuple[str, str, str], fields: Fields) -> bool:
+        """Return whether an object has just the tags, and the values and vectors, that a change gives it."""
+        return False
+
+    def _lacks_vector(self, collection: str, bucket: str, oid: str, column: str) -> bool:
+        """Return whether an object has no vector of a column; "": of any column."""
         return False
 
     def _check_upsert(self) -> None:

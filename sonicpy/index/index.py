@@ -32,7 +32,7 @@ from sonicpy.index.text_digests import TextDigests
 from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
 from sonicpy.search import FilterLike
-from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
+from sonicpy.store.changing.mutations import AnyPush, Fields, RulesDiffer
 
 if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
@@ -207,6 +207,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
         from sonicpy.api.rows import PushReport, Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.ingest.held_parts import holds_row  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.ingest.row_digests import changed_rows  # noqa: PLC0415  loaded when it is needed
 
         shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, vector, tags, values)
@@ -223,7 +224,9 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self._check_upsert()
         call_of("progress", progress)
         report = PushReport() if report is None else report
-        changed = partial(changed_rows, have_digests=self._engine.have_digests) if upsert else None
+        engine, changed = self._engine, None
+        if upsert:
+            changed = partial(changed_rows, have_digests=engine.have_digests, holds_row=partial(holds_row, engine))
         self.push_read(read_rows(rows, shape), report, progress, new=new, changed=changed)
         return report
 
@@ -263,11 +266,17 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         with self._engine.read() as view:
             return ColumnCheck(view).refusal
 
-    def _lacks_vector(self, collection: str, bucket: str, oid: str) -> bool:
+    def _holds_parts(self, names: tuple[str, str, str], fields: "Fields") -> bool:
+        from sonicpy.index.ingest.held_parts import holds_parts  # noqa: PLC0415  loaded when it is needed
+
+        with self._engine.read() as view:
+            return holds_parts(view, names, fields)
+
+    def _lacks_vector(self, collection: str, bucket: str, oid: str, column: str) -> bool:
         from sonicpy.index.ingest.held_vectors import held_vectors  # noqa: PLC0415  loaded when it is needed
 
         with self._engine.read() as view:
-            return not held_vectors(view, (collection, bucket, oid), getattr(self._embed, "column", ""))
+            return not held_vectors(view, (collection, bucket, oid), column)
 
     def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:

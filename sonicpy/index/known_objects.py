@@ -1,11 +1,11 @@
 """The objects of a bucket when a pass of a mirror begins, and those of them that rows name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from sonicpy._native.known_digests import KnownDigests
 from sonicpy.api.rows import Refused, Row
-from sonicpy.index.ingest.row_digests import Digest, HaveDigests, changed_rows
+from sonicpy.index.ingest.row_digests import Digest
 from sonicpy.store.rows.digests import digest_rows
 from sonicpy.store.views import name_pages
 
@@ -26,18 +26,26 @@ class KnownObjects:
         engine: holds the bucket; its changes are committed.
         collection, bucket: the names of the bucket.
         prefix: the names of the mirror's objects begin with it; those of refused rows lack it.
-        have_digests: returns whether objects hold the texts of digests now.
+        changed: returns the rows, of those at some places, whose objects do not surely hold just their text now; see
+            `changed_rows`.
 
     Attributes:
         end: the IID of the next new object when the pass began; 0: the bucket was empty.
         has_nameless: whether a row named no object: it may be the row of any object.
     """
 
-    def __init__(self, engine: "Engine", collection: str, bucket: str, prefix: str, have_digests: HaveDigests) -> None:
+    def __init__(
+        self,
+        engine: "Engine",
+        collection: str,
+        bucket: str,
+        prefix: str,
+        changed: Callable[[list[Row | Refused], list[Digest], list[int]], list[int]],
+    ) -> None:
         self._engine = engine
         self._scope = (collection, bucket)
         self._prefix = prefix
-        self._have_digests = have_digests
+        self._changed = changed
         self._names = set[int]()
         self.has_nameless = False
         with engine.snapshot_of_now() as view:
@@ -65,7 +73,7 @@ class KnownObjects:
             else:
                 self.has_nameless |= not row.object
                 self._names.add(hash(f"{self._prefix}{row.object}"))
-        return changed_rows(rows, digests, self._have_digests, places) if places else places
+        return self._changed(rows, digests, places) if places else places
 
     def without_row(self) -> Iterator[str]:
         """Yield the names of the objects that no row named, if they begin with the prefix."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
+from sonicpy.index.ingest.held_parts import holds_row
 from sonicpy.index.ingest.row_digests import Changed, changed_rows, row_digests
 from sonicpy.index.known_objects import KnownObjects
 from sonicpy.store.changing.mutations import ChangeFields
@@ -22,7 +23,6 @@ from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.bucket_rules import MIRRORS
-from sonicpy.store.views.bucket_reader import BucketReader, find_object
 
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
@@ -161,12 +161,12 @@ class Mirror:
         Raises:
             StoreError: a change could not be stored; the changes before it are.
         """
-        have_digests = self._index.engine.have_digests
-        known = KnownObjects(self._index.engine, *self._scope, self._prefix, have_digests) if whole else None
+        engine = self._index.engine
+        now = partial(changed_rows, have_digests=engine.have_digests, holds_row=partial(holds_row, engine))
+        known = KnownObjects(engine, *self._scope, self._prefix, now) if whole else None
         self._claim()
         report, pushed = MirrorReport(), PushReport()
-        changed = partial(changed_rows, have_digests=have_digests) if known is None else known.changed
-        self._index.push_read(self._of_mirror(rows), pushed, progress, changed=changed)
+        self._index.push_read(self._of_mirror(rows), pushed, progress, changed=now if known is None else known.changed)
         report.rows = pushed.rows
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged
@@ -190,7 +190,8 @@ class Mirror:
     def check(self, rows: Iterable[Row | Refused]) -> Drift:
         """Return the differences between rows and objects, found by digests alone; change nothing."""
         drift, rules = Drift(), self._index.text_rules(*self._scope)
-        known = KnownObjects(self._index.engine, *self._scope, self._prefix, self._have_digests)
+        now = partial(changed_rows, have_digests=self._have_digests, holds_row=partial(holds_row, self._index.engine))
+        known = KnownObjects(self._index.engine, *self._scope, self._prefix, now)
         taken = self._of_mirror(rows)
         while some := list(islice(taken, ROWS_AT_ONCE)):
             digests = row_digests(some, lambda *scope: rules)
@@ -230,21 +231,11 @@ class Mirror:
 
     def _with_others(self, row: Row) -> Row:
         """Return a row with all tags and values that its object must have, or with none if it has just these."""
-        tags = sorted(set(row.tags or ())) if self._tags else None
+        tags = (row.tags or []) if self._tags else None
         values = {name: (row.values or {}).get(name) for name in self._values}
-        with self._index.engine.read() as view:
-            state = view.bucket(*self._scope)
-            held = None if state is None else find_object(view, state, row.object)
-            if state is None or held is None:
-                return row._replace(tags=tags, values=values)
-            reader = BucketReader(view, state)
-            held_tags = [] if reader.tags is None else reader.tags.tags_of([held[0]])[0]
-            held_values = {} if reader.columns is None else reader.columns.shown_of(held[0])
-        if (tags is None or tags == sorted(held_tags)) and all(
-            held_values.get(name) == value for name, value in values.items()
-        ):
-            return row._replace(tags=None, values=None)
-        return row._replace(tags=tags, values=values)
+        full = row._replace(tags=tags, values=values)
+        is_held = holds_row(self._index.engine, full._replace(vector=None))
+        return row._replace(tags=None, values=None) if is_held else full
 
     def _next_iid(self) -> int:
         with self._index.engine.read() as view:

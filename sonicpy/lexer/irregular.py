@@ -1,7 +1,7 @@
-"""Irregular plurals of English nouns, and a few other forms, which no stemmer finds. In scores they count less than
+"""Irregular forms of English nouns, verbs and adjectives, which no stemmer finds. In scores they count less than
 regular forms.
 
-Verbs are left out: most of those with irregular forms are frequent words, which hardly decide the subject of a text.
+The tables leave out forms that are mostly other words (left, saw, rose, wound), and the verbs among stop words.
 """
 
 from collections.abc import Iterator
@@ -16,23 +16,56 @@ _GROUPS = (
     "synthesis syntheses|parenthesis parentheses|phenomenon phenomena|criterion criteria|"
     "bacterium bacteria|curriculum curricula|stratum strata|erratum errata|stimulus stimuli|fungus fungi|cactus cacti|"
     "nucleus nuclei|radius radii|alumnus alumni|focus foci|larva larvae|formula formulae|antenna antennae|"
-    "vertebra vertebrae|alga algae|genus genera|corpus corpora|dying die|lying lie|tying tie"
+    "vertebra vertebrae|alga algae|genus genera|corpus corpora|dying die|lying lie|tying tie|person people persons|"
+    "good better best|bad worse worst|big bigger biggest|fast faster fastest|slow slower slowest|high higher highest|"
+    "low lower lowest|small smaller smallest|large larger largest|short shorter shortest|old older oldest elder eldest|"
+    "young younger youngest|new newer newest|cheap cheaper cheapest|strong stronger strongest|weak weaker weakest|"
+    "dark darker darkest|hard harder hardest|soft softer softest|thick thicker thickest|thin thinner thinnest|"
+    "wide wider widest|deep deeper deepest|warm warmer warmest|cold colder coldest|hot hotter hottest|"
+    "clear clearer clearest|bright brighter brightest|quick quicker quickest|rich richer richest|poor poorer poorest|"
+    "great greater greatest|tall taller tallest|safe safer safest|simple simpler simplest|nice nicer nicest|"
+    "smart smarter smartest|loud louder loudest|quiet quieter quietest|sweet sweeter sweetest|tight tighter tightest|"
+    "wise wiser wisest|wet wetter wettest|fat fatter fattest|sad sadder saddest|long longest|light lightest"
 )
+_VERBS = (
+    "arise arose arisen|awake awoke awoken|beat beaten|become became|begin+ began begun|bend bent|bite bit bitten|"
+    "bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought|"
+    "catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig+ dug|draw drew drawn|"
+    "dream dreamt|drink drank drunk|drive drove driven|dwell dwelt|eat ate eaten|fall fell fallen|feed fed|feel felt|"
+    "fight fought|find found|flee fled|fling flung|fly flew flown|forbid+ forbade forbidden|"
+    "foresee foresaw foreseen|forget+ forgot forgotten|forgive forgave forgiven|freeze froze frozen|get+ got gotten|"
+    "give gave given|go went gone|grow grew grown|hang hung|hear heard|hide hid hidden|hold held|keep kept|"
+    "kneel knelt|know knew known|lead led|lean leant|leap leapt|learn learnt|lend lent|light lit|lose lost|make made|"
+    "mean meant|meet met|mistake mistook mistaken|misunderstand misunderstood|outgrow outgrew outgrown|"
+    "overcome overcame|overhear overheard|overtake overtook overtaken|overthrow overthrew overthrown|pay paid|"
+    "prove proven|rebuild rebuilt|rewrite rewrote rewritten|ride rode ridden|ring rang rung|rise risen|run+ ran|"
+    "say said|see seen|seek sought|sell sold|resell resold|send sent|sew sewn|shake shook shaken|shine shone|"
+    "shoot shot|show shown|shrink shrank shrunk|sing sang sung|sink sank sunk|sit+ sat|sleep slept|slide slid|"
+    "sling slung|sow sown|speak spoke spoken|speed sped|spell spelt|spend spent|spill spilt|spin+ spun|"
+    "spit+ spat|spoil spoilt|spring sprang sprung|stand stood|steal stole stolen|stick stuck|sting stung|"
+    "stink stank stunk|strike struck stricken|string strung|strive strove striven|swear swore sworn|sweep swept|"
+    "swell swollen|swim+ swam swum|swing swung|take took taken|teach taught|tear tore torn|tell told|think thought|"
+    "throw threw thrown|tread trod trodden|undergo underwent undergone|understand understood|"
+    "undertake undertook undertaken|uphold upheld|wake woke woken|wear wore worn|weave wove woven|weep wept|win+ won|"
+    "withdraw withdrew withdrawn|withhold withheld|withstand withstood|write wrote written"
+)
+"""Verbs, each with its irregular forms. A sign + marks verbs that double their last letter (running)."""
 _ENDINGS = {"man": "men", "men": "man", "child": "children", "children": "child", "wife": "wives", "wives": "wife"}
 """Irregular endings of words and compounds (fireman, firemen): ending -> the ending of the other form."""
 _COMPOUND_LETTERS = 2
 """The least number of letters before an ending of `_ENDINGS` in a compound."""
-_SUPERLATIVE, _PLAIN = "iest", "y"
-_ENDS = (*_ENDINGS, _SUPERLATIVE)
+_COMPARED, _PLAIN = ("ier", "iest"), "y"
+"""The endings of compared adjectives (happier, happiest), and that of the adjective."""
+_ENDS = (*_ENDINGS, *_COMPARED)
 
 
 def irregular_forms(word: str) -> set[str]:
     """Return the other forms of an English word that its stemmer misses; most words have none. The word is in small
     letters."""
-    group = _groups().get(word, ())
-    if not group and not word.endswith(_ENDS):
+    others = _others().get(word, ())
+    if not others and not word.endswith(_ENDS):
         return set()
-    return {*group, *_by_ending(word)} - {word}
+    return {*others, *_by_ending(word)} - {word}
 
 
 def _by_ending(word: str) -> Iterator[str]:
@@ -40,11 +73,31 @@ def _by_ending(word: str) -> Iterator[str]:
         before = word[: -len(ending)]
         if word.endswith(ending) and (not before or len(before) >= _COMPOUND_LETTERS):
             yield before + other
-    if word.endswith(_SUPERLATIVE) and len(word) > len(_SUPERLATIVE) + _COMPOUND_LETTERS:
-        yield word[: -len(_SUPERLATIVE)] + _PLAIN
+    for ending in _COMPARED:
+        if word.endswith(ending) and len(word) > len(ending) + _COMPOUND_LETTERS:
+            yield word[: -len(ending)] + _PLAIN
 
 
 @cache
-def _groups() -> dict[str, tuple[str, ...]]:
-    groups = [tuple(group.split()) for group in _GROUPS.split("|")]
-    return {word: group for group in groups for word in group}
+def _others() -> dict[str, tuple[str, ...]]:
+    """Return the other forms of each word in the tables."""
+    others = {}
+    for group in map(str.split, _GROUPS.split("|")):
+        others.update({word: tuple(group) for word in group})
+    for verb, *irregular in map(str.split, _VERBS.split("|")):
+        regular = _regular_forms(verb)
+        others.update({word: (*others.get(word, ()), *irregular) for word in regular})
+        others.update({word: (*others.get(word, ()), *regular, *irregular) for word in irregular})
+    return others
+
+
+def _regular_forms(verb: str) -> tuple[str, str, str]:
+    """Return a verb, its third person and its participle that ends in -ing.
+
+    Args:
+        verb: the verb; a sign + at its end doubles its last letter.
+    """
+    base = verb.rstrip("+")
+    third = base[:-1] + "ies" if base.endswith("fly") else base + ("es" if base.endswith(("ch", "o")) else "s")
+    stem = base + base[-1] if verb != base else base[:-1] if base.endswith("e") and not base.endswith("ee") else base
+    return base, third, stem + "ing"

@@ -24,31 +24,34 @@ in one of forty above it. A higher value changes no share by more than 0.1 %."""
 
 
 class LanguageGuesser:
-    """Guesses the language of texts of QUERY and PUSH without LANG. The table is mapped at once; the words are read
-    when they are needed."""
+    """Guesses the language of texts of QUERY and PUSH without LANG. The first text that needs it maps the n-gram table
+    of the package, or reads the words; that raises OSError or ValueError if a file is missing or damaged."""
 
     def __init__(self) -> None:
-        """Map the n-gram table of the package. Raises OSError or ValueError if it is missing or damaged."""
-        self._detector = Detector(LANGUAGE_PROFILES)
-        self._clear = ClearTexts(self._detector, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
+        self._clear = ClearTexts(LANGUAGE_PROFILES, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
         self._words: LanguageWords | None = None
 
+    @property
+    def _detector(self) -> Detector:
+        return self._clear.detector
+
     def prepare(self) -> None:
-        """Open the words now, so that no text has to wait for them."""
+        """Map the table and read the words now, so that no text has to wait for them."""
+        _ = self._detector
+        self._open_words().prepare()
+
+    def _open_words(self) -> LanguageWords:
         if self._words is None:
             self._words = LanguageWords()
+        return self._words
 
     def listed(self, words: Iterable[str]) -> list[str]:
         """Return those words that are on a list of stop words; see `LanguageWords.listed`."""
-        self.prepare()
-        assert self._words is not None
-        return self._words.listed(words)
+        return self._open_words().listed(words)
 
     def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the most likely languages of words; see `LanguageWords.languages`."""
-        self.prepare()
-        assert self._words is not None
-        return self._words.languages(words)
+        return self._open_words().languages(words)
 
     def guess(self, text: str) -> str | None:
         """Return the language of `text`; None: the text is too short or has no letters, or the table lacks its
@@ -78,9 +81,7 @@ class LanguageGuesser:
 
     def _by_words(self, head: str) -> str | None:
         """Return the language with the most evidence by n-grams and words together; None: the script decides."""
-        self.prepare()
-        assert self._words is not None
-        return self._detector.guess_with(head, self._words.evidence(head))
+        return self._detector.guess_with(head, self._open_words().evidence(head))
 
 
 def _examined(text: str) -> str | None:

@@ -8,6 +8,7 @@ whole words match.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 import marisa_trie
@@ -35,16 +36,24 @@ class LanguageWords:
         self._listed = marisa_trie.Trie()
         self._listed.mmap(str(words))
         self._bits = memoryview(bits.read_bytes()).cast("Q")
-        self._phrases: dict[str, list[tuple[list[str], int]]] = {}
-        """Last word -> the phrases on lists that end with it, longest first: each its words, and its languages as
-        bits."""
         sizes = {language.code: self._listed_by(f"\n{language.code}") for language in LANGUAGES}
         self._weights = [(code, math.log(LISTED_SHARE / size)) for code, size in sizes.items() if size]
         """The language of each bit, and the evidence of a word on its list in nats."""
         self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}
+
+    @cached_property
+    def _phrases(self) -> dict[str, list[tuple[list[str], int]]]:
+        """Last word -> the phrases on lists that end with it, longest first: each its words, and its languages as
+        bits."""
+        found: dict[str, list[tuple[list[str], int]]] = {}
         for key in sorted(self._listed.iterkeys("\t"), key=len, reverse=True):
             parts = key[1:].split(" ")
-            self._phrases.setdefault(parts[-1], []).append((parts, self._listed_by(key)))
+            found.setdefault(parts[-1], []).append((parts, self._listed_by(key)))
+        return found
+
+    def prepare(self) -> None:
+        """Read the phrases now, so that no text has to wait for them."""
+        _ = self._phrases
 
     def _listed_by(self, key: str) -> int:
         """Return the number beside a key, 0: it is on no list."""

@@ -111,6 +111,10 @@ class Lexer:
         self._stemming: dict[str | None, BoundAnalyzer] = {}
         self._any_of: dict[str, BoundAnalyzer] = {}
 
+    def _copy(self) -> "Lexer":
+
+        return copy(self)
+
     def under(self, rules: int) -> "Lexer":
         """Return a lexer with the same settings that follows other rules. It shares everything on which rules have no
         effect.
@@ -122,7 +126,7 @@ class Lexer:
         if found is None:
             if rules not in KNOWN or self._compat:
                 raise KeyError(rules)
-            found = copy(self)
+            found = self._copy()
             found.rules = rules
             found._ordered = None
             found._analyzer = found._default_analyzer()
@@ -134,7 +138,7 @@ class Lexer:
         """Return a lexer with the same settings whose terms come with the order of the words."""
         found = self._ordered
         if found is None:
-            found = copy(self)
+            found = self._copy()
             found._keeps_order = True
             found._analyzer = found._default_analyzer()
             found._bind_none()

@@ -501,6 +501,29 @@ def test_a_text_replaces(index: sonicpy.Index, client: TestClient) -> None:
     assert len(index.query("messages", "default", "snow ice")) == 3
 
 
+def test_bulk_takes_the_fields_that_push_takes(index: sonicpy.Index, client: TestClient) -> None:
+    rows = [
+        {**SCOPE, "object": "o1", "text": "Java", "field": "title", "tags": ["red"]},
+        {**SCOPE, "object": "o2", "text": {"title": "Ruby", "": "A stone"}, "values": {"price": 3}},
+        {**SCOPE, "object": "o3", "text": "Java stone"},
+        {**SCOPE, "object": "o4", "text": "x", "field": "no name"},
+    ]
+    for path, ways, kept in (("/v1/push", "/v1/bulk", (0, 2)), ("/v1/upsert", "/v1/bulk?upsert=true", (0, 1, 2))):
+        held = []
+        for together in (False, True):
+            index.flush("messages")
+            if together:
+                answer = client.post(ways, content="\n".join(map(json.dumps, rows))).json()
+                assert (answer["pushed"], answer["refused"]) == (len(kept), 4 - len(kept))
+                assert "no name" in answer["first_refused"][-1]["reason"]
+            else:
+                statuses = [client.post(path, json=row).status_code for row in rows]
+                assert [place for place, status in enumerate(statuses) if status == 200] == list(kept)
+            held.append([*index.holdings()])
+        assert held[0] == held[1]
+        assert held[0][0].fields["texts"].keys() == {"title"}
+
+
 def test_synonyms(index: sonicpy.Index, client: TestClient) -> None:
     rules = ["climate => weather", "lisboa, lisbon"]
     assert client.post("/v1/synonyms", json={"collection": "messages", "rules": rules[:1]}).json() == {"rules": 1}

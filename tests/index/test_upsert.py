@@ -2,6 +2,8 @@
 
 import random
 import shutil
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import sonicpy
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.index.index import Index
+from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.text_digests import text_digest
 from sonicpy.store.disk.table_numbers import DIGESTS
 from sonicpy.store.rows.digests import digest_key
@@ -265,3 +268,58 @@ def test_backup_restore_and_faults(tmp_path: Path) -> None:
         "c/b: digests has one of the object 576, which does not exist",
     ]
     index.close()
+
+
+def by_one(index: Index, row: dict[str, Any]) -> bool:
+    others = {"tags": row["tags"], "values": {"price": row["price"], "place": row["place"]}, "vector": row["vector"]}
+    if row["price"] is None and row["place"] is None:
+        del others["values"]
+    return index.upsert("c", "b", row["id"], row["text"], **others)
+
+
+def by_many(index: Index, row: dict[str, Any]) -> bool:
+    columns = {"tags": "tags", "values": ["price", "place"], "vector": "vector"}
+    report = index.push_many([row], collection="c", bucket="b", upsert=True, **columns)
+    assert report.refused == []
+    return report.unchanged == 0
+
+
+def by_mirror(index: Index, row: dict[str, Any]) -> bool:
+    row["vector"] = None
+    report = index.mirror([row], collection="c", bucket="b", whole=False, tags="tags", values=["price", "place"])
+    assert report.refused == []
+    return report.changed == 1
+
+
+def content(index: Index) -> list[ExportedObject]:
+    return [*index.holdings()]
+
+
+@pytest.mark.parametrize("bring", [by_one, by_many, by_mirror])
+def test_what_is_reported_as_changed_has_changed(bring: Callable[[Index, dict[str, Any]], bool]) -> None:
+    dice = random.Random(7)
+    with sonicpy.open(":memory:") as index, sonicpy.open(":memory:") as twin:
+        outcomes = Counter[bool]()
+        for _ in range(600):
+            row = {
+                "id": f"o{dice.randrange(3)}",
+                "text": dice.choice(("one two", "three")),
+                "tags": dice.choice((None, [], ["red"], ["blue", "red"])),
+                "price": dice.choice((None, 1, 2)),
+                "place": dice.choice((None, "1.5/2")),
+                "vector": dice.choice((None, b"ab", b"cd")),
+            }
+            before, changed = content(index), bring(index, row)
+            assert changed == (content(index) != before)
+            others = {"tags": row["tags"], "values": {"price": row["price"], "place": row["place"]}}
+            if bring is by_mirror:  # a row has all
+                others["tags"] = row["tags"] or []
+            elif bring is by_many:
+                others["values"] = {name: value for name, value in others["values"].items() if value is not None}
+            elif row["price"] is None and row["place"] is None:
+                del others["values"]
+            twin.upsert("c", "b", row["id"], row["text"], vector=row["vector"], **others)
+            assert content(index) == content(twin)
+            outcomes[changed] += 1
+        assert outcomes[False] > 5
+        assert index.verify() == []

@@ -1,14 +1,17 @@
-"""Irregular forms of English words: they find each other in English, and only there."""
+"""Irregular forms of words: they find each other in their language, and only there."""
 
 import pytest
 
 import sonicpy
 from sonicpy.lexer.irregular import irregular_forms
+from sonicpy.lexer.other_forms import OTHER_FORMS
 from sonicpy.lexer.stemmers import Stemmers
 
 
 @pytest.mark.parametrize(
-    "pair", ["mouse mice", "child children", "firewoman firewomen", "leaf leaves", "happy happiest", "die dying"]
+    "pair",
+    ["mouse mice", "child children", "firewoman firewomen", "leaf leaves", "happy happiest", "die dying"]
+    + ["go went", "buying bought", "flies flew", "person people"],
 )
 def test_they_find_each_other(pair: str) -> None:
     one, other = pair.split()
@@ -21,9 +24,52 @@ def test_they_find_each_other(pair: str) -> None:
         assert index.query("c", "deu", f"{other} ", lang="deu", fuzzy=0).objects == []
 
 
-@pytest.mark.parametrize("word", ["men", "children", "wives", "iest", "priest", "opera", "", "ox"])
+@pytest.mark.parametrize(
+    "word",
+    ["men", "children", "wives", "iest", "priest", "opera", "", "ox", "went", "took", "writing", "forgets", "bigger"],
+)
 def test_a_form_is_another_word_that_the_stemmer_misses(word: str) -> None:
     stem = Stemmers()["english"]
     for form in irregular_forms(word):
         assert form != word and stem([form]) != stem([word])
     assert all(word in irregular_forms(form) for form in irregular_forms(word) if not word.endswith("iest"))
+
+
+@pytest.mark.parametrize(
+    ("lang", "pairs"),
+    [
+        ("spa", "luz/luces joven/jóvenes"),
+        ("por", "animal/animais homem/homens nação/nações"),
+        ("ita", "lago/laghi uomo/uomini"),
+        ("fra", "beau/belle actif/active travail/travaux"),
+        ("deu", "gehen/ging kaufen/gekauft museum/museen"),
+        ("nld", "stad/steden"),
+        ("swe", "bok/böcker"),
+        ("dan", "barn/børn"),
+        ("nob", "natt/netter"),
+        ("rus", "день/дни рынок/рынка девушка/девушек"),
+        ("pol", "pies/psy książka/książek noga/nodze"),
+        ("ces", "kůň/koně matka/matek"),
+        ("ukr", "стіл/столи"),
+        ("hrv", "noga/nozi"),
+        ("ron", "copil/copii"),
+        ("tur", "şehir/şehri"),
+        ("est", "jalg/jalad"),
+        ("ara", "كتاب/كتب"),
+        ("heb", "בית/בתים"),
+    ],
+)
+def test_words_of_other_languages_find_the_forms_that_their_stemmers_miss(lang: str, pairs: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        for word in pairs.replace("/", " ").split():
+            index.push("c", "b", word, word, lang)
+        for one, other in (pair.split("/") for pair in pairs.split()):
+            assert other in index.query("c", "b", f"{one} ", lang=lang, fuzzy=0).objects
+            assert one in index.query("c", "b", f"{other} ", lang=lang, fuzzy=0).objects
+
+
+def test_rules_of_endings_lead_both_ways_and_never_to_the_word_itself() -> None:
+    for name, forms in OTHER_FORMS.items():
+        for word in ("książka", "kaufte", "gekauft", "luz", "animais", "девушек", "рынка", "beau", "a", ""):
+            assert word not in forms(word)
+            assert name == "english" or all(word in forms(form) for form in forms(word))

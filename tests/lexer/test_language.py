@@ -127,7 +127,7 @@ def test_words_decide_where_letters_are_unsure() -> None:
     assert GUESSER.guess(text) == "spa"
 
 
-CLEAR = ClearTexts(DETECTOR, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
+CLEAR = ClearTexts(LANGUAGE_PROFILES, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
 
 
 @pytest.mark.parametrize(
@@ -298,6 +298,18 @@ def test_a_damaged_table_is_refused(tmp_path: Path, content: bytes, message: str
 def test_a_missing_table_is_an_oserror(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Detector(tmp_path / "none")
+
+
+def test_texts_that_are_too_short_need_no_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sonicpy.lexer.language.LANGUAGE_PROFILES", tmp_path / "none")
+    guesser = LanguageGuesser()
+    assert (guesser.guess("sunny weather"), guesser.counted("снег")) == (None, None)
+    assert guesser.explain("snow") == (None, "short")
+    for needs in (guesser.guess, guesser.counted, guesser.explain):
+        with pytest.raises(FileNotFoundError):
+            needs("the cat sat on a mat")
+    with pytest.raises(FileNotFoundError):
+        guesser.prepare()
 
 
 def test_a_build_packs_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

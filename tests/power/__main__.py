@@ -147,7 +147,11 @@ def of_restart(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
 def of_import(scenario: str, laboratory: Laboratory, count: int) -> list[str]:
     """Cut the power while a file is imported; return the faults."""
     laboratory.start()
-    rows = laboratory.taken[CHANGES // 2][BUCKETS[0]]
+    rows = {
+        oid: words
+        for oid, held in laboratory.taken[CHANGES // 2][BUCKETS[0]].items()
+        if (words := frozenset(filter(str.isalpha, held)))
+    }
     lines = [{"id": oid, "bucket": BUCKETS[0], "text": " ".join(words), "lang": "none"} for oid, words in rows.items()]
     (laboratory.live / ROWS).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     recording = replace(laboratory.record(scenario), taken=[{BUCKETS[0]: rows}])

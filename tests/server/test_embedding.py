@@ -11,7 +11,11 @@ from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
 
 MODEL = """
+from pathlib import Path
+
 def embed(texts):
+    with Path(__file__).with_suffix(".log").open("a") as log:
+        log.writelines(f"{text}\\n" for text in texts)
     if any("crash" in text for text in texts):
         raise RuntimeError("no vector of this")
     return [[text.lower().count(chr(97 + place)) * 4 - 1 for place in range(24)] for text in texts]
@@ -84,3 +88,60 @@ def test_a_vector_may_be_missing_where_the_settings_allow_it(tmp_path: Path, mod
 def test_a_function_that_cannot_be_imported(tmp_path: Path) -> None:
     with Server(tmp_path, {"server.embed": "no_such_package.at_all:embed"}) as server, Peer(server, "ingest") as ingest:
         assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
+
+
+def test_an_upsert_is_embedded_if_its_text_is_new(server: Server, model: str) -> None:
+    noted = Path(model.rpartition(":")[0]).with_suffix(".log")
+
+    def embedded() -> list[str]:
+        lines = noted.read_text().splitlines() if noted.exists() else []
+        noted.unlink(missing_ok=True)
+        return sorted(lines)
+
+    def bulk(rows: dict[str, str] | list[tuple[str, str]]) -> None:
+        names = ("collection", "bucket", "object", "text")
+        pairs = [*rows.items()] if isinstance(rows, dict) else rows
+        body = "\n".join(json.dumps(dict(zip(names, ("c", "b", *row), strict=True))) for row in pairs)
+        assert posted(server, "/v1/bulk?upsert=true", body)["pushed"] == len(pairs)
+
+    embedded()
+    rows = {"boat": "the boat", "hive": "the buzzing bees", "jazz": "the jazz", "kiwi": "the kiwi"}
+    with Peer(server, "ingest") as ingest:
+        for _ in range(2):
+            for name, text in rows.items():
+                assert ingest.ask(f'UPSERT c b {name} "{text}"') == "OK"
+        assert embedded() == sorted(rows.values())
+        check_answers(server)
+        embedded()
+        bulk(rows)
+        posted(server, "/v1/upsert", {"collection": "c", "bucket": "b", "object": "jazz", "text": "the jazz"})
+        assert embedded() == []
+        assert ingest.ask('UPSERT c b boat "the" MORE(1)') == ingest.ask('UPSERT c b boat "boat"') == "OK"
+        assert ingest.ask('UPSERT c b boat "the boat" TAGS(red)') == "OK"
+        assert embedded() == []
+        assert ingest.ask('UPSERT c b hive "gone" FIELD(title)') == ingest.ask('PUSH c b kiwi "more"') == "OK"
+        assert embedded() == ["gone", "more"]
+        posted(server, "/v1/upsert", {"collection": "c", "bucket": "b", "object": "jazz", "text": {"a": "x", "": "y"}})
+        assert embedded() == ["x y"]
+        bulk([*rows.items(), ("boat", "other"), ("boat", "the boat")])
+        again = ["other", "the boat", "the buzzing bees", "the jazz", "the kiwi"]
+        assert embedded() == again
+        check_answers(server)
+        assert ingest.ask('UPSERT c b boat "the crash"') == "ERR internal_error"
+        server.kill()
+        server.start()
+        embedded()
+        bulk(rows)
+        assert embedded() == [], "known also by a new server"
+        check_answers(server)
+
+
+def test_a_text_without_a_vector_refuses_no_other(tmp_path: Path, model: str) -> None:
+    with Server(tmp_path, {"server.embed": model}) as server:
+        peers = [Peer(server, "ingest") for _ in range(8)]
+        for number, peer in enumerate(peers):
+            peer.send_lines(f'PUSH c b o{number} "{"the crash" if number == 3 else "the boat"}"')
+        answers = [peer.line() for peer in peers]
+        for peer in peers:
+            peer.close()
+        assert [number for number, answer in enumerate(answers) if answer != "OK"] == [3]

@@ -75,10 +75,10 @@ def test_its_store_opens_for_writing(kept: Kept, kind: str) -> None:
     with sonicpy.open(folder, kept.config) as index:
         for name in index.objects("messages", "default", limit=None)[::2]:
             index.flush_object("messages", "default", name)
-        kept.used.fill(index, (1, 60))
+        kept.used.fill(index, (1, 61))
         index.consolidate()
         assert index.verify() == []
-        assert "o60" in index.query_ids("messages", "default", "sunny", limit=100)
+        assert "o61" in index.query_ids("messages", "default", "forecast", limit=100)
 
 
 @pytest.mark.parametrize("way", ["backup", "export"])

@@ -61,6 +61,42 @@ def test_rows_come_back_packed(rows: Model) -> None:
         assert again.stored((table,)) == [again.count(table)] == [len(again.keys(table))]
 
 
+changes_of_tables = st.lists(
+    st.tuples(
+        st.sampled_from(SMALL_TABLES[:2]),
+        st.text("ab\xff", max_size=4).map(str.encode),
+        st.none() | st.binary(max_size=200),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(changes_of_tables, max_size=6), st.booleans())
+def test_changes_merge_into_the_row_that_all_rows_would_make(
+    rounds: list[list[tuple[int, bytes, bytes | None]]], reads: bool
+) -> None:
+    small, model = SmallRows(NUMBER, None), dict[tuple[int, bytes], bytes]()
+    for changes in rounds:
+        for table, key, value in changes:
+            if value is None:
+                assert small.delete(table, NUMBER + key) == (model.pop((table, key), None) is not None)
+            else:
+                small.put(table, NUMBER + key, value)
+                model[table, key] = value
+            if reads:
+                assert small.keys(table) == sorted(NUMBER + key for of, key in model if of == table)
+            assert small.get(table, NUMBER + key) == value
+        anew = SmallRows(NUMBER, None)
+        for (table, key), value in model.items():
+            anew.put(table, NUMBER + key, value)
+        assert small.pack() == anew.pack()
+        for table in SMALL_TABLES[:2]:
+            held = sorted((NUMBER + key, value) for (of, key), value in model.items() if of == table)
+            assert small.rows(table) == held
+            assert small.get_many(table, [key for key, _ in held]) == held
+
+
 @settings(max_examples=examples(200))
 @given(rows_of_tables, st.data())
 def test_a_damaged_row_is_refused_or_reads_as_another(rows: Model, data: st.DataObject) -> None:

@@ -398,34 +398,47 @@ cdef class ClearTexts:
     """Guesses the language of texts that are clear by letters alone, or too short; other texts are UNCLEAR.
 
     Args:
+        path: the file of a Detector, which the first text that needs it opens.
         known: the languages that `guess` may return; it returns None instead of other languages of the table.
         min_bytes: the least number of bytes in UTF-8 of a text that has a language.
         max_bytes: the most bytes in UTF-8 of a text that count.
         sure_lead: the nats by which one language must lead.
     """
 
-    cdef Detector detector
+    cdef object path
+    cdef object known
+    cdef Detector opened        # None before the first text that needs it
     cdef list answers
     cdef Py_ssize_t min_bytes, max_bytes
     cdef double sure_lead
 
-    def __cinit__(
-        self, Detector detector not None, known, Py_ssize_t min_bytes, Py_ssize_t max_bytes, double sure_lead
-    ):
-        self.detector = detector
-        self.answers = [code if code in known else None for code in detector.codes]
+    def __cinit__(self, path, known, Py_ssize_t min_bytes, Py_ssize_t max_bytes, double sure_lead):
+        self.path = path
+        self.known = known
         self.min_bytes = min_bytes
         self.max_bytes = max_bytes
         self.sure_lead = sure_lead
 
+    @property
+    def detector(self):
+        """The Detector. Raises what it raises where it cannot be opened."""
+        cdef Detector detector = self.opened
+        if detector is None:
+            detector = Detector(self.path)
+            self.answers = [code if code in self.known else None for code in detector.codes]
+            self.opened = detector  # after the answers, which `guess` reads once it finds a detector
+        return detector
+
     def guess(self, str text not None):
-        """Return the language of `text`, None if the text has none, or UNCLEAR."""
+        """Return the language of `text`, None if the text has none, or UNCLEAR. Raises what `detector` raises."""
         cdef double lead = 0.0
         cdef int language
         cdef Py_ssize_t size = self.examined(text)
         if size <= 0:
             return None if size == 0 else UNCLEAR
-        language = self.detector.best(text, size, &lead)
+        if self.opened is None:
+            self.detector
+        language = self.opened.best(text, size, &lead)
         if language == NONE:
             return None
         return self.answers[language] if lead >= self.sure_lead else UNCLEAR

@@ -13,9 +13,12 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.dict cimport PyDict_GetItem
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memmove, memset
 
-from sonicpy._native.memory cimport grown
+from sonicpy._native.small_entries cimport (
+    BUCKET_BYTES, ENTRY_BYTES_MAX, KEY_BYTES_MAX, Output, compared, next_entry, offsetof_key, put_entry, put_raw,
+    read_entry, read_head, reserve_bytes,
+)
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from bisect import bisect_left
@@ -23,46 +26,42 @@ from bisect import bisect_left
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
-    BUCKET_BYTES = 4
     TABLES = 16  # the numbers of tables with rows of small buckets are smaller
-    SHORT_MAX = 14  # of shared or further bytes in a head of one byte
-    LONG_HEAD = 0xFF
-    ENTRY_BYTES_MAX = 32  # of all numbers of an entry, and of those of a table
     ENTRY_BYTES = 2  # of a short entry
-    KEY_BYTES_MAX = 511  # of LMDB
 
 
 cdef struct Section:
     # The rows of a table in the row: where the section and its first entry begin, and where it ends.
     Py_ssize_t begin, first, end
     uint64_t count
-    bint changed  # whether the dict of the table differs from it
 
 
 cdef class SmallRows:
-    """The rows of a small bucket, by table.
+    """The rows of a small bucket, by table. Changes wait beside the row until `pack` merges them into it.
 
     Args:
         prefix: the number of the bucket, with which all keys begin: 4 bytes.
         row: the row of `small`; b"": the bucket has no rows. None: the bucket is new.
 
     Attributes:
-        size: about the number of bytes of `pack()`.
+        size: about the number of bytes of `pack()`, or more: of a row that changes, the old value counts, too.
         changed: whether `pack` would return another row than the row in the table.
 
     Raises:
         DamagedBytes: the row cannot be read.
     """
 
-    cdef list _tables  # per table, a dict of key -> value; None: it is not decoded, or has no rows
-    cdef list _sorted  # per table, its keys in order, or None
+    cdef list _changes  # per table, key -> value of changed rows, None: the row is deleted; None: there are none
+    cdef list _tables  # per table, key -> value of all rows; None: not read as a whole
+    cdef list _sorted  # per table, the keys of all rows in order, or None
     cdef bytes _prefix, _row
     cdef Section _sections[TABLES]  # of the row
     cdef readonly Py_ssize_t size
     cdef readonly bint changed
 
-    def __init__(self, bytes prefix not None, bytes row):
+    def __cinit__(self, bytes prefix not None, bytes row):
         self._prefix, self._row = prefix, b"" if row is None else row
+        self._changes = [None] * TABLES
         self._tables = [None] * TABLES
         self._sorted = [None] * TABLES
         self.changed = row is None
@@ -104,8 +103,8 @@ cdef class SmallRows:
         return 0
 
     cdef dict _decoded(self, int table):
-        """Return the rows of a table as a dict."""
-        cdef object known = self._tables[table]
+        """Return all rows of a table as a dict."""
+        cdef object known = self._tables[table], changes = self._changes[table]
         if known is not None:
             return <dict> known
         cdef dict rows = {}
@@ -128,11 +127,18 @@ cdef class SmallRows:
             at += value_bytes
             keys.append(key)
             before = key
+        if changes is not None:
+            for key, value in (<dict> changes).items():
+                if value is not None:
+                    rows[key] = value
+                else:
+                    rows.pop(key, None)
+            keys = None
         self._tables[table], self._sorted[table] = rows, keys
         return rows
 
     cdef object _scanned(self, int table, bytes key):
-        """Return the value under a key of a table that is not decoded, or None."""
+        """Return the value under a key of a table in the row, or None."""
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(self._row) + self._sections[table].first
         cdef const uint8_t *end = <const uint8_t *> PyBytes_AS_STRING(self._row) + PyBytes_GET_SIZE(self._row)
         cdef const uint8_t *wanted = <const uint8_t *> PyBytes_AS_STRING(key) + BUCKET_BYTES
@@ -158,18 +164,27 @@ cdef class SmallRows:
             at += value_bytes
         return None
 
+    cdef object _value(self, int table, bytes key):
+        """Return the value under a key of a table, or None."""
+        cdef object rows = self._changes[table]
+        cdef void *found
+        if rows is not None:
+            found = <void *> PyDict_GetItem(<dict> rows, key)
+            if found is not NULL:
+                return <object> found
+        return self._scanned(table, key)
+
     def get(self, int table, bytes key not None) -> bytes | None:
         """Return the value under a key of a table, or None."""
-        cdef object rows = self._tables[table]
-        return self._scanned(table, key) if rows is None else (<dict> rows).get(key)
+        return self._value(table, key)
 
     def get_many(self, int table, list keys not None) -> list:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
-        cdef object rows = self._tables[table]
         cdef list found = []
         cdef bytes key
+        cdef object value
         for key in keys:
-            value = self._scanned(table, key) if rows is None else (<dict> rows).get(key)
+            value = self._value(table, key)
             if value is not None:
                 found.append((key, value))
         return found
@@ -204,25 +219,41 @@ cdef class SmallRows:
 
     def put(self, int table, bytes key not None, bytes value not None) -> None:
         """Write one row."""
-        cdef dict rows = self._decoded(table)
-        cdef void *before = <void *> PyDict_GetItem(rows, key)
+        self.put_row(table, key, value)
+
+    cdef int put_row(self, int table, bytes key, bytes value) except -1:
+        cdef object known = self._tables[table], changes = self._changes[table]
+        cdef void *before = NULL
+        if changes is None:
+            changes = self._changes[table] = {}
+        else:
+            before = <void *> PyDict_GetItem(<dict> changes, key)
         self.size += PyBytes_GET_SIZE(value)
-        if before is NULL:
+        if before is NULL or <object> before is None:
             self.size += PyBytes_GET_SIZE(key) - BUCKET_BYTES + ENTRY_BYTES
-            self._sorted[table] = None
         else:
             self.size -= PyBytes_GET_SIZE(<bytes> before)
-        rows[key] = value
-        self._sections[table].changed = self.changed = True
+        (<dict> changes)[key] = value
+        if known is not None:
+            if key not in <dict> known:
+                self._sorted[table] = None
+            (<dict> known)[key] = value
+        self.changed = True
+        return 0
 
     def delete(self, int table, bytes key not None) -> bool:
         """Delete one row; return whether it was there."""
-        cdef object value = self._decoded(table).pop(key, None)
+        cdef object value = self._value(table, key), changes = self._changes[table]
         if value is None:
             return False
+        if changes is None:
+            changes = self._changes[table] = {}
+        (<dict> changes)[key] = None
+        if self._tables[table] is not None:
+            del (<dict> self._tables[table])[key]
+            self._sorted[table] = None
         self.size -= PyBytes_GET_SIZE(<bytes> value) + PyBytes_GET_SIZE(key) - BUCKET_BYTES + ENTRY_BYTES
-        self._sorted[table] = None
-        self._sections[table].changed = self.changed = True
+        self.changed = True
         return True
 
     def keys(self, int table) -> list:
@@ -234,8 +265,7 @@ cdef class SmallRows:
 
     def count(self, int table) -> int:
         """Return the number of rows of a table."""
-        cdef object rows = self._tables[table]
-        return self._sections[table].count if rows is None else len(<dict> rows)
+        return self._sections[table].count if self._changes[table] is None else len(self._decoded(table))
 
     def stored(self, tuple tables not None) -> list:
         """Return the numbers of rows of some tables in the row of `small`, as it was read or packed last."""
@@ -247,43 +277,96 @@ cdef class SmallRows:
 
     def pack(self) -> bytes:
         """Return the row of `small`, which the caller writes."""
-        cdef list parts = []
+        cdef Output out
+        cdef Section sections[TABLES]
+        cdef Section *old
         cdef int table
-        for table in self.tables():
-            if self._sections[table].changed:
-                parts.append(self._packed(table))
-            else:
-                parts.append(self._row[self._sections[table].begin : self._sections[table].end])
-        self._row = b"".join(parts)
-        self.size, self.changed = PyBytes_GET_SIZE(self._row), False
-        self._find_sections()
+        cdef Py_ssize_t size
+        memset(sections, 0, sizeof(sections))
+        memset(&out, 0, offsetof_key())
+        try:
+            for table in range(TABLES):
+                old = &self._sections[table]
+                size = old.end - old.begin
+                sections[table].begin = out.used
+                if self._changes[table] is not None:
+                    self._merge(&out, &sections[table], table)
+                elif size:
+                    reserve_bytes(&out, size)
+                    memcpy(out.room + out.used, PyBytes_AS_STRING(self._row) + old.begin, size)
+                    sections[table].first = out.used + old.first - old.begin
+                    sections[table].count = old.count
+                    out.used += size
+                sections[table].end = out.used
+            self._row = PyBytes_FromStringAndSize(<char *> out.room, out.used)
+        finally:
+            free(out.room)
+        for table in range(TABLES):
+            self._changes[table] = None
+        memcpy(self._sections, sections, sizeof(sections))
+        self.size, self.changed = out.used, False
         return self._row
 
-    cdef bytes _packed(self, int table):
-        cdef uint8_t *room = NULL
-        cdef Py_ssize_t size = 0, used, shared, further, most
-        cdef dict rows = self._tables[table]
-        cdef bytes key, before = self._prefix, value
-        cdef uint8_t *out
-        try:
-            room = <uint8_t *> grown(room, &size, ENTRY_BYTES_MAX, 1)
-            used = put_varint(put_varint(room, table), len(rows)) - room
-            for key in self.keys(table):
-                value = rows[key]
-                shared, most = BUCKET_BYTES, min(PyBytes_GET_SIZE(key), PyBytes_GET_SIZE(before))
-                while shared < most and PyBytes_AS_STRING(key)[shared] == PyBytes_AS_STRING(before)[shared]:
-                    shared += 1
-                further = PyBytes_GET_SIZE(key) - shared
-                room = <uint8_t *> grown(room, &size, used + ENTRY_BYTES_MAX + further + PyBytes_GET_SIZE(value), 1)
-                out = put_head(room + used, shared - BUCKET_BYTES, further)
-                memcpy(out, PyBytes_AS_STRING(key) + shared, further)
-                out = put_varint(out + further, PyBytes_GET_SIZE(value))
-                memcpy(out, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
-                used = out - room + PyBytes_GET_SIZE(value)
-                before = key
-            return PyBytes_FromStringAndSize(<char *> room, used)
-        finally:
-            free(room)
+    cdef int _merge(self, Output *out, Section *section, int table) except -1:
+        """Write the rows of a table with its changes; nothing if no row is left."""
+        cdef const uint8_t *begin = <const uint8_t *> PyBytes_AS_STRING(self._row)
+        cdef const uint8_t *at = begin + self._sections[table].first
+        cdef const uint8_t *end = begin + self._sections[table].end
+        cdef const uint8_t *entry = at
+        cdef const uint8_t *before = NULL  # the place in the row behind the entry that was written last
+        cdef uint8_t key[KEY_BYTES_MAX]  # of the entry
+        cdef Py_ssize_t key_size = 0, start = out.used, shift
+        cdef uint64_t value_bytes = 0, count = 0, left = self._sections[table].count
+        cdef uint8_t head[ENTRY_BYTES_MAX]
+        cdef int order = 1
+        cdef dict changes = self._changes[table]
+        cdef bytes changed
+        cdef object value
+        out.key_size = 0
+        if left:
+            read_entry(&at, end, key, &key_size, &value_bytes)
+        for changed in sorted(changes):
+            value = changes[changed]
+            if PyBytes_GET_SIZE(changed) - BUCKET_BYTES > KEY_BYTES_MAX:
+                raise ValueError("a key of a small bucket is too long")
+            order = 1
+            while left:
+                order = compared(key, key_size, changed)
+                if order >= 0:
+                    break
+                count += 1
+                if before == entry:
+                    put_raw(out, entry, at + value_bytes - entry, key, key_size)
+                else:
+                    put_entry(out, key, key_size, at, value_bytes)
+                before = at + value_bytes
+                left = next_entry(&at, &entry, end, key, &key_size, &value_bytes, left)
+            if value is not None:
+                count += 1
+                put_entry(
+                    out, <const uint8_t *> PyBytes_AS_STRING(changed) + BUCKET_BYTES,
+                    PyBytes_GET_SIZE(changed) - BUCKET_BYTES, <const uint8_t *> PyBytes_AS_STRING(value),
+                    PyBytes_GET_SIZE(value),
+                )
+                before = NULL
+            if left and order == 0:
+                left = next_entry(&at, &entry, end, key, &key_size, &value_bytes, left)
+        if left:
+            if before == entry:
+                put_raw(out, entry, at + value_bytes - entry, key, key_size)
+            else:
+                put_entry(out, key, key_size, at, value_bytes)
+            at += value_bytes
+            put_raw(out, at, end - at, key, key_size)
+            count += left
+        if count:
+            shift = put_varint(put_varint(head, table), count) - head
+            reserve_bytes(out, shift)
+            memmove(out.room + start + shift, out.room + start, out.used - start)
+            memcpy(out.room + start, head, shift)
+            out.used += shift
+            section.first, section.count = start + shift, count
+        return 0
 
 
 def are_of_one_bucket(list keys not None) -> bool:
@@ -294,26 +377,6 @@ def are_of_one_bucket(list keys not None) -> bool:
         if memcmp(PyBytes_AS_STRING(key), first, BUCKET_BYTES) != 0:
             return False
     return True
-
-
-cdef inline int read_head(const uint8_t **at, const uint8_t *end, uint64_t *shared, uint64_t *further) noexcept nogil:
-    """Read the head of an entry; return -1 if the bytes end inside it."""
-    if at[0] == end:
-        return -1
-    cdef uint8_t head = at[0][0]
-    at[0] += 1
-    if head == LONG_HEAD:
-        return -1 if get_varint(at, end, shared) < 0 or get_varint(at, end, further) < 0 else 0
-    shared[0], further[0] = head >> 4, head & 0xF
-    return 0
-
-
-cdef inline uint8_t *put_head(uint8_t *out, Py_ssize_t shared, Py_ssize_t further) noexcept nogil:
-    if shared <= SHORT_MAX and further <= SHORT_MAX:
-        out[0] = <uint8_t> (shared << 4 | further)
-        return out + 1
-    out[0] = LONG_HEAD
-    return put_varint(put_varint(out + 1, shared), further)
 
 
 def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
@@ -341,7 +404,7 @@ def put_in_small(find, int table, rows, Py_ssize_t most) -> tuple:
         elif type(small) is list:
             (<list> small).append((table, key, (<tuple> row)[1]))
         else:
-            (<SmallRows?> small).put(table, key, (<tuple> row)[1])
+            (<SmallRows?> small).put_row(table, key, (<tuple> row)[1])
     if type(small) is SmallRows and (<SmallRows> small).size > most:
         large.append(first)
     return others, large

@@ -15,6 +15,8 @@ Changed = Callable[[list[Row | Refused], list[Digest]], list[int]]
 """Returns the places of the rows that an UPSERT may change, in order, from rows and their digests."""
 HaveDigests = Callable[[str, str, Sequence[tuple[str, bytes]]], list[bool]]
 """Returns whether each of some objects of a bucket, by its name, holds the text of a digest."""
+HoldsRow = Callable[[Row], bool]
+"""Returns whether an object has just the tags, and the values and vectors, of a row."""
 RulesOf = Callable[[str, str], int]
 """Returns the rules by which the texts of a bucket are cut."""
 
@@ -38,26 +40,35 @@ def row_digests(rows: list[Row | Refused], rules_of: RulesOf) -> list[Digest]:
 def changed_rows(
     rows: Sequence[Row | Refused],
     digests: Sequence[Digest],
-    have_digests: HaveDigests,
     places: Iterable[int] | None = None,
+    *,
+    have_digests: HaveDigests,
+    holds_row: HoldsRow,
 ) -> list[int]:
-    """Return the places of the rows to write, in order: all but those whose object is known to hold just their text.
+    """Return the places of the rows to write, in order: all but those whose object is known to hold just their text,
+    tags, values and vectors.
 
     Args:
         places: the places of the rows to look up; None: all.
     """
     places = range(len(rows)) if places is None else places
     asked: dict[tuple[str, str], list[tuple[int, tuple[str, bytes]]]] = {}
+    with_others: list[int] = []
     for place in places:
         row, digest = rows[place], digests[place]
         if not isinstance(digest, bytes) or isinstance(row, Refused):
             continue
-        if row.tags is None and row.values is None and row.vector is None:
-            asked.setdefault(row[:2], []).append((place, (row.object, digest)))
+        asked.setdefault(row[:2], []).append((place, (row.object, digest)))
+        if row.tags is not None or row.values is not None or row.vector is not None:
+            with_others.append(place)
     unchanged: set[int] = set()
     for scope, ours in asked.items():
         for first in range(0, len(ours), ASKED_ROWS):
             some = ours[first : first + ASKED_ROWS]
             held = have_digests(*scope, [one for _, one in some])
             unchanged.update(place for (place, _), is_held in zip(some, held, strict=True) if is_held)
+    for place in with_others:
+        row = rows[place]
+        if place in unchanged and isinstance(row, Row) and not holds_row(row):
+            unchanged.remove(place)
     return [place for place in places if place not in unchanged]

@@ -9,7 +9,6 @@ differ from their stem before its last letter (went, men), and the words behind 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
-from typing import NamedTuple
 
 from sonicpy._native.bucket_words import FAMILY_MAX
 from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelled_words
@@ -49,14 +48,16 @@ from sonicpy.index.search.matching import (
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
-from sonicpy.lexer.irregular import irregular_forms
+from sonicpy.lexer.other_forms import OTHER_FORMS
 from sonicpy.lexer.stemmers import Stemmers
+from sonicpy.named_tuple import NamedTuple
 
 WORD_CHARACTERS_MAX = 40
 """The most letters of a word that has a family."""
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
 ENGLISH = "english"
+"""The stemmer whose irregular forms are looked for even where the language of a word is not known."""
 WAYS_CACHED = 64
 """The most languages of queries and buckets whose rules for words of ASCII letters are remembered."""
 KINS_CACHED = 64
@@ -87,14 +88,15 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
     among = list(sources)
-    (sure, doubtful, may_agree), own, is_english = _plain_way(matching) if is_plain else _way(text, matching)
+    (sure, doubtful, may_agree), own, with_other_forms = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
         words = _drawn(among, _sure_kin(text, matching))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
-    if is_english and (irregular := irregular_forms(text)):
-        doubtful_words.update(map(str.encode, irregular))
+    for name in with_other_forms:
+        if others := OTHER_FORMS[name](text):
+            doubtful_words.update(map(str.encode, others))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
     if not is_plain or len(text) < BEHIND_MIN or has_pair(text):
@@ -102,14 +104,15 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, bool]:
-    """Return the stemmers of a word, the letters that keep their marks, and whether it may be English."""
+def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, tuple[str, ...]]:
+    """Return the stemmers of a word, the letters that keep their marks, and the stemmers that miss some forms of it."""
     stemmers = matching.stemming(text)
-    return stemmers, matching.own_letters(text), ENGLISH in stemmers.sure or ENGLISH in stemmers.doubtful
+    names = (*stemmers.sure, *(name for name in stemmers.doubtful if name == ENGLISH))
+    return stemmers, matching.own_letters(text), tuple(name for name in names if name in OTHER_FORMS)
 
 
 @lru_cache(WAYS_CACHED)
-def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, bool]:
+def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, tuple[str, ...]]:
     """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
     return _way("a", matching)
 

@@ -1,6 +1,8 @@
 """The substitutes of terms of a query, by the synonyms of its collection."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from sonicpy.named_tuple import NamedTuple
 
 
 class Match(NamedTuple):

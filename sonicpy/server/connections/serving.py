@@ -98,7 +98,9 @@ class Serving(ABC):
             for kind, call in calls.items()
         }
         """Type of a command -> the call that answers it within a turn."""
-        self.embedding = Embedding(config) if has_embedder(config) else None
+        # A node does not hold the objects of all partitions, so it has no `needs_vector`.
+        needs = getattr(target, "needs_vector", None)
+        self.embedding = Embedding(config, needs) if has_embedder(config) else None
         """Makes the vectors of texts that come without one; None: the settings name no embedder."""
         if self.embedding is not None:
             for kind in self.kinds.keys() & set(Embedding.KINDS):

@@ -1,21 +1,34 @@
-"""The embedder of a server: a worker process makes the vectors of texts, of several at once if they wait."""
+"""The embedder of a server: a worker process makes the vectors of texts, of several at once if they wait.
+
+An UPSERT needs a vector only if its object holds another text, or has none.
+"""
 
 import asyncio
 import logging
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sonicpy.channel.commands import Explain, Push, Query
+from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
-from sonicpy.errors import SonicError
-from sonicpy.index.ingest.embedding_job import embed_texts
+from sonicpy.errors import CommandError, SonicError
+from sonicpy.index.ingest.embedding_job import column_of, embed_texts
+from sonicpy.index.ingest.named_texts import given_texts
 from sonicpy.server.jobs.workers import Workers
+
+if TYPE_CHECKING:
+    from sonicpy.http.backend import TextRow
 
 logger = logging.getLogger(__name__)
 
 BATCH_TEXTS = 64
 """The most texts of one job."""
+ROWS_A_TURN = 32
+"""The number of rows whose objects are asked for their texts before the loop serves other connections."""
 
 CommandT = TypeVar("CommandT", bound=Any)
+TextOrTexts = str | Mapping[str, str]
+Needs = Callable[[str, str, str, TextOrTexts, str | None, str], bool]
+"""Returns whether an UPSERT needs a vector; see `Changing.needs_vector`."""
 
 
 def has_embedder(config: Config) -> bool:
@@ -26,14 +39,20 @@ def has_embedder(config: Config) -> bool:
 class Embedding:
     """Makes the vectors of texts and questions that come without one. Create it while the loop runs.
 
+    Args:
+        needs: returns whether an UPSERT needs a vector; None: each one does.
+
     Attributes:
         without: how many texts were stored without a vector, because it could not be made.
     """
 
-    KINDS = (Push, Query, Explain)
+    KINDS = (Push, Upsert, Query, Explain)
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, needs: Needs | None = None) -> None:
         self.without = 0
+        self._needs = needs
+        self._column: str | None = None  # that the function fills; None: unknown yet
+        self._finding: asyncio.Task[str] | None = None
         self._setting = str(config.server.embed)
         self._is_required = config.server.embed_required
         self._ranks = config.search.ranking == "bm25"
@@ -42,8 +61,28 @@ class Embedding:
         self._task: asyncio.Task[None] | None = None
 
     def is_due(self, command: Any) -> bool:
-        """Return whether a command, one of KINDS, needs a vector."""
-        return command.vector is None and bool(command.text) and (self._ranks or isinstance(command, Push))
+        """Return whether a command, one of KINDS, needs a vector, as far as that is known at once."""
+        if command.vector is not None:
+            return False
+        if isinstance(command, Upsert):
+            return self._may_need(*command[:3], command.meant, command.lang)
+        return bool(command.text) and (self._ranks or isinstance(command, Push))
+
+    def is_row_due(self, row: "TextRow", *, upsert: bool) -> bool:
+        """Return whether a row needs a vector, as far as that is known at once; False for one that is refused."""
+        text = row.texts or row.text
+        if row.vector is not None or not isinstance(text, str | Mapping):
+            return False
+        try:
+            return self._may_need(*row[:3], text, row.lang) if upsert else bool(text)
+        except CommandError:
+            return False
+
+    def _may_need(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> bool:
+        """Return whether an UPSERT needs a vector; True if that is unknown. Raises InvalidArgument as `upsert`."""
+        if self._needs is None or self._column is None:
+            return bool(text)
+        return self._needs(collection, bucket, object, text, lang, self._column)
 
     async def with_vector(self, command: CommandT) -> CommandT:
         """Return a command with the vector of its text, if it needs one.
@@ -53,9 +92,63 @@ class Embedding:
         """
         if not isinstance(command, self.KINDS) or not self.is_due(command):
             return command
-        vector = await self.vector_of(command.text, is_question=not isinstance(command, Push))
+        if isinstance(command, Upsert):
+            vector = await self.vector_of_upsert(*command[:3], command.meant, command.lang)
+        else:
+            vector = await self.vector_of(command.text, is_question=not isinstance(command, Push))
         with_it: CommandT = command._replace(vector=vector)  # type: ignore[assignment]
         return with_it
+
+    async def with_vectors(self, rows: "Sequence[TextRow]", *, upsert: bool) -> "tuple[list[TextRow], set[int]]":
+        """Return rows with the vectors of their texts, of an UPSERT only where one is needed; and the places of the
+        rows that needed one. Raises as `with_vector`.
+        """
+        found = list(rows)
+        if upsert and not await self.knows_column():
+            return found, set(range(len(found)))
+        due = []
+        for place, row in enumerate(found):
+            if self.is_row_due(row, upsert=upsert):
+                due.append((place, row))
+            if place % ROWS_A_TURN == 0:
+                await asyncio.sleep(0)
+        texts = [given_texts(row.texts or row.text).text if upsert else row.text for _, row in due]
+        made = await asyncio.gather(*(self.vector_of(text, is_question=False) for text in texts))
+        for (place, row), vector in zip(due, made, strict=True):
+            found[place] = row._replace(vector=vector)
+        return found, {place for place, _ in due}
+
+    async def vector_of_upsert(
+        self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None
+    ) -> str | None:
+        """Return the vector that an UPSERT needs, as `vector_of`; None: also if the object has the vector of the text,
+        which holds until the loop does something else.
+
+        Raises:
+            InvalidArgument: as `upsert`.
+            SonicError: the vector could not be made, and is required.
+        """
+        if not await self.knows_column() or not self._may_need(collection, bucket, object, text, lang):
+            return None
+        text = given_texts(text).text
+        return await self.vector_of(text, is_question=False) if text else None
+
+    async def knows_column(self) -> bool:
+        """Ask the worker for the column of vectors, unless it is known or not needed; return whether there is one.
+
+        Raises:
+            SonicError: the function cannot be imported, and vectors are required.
+        """
+        if self._needs is None:
+            return True
+        if self._column is None:
+            if self._finding is None or self._finding.done():
+                self._finding = asyncio.create_task(self._workers.run(column_of, self._setting))
+            try:
+                self._column = await asyncio.shield(self._finding)
+            except SonicError as error:
+                self._missed(error, is_question=False)
+        return self._column is not None
 
     async def vector_of(self, text: str, *, is_question: bool) -> str | None:
         """Return the vector of a text in the form of `sonicpy.vectors`; None: it could not be made, and need not be.
@@ -70,11 +163,15 @@ class Embedding:
         try:
             return await made
         except SonicError as error:
-            if self._is_required:
-                raise
-            self.without += not is_question
-            logger.error("without a vector: %s", error)
+            self._missed(error, is_question=is_question)
             return None
+
+    def _missed(self, error: SonicError, *, is_question: bool) -> None:
+        """Count a text without a vector. Raises the error if vectors are required."""
+        if self._is_required:
+            raise error
+        self.without += not is_question
+        logger.error("without a vector: %s", error)
 
     def stop(self) -> None:
         """End the worker process."""
@@ -106,5 +203,9 @@ class Embedding:
                 made.cancel()
             raise
         for (_, made), vector in zip(some, vectors, strict=True):
-            if not made.done():
+            if made.done():
+                continue
+            if isinstance(vector, SonicError):
+                made.set_exception(vector)
+            else:
                 made.set_result(vector)

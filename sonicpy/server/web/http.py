@@ -24,7 +24,17 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown, sentence_of
 from sonicpy.http import app
-from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of, tagging_of
+from sonicpy.http.backend import (
+    TURN_S,
+    RefusedPlace,
+    TextRow,
+    WholeStats,
+    names_of,
+    others_of,
+    push_row,
+    text_and_others,
+    upsert_row,
+)
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE, stop_accepting
@@ -43,10 +53,8 @@ Value = TypeVar("Value")
 
 CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert"})
 TEXTUAL = frozenset({"push", "pop"})
-TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
+TEXT_PLACES = {"push": 3, "upsert": 3, "query": 2, "explain": 2}
 """Method whose text may get a vector -> the place of the text among its arguments."""
-VECTOR_PLACE = 5
-"""The place of the vector among the arguments of push."""
 PIECE_CHARACTERS = 10_000
 """The most characters of a piece of a text that is pushed at once, which takes about 2 ms."""
 BACKLOG = 1024
@@ -113,14 +121,14 @@ class ServerBackend:
         embedding = self._service.embedding
         if embedding is None or method not in TEXT_PLACES:
             return args, options
-        is_push, text = method == "push", args[TEXT_PLACES[method]]
-        given = args[VECTOR_PLACE] if is_push and len(args) > VECTOR_PLACE else options.get("vector")
-        if given is not None or not text:
+        text = args[TEXT_PLACES[method]]
+        if options.get("vector") is not None or not text:
             return args, options
-        if isinstance(text, dict):  # by the names of texts
-            text = " ".join(text.values())
-        vector = await embedding.vector_of(text, is_question=not is_push)
-        return ((*args[:VECTOR_PLACE], vector), options) if is_push else (args, {**options, "vector": vector})
+        if method == "upsert":
+            vector = await embedding.vector_of_upsert(*args)
+        else:
+            vector = await embedding.vector_of(text, is_question=method != "push")
+        return args, {**options, "vector": vector}
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
         """Return an awaitable of the result of a method that takes longer than a turn; None for other methods."""
@@ -190,22 +198,31 @@ class ServerBackend:
             ShuttingDown: the server stops.
         """
         refused: list[RefusedPlace] = []
-        index = self._service.index
-        change = index.upsert if upsert else index.push
-        place = 0
-        if self._service.embedding is not None:
-            made = await asyncio.gather(*(self._with_vector("push", row[:6], {}) for row in rows))
-            rows = [row._replace(vector=args[VECTOR_PLACE]) for row, (args, _) in zip(rows, made, strict=True)]
+        index, embedding = self._service.index, self._service.embedding
+        change = upsert_row if upsert else push_row
+        place, done = 0, set[int]()
+        if embedding is not None:
+            rows, done = await embedding.with_vectors(rows, upsert=upsert)
         while place < len(rows):
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)
             deadline = time.perf_counter() + TURN_S
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
-                    if is_long(rows[place]) and not upsert:
-                        await self._in_pieces("push", *rows[place][:6], **tagging_of(rows[place]))
+                    row = rows[place]
+                    if (
+                        upsert
+                        and embedding is not None
+                        and place not in done
+                        and embedding.is_row_due(row, upsert=True)
+                    ):
+                        # The object has changed since `with_vectors`, perhaps by a row before.
+                        await self.call("upsert", *row[:3], row.texts or row.text, row.lang, **others_of(row))
+                    elif is_long(row) and not upsert:
+                        text, options = text_and_others(row)
+                        await self._in_pieces("push", *row[:3], text, row.lang, **options)
                     else:
-                        change(*rows[place][:6], **tagging_of(rows[place]))
+                        change(index, row)
                     place += 1
             except CommandError as error:
                 refused.append((place, sentence_of(error)))

@@ -35,6 +35,8 @@ SLIM_BYTES = 100
 KEPT_WEIGHT = 20_000
 """The most numbers and words of the newest commits that the committing process keeps, about 1.5 MB: where each commit
 changes many buckets, the row has no room for them."""
+NUMBERS_LEAST = 4
+"""The least numbers of a bucket in an entry."""
 BUCKET_WEIGHT = 8
 """The weight of a bucket with neither numbers nor words."""
 
@@ -164,6 +166,8 @@ class RecentChanges:
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
     """Return the entry of a commit, and a shorter form for the time when later commits follow; b"": too large."""
     whole = _packed_within(ENTRY_BYTES, touched)
+    if NUMBERS_LEAST * len(touched) > OLDER_BYTES:
+        return whole, b""
     if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole
     slim = _packed_within(
@@ -174,7 +178,9 @@ def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
 
 def _packed_within(most: int, touched: dict[int, Touched]) -> bytes:
     """Return an entry of at most `most` bytes; b"": it would be larger. An estimate saves packing much larger ones."""
-    least = 0  # each number takes a byte, or more
+    least = NUMBERS_LEAST * len(touched)  # each number takes a byte, or more
+    if least > most:
+        return b""
     for one in touched.values():
         least += one.weight + sum(map(len, one.words or ()))
         if least > most:

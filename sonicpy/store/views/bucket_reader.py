@@ -27,11 +27,11 @@ from sonicpy.store.rows.digests import NO_DIGEST, exported_digest
 from sonicpy.store.rows.keys import bucket_key, owner_of, tag_key, term_key, word_key
 from sonicpy.store.rows.meta import ANALYZER
 from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, Beside, TagCounts, unpack_tag_counts
-from sonicpy.store.views.bucket_rows import BucketRows
 from sonicpy.store.views.with_texts import WithTexts
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
+    from sonicpy.store.views.bucket_rows import BucketRows
 
 WINDOW_BITS = 12
 """The binary logarithm of the number of objects in a window."""
@@ -40,7 +40,7 @@ WINDOW_BITS = 12
 class BucketReader:
     """Reads one bucket through a view."""
 
-    def __init__(self, view: BucketRows, state: BucketState) -> None:
+    def __init__(self, view: "BucketRows", state: BucketState) -> None:
         self.state = state
         self._view = view
         self._transaction = view.transaction
@@ -322,7 +322,7 @@ class TagReader(BucketReader):
         beside: the kind of terms: OF_TAGS, or OF_TEXTS for those of named texts.
     """
 
-    def __init__(self, view: BucketRows, owner: "Owner", counts: TagCounts, beside: Beside = OF_TAGS) -> None:
+    def __init__(self, view: "BucketRows", owner: "Owner", counts: TagCounts, beside: Beside = OF_TAGS) -> None:
         super().__init__(view, tags_state(owner.state, counts, beside))
         self._beside = beside
         self._owner = owner
@@ -401,13 +401,13 @@ def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) 
     return BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id, state.objects)
 
 
-def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
+def find_object(view: "BucketRows", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of an object, or None."""
     name = oid.encode()
     return find_among(view, state.bucket, view.named(state, name, name_hash(name)), name)
 
 
-def find_among(view: BucketRows, bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+def find_among(view: "BucketRows", bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of the object among `iids` that has an OID, or None.
 
     Raises:
@@ -423,7 +423,7 @@ def find_among(view: BucketRows, bucket: int, iids: Iterable[int], oid: bytes) -
     return None
 
 
-def _unpacked(view: BucketRows, bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+def _unpacked(view: "BucketRows", bucket: int, iid: int, packed: bytes) -> ObjectRecord:
     try:
         return ObjectRecord.unpack(packed, view.by_association)
     except DamagedBytes as error:

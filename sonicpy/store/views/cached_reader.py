@@ -6,10 +6,10 @@ from sonicpy._native.bucket_cache import BucketCache, CachingReader
 from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
-from sonicpy.store.views.bucket_rows import BucketRows
 
 if TYPE_CHECKING:
     from sonicpy._native.bucket_cache import CacheSource
+    from sonicpy.store.views.bucket_rows import BucketRows
 
 CACHED_BLOCK_BYTES = 210
 """The approximate number of bytes of a block in the cache."""
@@ -22,7 +22,7 @@ class CachedReader(CachingReader, BucketReader):
         source: a reader, through the same view, of the rows that the cache lacks.
     """
 
-    def __init__(self, view: BucketRows, state: BucketState, cache: BucketCache, source: "CacheSource") -> None:
+    def __init__(self, view: "BucketRows", state: BucketState, cache: BucketCache, source: "CacheSource") -> None:
         self._source = source
         self._wordless: list[int] | None = None
         CachingReader.__init__(self, cache, source)

@@ -5,6 +5,8 @@ the cache of a commit. The next commit takes it over in turn. A recovery drops i
 committed.
 """
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.disk.transaction import Transaction
@@ -13,7 +15,6 @@ from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import VALUES_MARK
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
-from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
@@ -21,6 +22,9 @@ from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 from sonicpy.store.views.read_cache import Changes, Snapshot, SnapshotCache, SnapshotSource, read_pending
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.beside_words import Owner
 
 ReadableView = Snapshot | WriteView
 """The views that a store hands out for reading."""
@@ -97,7 +101,7 @@ class OpenCache(SnapshotCache):
         self._readers[state.bucket] = cache, reader
         return reader
 
-    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
+    def tag_reader(self, owner: "Owner", beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket; None: no object has a tag."""
         counts = tag_counts(owner, beside)
         if counts is None:
@@ -106,7 +110,7 @@ class OpenCache(SnapshotCache):
         cache = self.of(state.bucket, self._view)
         return CachedTagReader(self._view, owner, counts, cache, OpenSource(self._view, state, cache, self), beside)
 
-    def column_reader(self, owner: Owner) -> ColumnReader | None:
+    def column_reader(self, owner: "Owner") -> ColumnReader | None:
         """Return a reader of the values of a bucket; None: no object has a value."""
         columns = stored_columns(owner)
         if columns is None:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.held import Held
@@ -38,12 +39,14 @@ from sonicpy.store.rows.names import find_new, oids_from, stored_names
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.all_words import compared_words
-from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 from sonicpy.store.views.view import View
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.beside_words import Owner
 
 Changes = ChangesBetween | dict[int, Touched]
 
@@ -275,7 +278,7 @@ class Snapshot(View):
         cache = self.snapshot_cache.of(state.bucket, self)
         return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
 
-    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
+    def tag_reader(self, owner: "Owner", beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket through the cache; see `View`."""
         number = (owner.state.bucket, beside.mark)
         known = self.cache.get(number)
@@ -290,7 +293,7 @@ class Snapshot(View):
         self.cache.put(number, made)
         return made
 
-    def column_reader(self, owner: Owner) -> ColumnReader | None:
+    def column_reader(self, owner: "Owner") -> ColumnReader | None:
         """Return a reader of the values of a bucket through the cache; see `View`."""
         number = (owner.state.bucket, VALUES_MARK)
         known = self.cache.get(number)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import count_states
 from sonicpy._native.keys import bucket_key
@@ -48,9 +49,11 @@ from sonicpy.store.rows.synonym_rules import SynonymRule, rules_of, stamp_of
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 from sonicpy.store.views.all_words import compared_words
-from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader, tag_counts
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.beside_words import Owner
 
 
 class ViewCache:
@@ -277,7 +280,7 @@ class View:
         list."""
         return None
 
-    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
+    def tag_reader(self, owner: "Owner", beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of the bucket that `owner` reads; None: no object has a tag.
 
         Args:
@@ -286,7 +289,7 @@ class View:
         counts = tag_counts(owner, beside)
         return None if counts is None else TagReader(self, owner, counts, beside)
 
-    def column_reader(self, owner: Owner) -> ColumnReader | None:
+    def column_reader(self, owner: "Owner") -> ColumnReader | None:
         """Return a reader of the values of the bucket that `owner` reads; None: no object has a value."""
         columns = stored_columns(owner)
         return None if columns is None else ColumnReader(self.transaction, owner.state, columns)

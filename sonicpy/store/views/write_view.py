@@ -7,7 +7,7 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
@@ -43,16 +43,18 @@ from sonicpy.store.rows.removals import Removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views import open_words
-from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
-from sonicpy.store.views.read_rows import ReadRows
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import RECENT_MAX, NewestRow, RecentRow, WriteCache
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.beside_words import Owner
+    from sonicpy.store.views.read_rows import ReadRows
 
 
 class WriteView(OpenOrders, OpenFacts, View):
@@ -340,12 +342,12 @@ class WriteView(OpenOrders, OpenFacts, View):
         assert self.open_cache is not None
         return self.open_cache.reader(state)
 
-    def tag_reader(self, owner: Owner, beside: Beside = OF_TAGS) -> TagReader | None:
+    def tag_reader(self, owner: "Owner", beside: Beside = OF_TAGS) -> TagReader | None:
         """Return a reader of the tags of a bucket, through the cache if there is one; see `View`."""
         cache = self.open_cache
         return super().tag_reader(owner, beside) if cache is None else cache.tag_reader(owner, beside)
 
-    def column_reader(self, owner: Owner) -> ColumnReader | None:
+    def column_reader(self, owner: "Owner") -> ColumnReader | None:
         """Return a reader of the values of a bucket, through the cache if there is one; see `View`."""
         return super().column_reader(owner) if self.open_cache is None else self.open_cache.column_reader(owner)
 
