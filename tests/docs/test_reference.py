@@ -26,6 +26,7 @@ INTERNAL = {
     ),
     "words_of_objects": "what the page shows",
     "values_of_objects": "what `sonicpy query --show` shows",
+    "needs_vector": "what the server asks before it makes a vector",
     "push_read": "rows that mirror or a file gave",
 }
 """Public method that the reference leaves out -> the reason."""
