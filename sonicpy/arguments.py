@@ -61,7 +61,8 @@ def nothing_behind(bucket: str, object: str, *, is_one: bool = True) -> InvalidA
 
 def nothing_to_tag() -> InvalidArgument:
     """Return the error for a change of tags and values that contains neither tags nor values."""
-    return InvalidArgument("tags is None, and so is values; allowed are one of them, or both", "invalid_format")
+    reason = "tags is missing, and so is values; allowed are one of them, or both"
+    return InvalidArgument(reason, "invalid_argument", reason)
 
 
 def text_of(argument: str, value: Any) -> str:

@@ -15,7 +15,7 @@ STAR = "*"
 _ELEMENT = r'"(?:[^"\\]|\\.)*"|[^",]+'
 _ODD = frozenset('",*()')
 _ESCAPE = r"\\(.)"
-ALLOWED = "a name, or a beginning of names with * behind it; put a name with , * ( ) or a quote in quotes"
+ALLOWED = "a name, or a beginning of names with * after it; put a name with , * ( ) or a quote in quotes"
 
 AnyBucket = str | Sequence[str]
 """A bucket as an argument of methods that search: its name, or the elements of several."""

@@ -12,7 +12,7 @@ else:
     from collections import _tuplegetter
 
     class _Tuple(tuple):
-        """What all named tuples share."""
+        """The methods of all named tuples."""
 
         __slots__ = ()
         _fields = ()

@@ -146,7 +146,7 @@ HOW = Option(
 )  # fmt: skip
 PREFIX = Option("prefix", Name(), "", "PREFIX(<letters>)", "only those that begin with it", is_ours=True)
 AFTER = Option(
-    "after", Name(), None, "AFTER(<name>)", "only those behind this one, such as the last of the page before",
+    "after", Name(), None, "AFTER(<name>)", "only those after this one, such as the last of the page before",
     is_ours=True,
 )  # fmt: skip
 POSITION = Option(
@@ -190,7 +190,7 @@ APART = Option(
 
 MORE = Option(
     "more", Number(2), 0, "MORE(1)",
-    "a piece of the text, which goes on in the next UPSERT of the object, behind a blank; MORE(2): without one",
+    "a piece of the text, which goes on in the next UPSERT of the object, after a blank; MORE(2): without one",
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
@@ -218,7 +218,7 @@ DEPTH = Option(
 
 BUCKETS = Option(
     "buckets", BucketNames(), (), "BUCKETS(<bucket>,<letters>*)",
-    "also these buckets of the collection, as one with all objects; with * behind them all that begin so", is_ours=True,
+    "also these buckets of the collection, as one with all objects; with * after them all that begin so", is_ours=True,
     is_argument=False,
 )  # fmt: skip
 
@@ -256,7 +256,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         AFTER._replace(
             kind=Spec(_behind),
             usage="AFTER(<object>)",
-            sentence="with SORT, only objects behind this one, the last of the page before",
+            sentence="with SORT, only objects after this one, the last of the page before",
         ),
         BOOST,
         BUCKETS,

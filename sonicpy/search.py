@@ -41,7 +41,7 @@ class Search(NamedTuple):
     Attributes:
         collection, bucket: the bucket that is searched.
         text: the text to look for.
-        limit, offset: the page: at most `limit` objects behind the first `offset`.
+        limit, offset: the page: at most `limit` objects after the first `offset`.
         lang: the language of the text, as an ISO 639-3 code; "none": no language; None: it is guessed.
         scores: whether the scores are wanted, too.
         stem: whether words also match their other forms, if search.stemming allows that.
@@ -52,7 +52,7 @@ class Search(NamedTuple):
         depth: the number of first objects that the vector puts in order.
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: no condition.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
-        after: with `sort`, only objects behind this one, for groups of tags in the form of
+        after: with `sort`, only objects after this one, for groups of tags in the form of
             `sonicpy.filters.grouping.in_group`.
         fields: the named texts that are searched, or add to scores; see `sonicpy.text_names`. None: the search names no
             texts.
@@ -296,7 +296,7 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
 
 
 def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
-    """Return the name of the hit behind which a page begins, with its bucket if there are several, and its group if
+    """Return the name of the hit after which a page begins, with its bucket if there are several, and its group if
     that is a tag; return a text as it is."""
     if not hasattr(after, "group"):
         return after

@@ -203,7 +203,7 @@ def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
 
 
 def made_sets() -> dict[str, TestSet]:
-    """Return the test sets by name, which are made of words of the articles."""
+    """Return the test sets, made of words of the articles, by name."""
     words = corpora.made_up_words(30_000, 5)
     middle = words[2000:2100]
     half = [middle[5][:6], f"{middle[6][:-1]}q", "qqqqqq"]

@@ -27,7 +27,7 @@ CHECKED = 200
 CONNECTIONS = 50
 KINDS = {"R3": (WORD, BOTH, EITHER), "R4": (PREFIX,), "R5": (TYPO,)}
 CONDITIONS = (("one condition", None), ("two conditions", 2010))
-"""The cases of R2: a name, and years behind this one."""
+"""The cases of R2: a name alone, and a name with years after this one."""
 LISTED = {PREFIX, TYPO}
 """Kinds of queries whose share of correct answers is shown, because peers offer different expansions."""
 

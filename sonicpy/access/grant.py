@@ -84,7 +84,7 @@ class Grant:
         """
         if self.filters and after is not None:
             raise NotPermitted(
-                f"the key {self.key} has a fixed filter, and a page behind an object is asked for; allowed is an offset"
+                f"the key {self.key} has a fixed filter, and a page after an object is asked for; allowed is an offset"
             )
 
     def covers(self, scope: KeyScope) -> bool:

@@ -132,7 +132,7 @@ class ExplainedHit:
         more_score: the sum of the parts of these further words.
         likeness: the likeness of its vector and that of the query, from -1 to 1; None: one of them has no vector.
         meaning: the part of the score for `likeness`; for an object without a vector, the mean of the others. None: the
-            query has no vector, or the object is behind the first `depth`.
+            query has no vector, or the object is after the first `depth`.
         bucket, group: as in `Hit`.
     """
 

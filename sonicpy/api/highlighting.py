@@ -87,7 +87,7 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
     """Return the words that a query looks for, its own and their substitutes, each with the typed words that may be a
     part of it; an empty set, or "" among them, means the whole word.
 
-    A word that continues behind the typed letters in a script without blanks is not among them; only the typed letters
+    A word that continues after the typed letters in a script without blanks is not among them; only the typed letters
     are marked in it.
     """
     wanted: dict[str, set[str]] = {}

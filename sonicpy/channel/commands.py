@@ -60,7 +60,7 @@ class List(NamedTuple):
     prefix: str = ""
     """Only words that begin with it."""
     after: str | None = None
-    """Only words behind this one; None: from the first on."""
+    """Only words after this one; None: from the first on."""
     buckets: tuple[str, ...] = ()
     """Other buckets to search, too; see `sonicpy.bucket_names`."""
 
@@ -70,7 +70,7 @@ class Collections(NamedTuple):
 
     limit: int
     after: str | None
-    """Only names behind this one; None: from the first on."""
+    """Only names after this one; None: from the first on."""
 
 
 class Buckets(NamedTuple):
@@ -79,7 +79,7 @@ class Buckets(NamedTuple):
     collection: str
     limit: int
     after: str | None
-    """Only names behind this one; None: from the first on."""
+    """Only names after this one; None: from the first on."""
 
 
 class Objects(NamedTuple):
@@ -91,7 +91,7 @@ class Objects(NamedTuple):
     prefix: str
     """Only names that begin with it."""
     after: str | None
-    """Only names behind this one; None: from the first on."""
+    """Only names after this one; None: from the first on."""
     position: int | None
     """The position at which the previous page ended; replaces `after`."""
 

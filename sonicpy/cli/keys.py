@@ -51,7 +51,7 @@ def add_verbs(verbs: Verbs) -> None:
     )
     add.add_argument("--filter", metavar="TEXT", help="a filter that all its questions pass")
     add.add_argument("--expires", metavar="WHEN", help="30d, 12h, or a date such as 2027-01-31")
-    add.add_argument("--rate", metavar="N", type=float, help="requests a second")
+    add.add_argument("--rate", metavar="N", type=_rate, help="requests a second")
     _action(actions, "list", "print the keys", "Print the keys, without their secrets.", run_list)
     revoke = _action(actions, "revoke", "end a key", "End a key and the tokens of it, within a second.", run_revoke)
     revoke.add_argument("name", metavar="NAME")
@@ -67,6 +67,13 @@ def _action(actions: Any, name: str, summary: str, description: str, run: Any) -
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
+
+
+def _rate(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{ascii(text)} is not a number of requests a second") from None
 
 
 def run_add(arguments: argparse.Namespace) -> int:

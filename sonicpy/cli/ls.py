@@ -25,7 +25,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument("collection", metavar="COLLECTION", type=collection_name, nargs="?")
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
     parser.add_argument("--prefix", metavar="LETTERS", help="only objects whose names begin with LETTERS")
-    parser.add_argument("--after", metavar="OBJECT", type=object_name, help="only objects behind this one")
+    parser.add_argument("--after", metavar="OBJECT", type=object_name, help="only objects after this one")
     parser.add_argument("--limit", metavar="N", type=number, help="at most N objects (default: all)")
     add_target_flags(parser)
     parser.set_defaults(run=ls)

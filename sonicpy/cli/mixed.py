@@ -10,7 +10,7 @@ USAGE_LINES_MAX = 2
 
 
 class MixedParser(argparse.ArgumentParser):
-    """A parser that takes flags before, between and behind the other arguments.
+    """A parser that takes flags before, between and after the other arguments.
 
     argparse alone assigns words to all positional arguments at the first such word, and refuses words behind the next
     flag.
@@ -48,4 +48,5 @@ class MixedParser(argparse.ArgumentParser):
 def _shown(action: argparse.Action) -> str:
     """Return the name of a positional argument, in brackets if it may be left out."""
     name = str(action.metavar or action.dest)
-    return f"[{name}]" if action.nargs in (argparse.OPTIONAL, argparse.ZERO_OR_MORE) else name
+    number = getattr(action, "save_nargs", action.nargs)  # argparse changes it while it reads flags between words
+    return f"[{name}]" if number in (argparse.OPTIONAL, argparse.ZERO_OR_MORE) else name

@@ -81,7 +81,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser("similar", description=SIMILAR, epilog="example: sonicpy similar messages message:1")
     add_scoped(parser, "object")
     add_options(parser, "SIMILAR")
-    parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
+    parser.add_argument("--scores", action="store_true", help="print a tab and the score after each object")
     add_target_flags(parser)
     parser.set_defaults(run=similar)
     parser = verbs.add_parser("facets", description=FACETS, epilog='example: sonicpy facets shop "shirt" --of "size:*"')
@@ -113,7 +113,7 @@ def add_verbs(verbs: Verbs) -> None:
 def _add_buckets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--buckets", metavar="LIST", default="",
-        help="search BUCKET and these as one: names with commas between; with * behind them all that begin so"
+        help="search BUCKET and these as one: names with commas between; with * after them all that begin so"
     )  # fmt: skip
 
 
@@ -135,11 +135,11 @@ def _add_query(verbs: Verbs) -> None:
     add_options(parser, "QUERY")
     _add_buckets(parser)
     parser.add_argument(
-        "--show", metavar="HOW", help="print tabs and titles, texts and links behind objects: a .csv or .jsonl file "
+        "--show", metavar="HOW", help="print tabs and titles, texts and links after objects: a .csv or .jsonl file "
         "with the columns id, title, text, link, a URL with {object}, or module:function; of a folder also values: "
         "price,size"
     )  # fmt: skip
-    parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
+    parser.add_argument("--scores", action="store_true", help="print a tab and the score after each object")
     parser.add_argument("--facets", metavar="TAGS", help=f"also print counts: {OF.sentence.replace('`', '')}")
     parser.add_argument("--ranges", metavar="BOUNDS", help=f"also print counts: {RANGES.sentence.replace('`', '')}")
     add_target_flags(parser)

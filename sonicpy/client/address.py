@@ -112,10 +112,10 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
         password = _checked(password)
     if parts.scheme == "sonic+unix":
         if parts.hostname or not parts.path.strip("/"):
-            raise ConfigError("sonic+unix needs a path behind three slashes, as in sonic+unix:///run/sonicpy.sock.")
+            raise ConfigError("sonic+unix needs a path after three slashes, as in sonic+unix:///run/sonicpy.sock.")
         return Address(unix=Path(_decoded(parts.path)), password=password)
     if parts.path.strip("/"):
-        raise ConfigError(f'the address of the server has "{parts.path}" behind the port; allowed is {FORMS}.')
+        raise ConfigError(f'the address of the server has "{parts.path}" after the port; allowed is {FORMS}.')
     if parts.scheme == "sonics" and tls is None:
         tls = tls_context(options.get("ca"), "ca={} in the address of the server")
     return Address(parts.hostname or "localhost", port or DEFAULT_PORT, password=password, tls=tls)

@@ -228,7 +228,7 @@ class _Parser:
     def _condition(self) -> Condition:
         if self._takes_word("HAS"):
             start = self._next
-            return Range(self._of_values(start, self._name("a name of values behind HAS")))
+            return Range(self._of_values(start, self._name("a name of values after HAS")))
         start = self._next
         name = self._name("a tag, a name of values, NOT or an opening bracket")
         if self._next.kind == "sign" and self._next.text in _COMPARISONS:
@@ -267,7 +267,7 @@ class _Parser:
 
     def _members(self, name: str) -> Condition:
         if not self._takes_sign("("):
-            self._fail(f"an opening bracket behind {name} IN")
+            self._fail(f"an opening bracket after {name} IN")
         found: list[str] | list[int]
         if name == TAG_NAME:
             found = self._listed(lambda: tag_of(self._name("a tag")))
@@ -288,7 +288,7 @@ class _Parser:
     def _within(self, name: str) -> Condition:
         found = DISTANCE.fullmatch(self._next.text) if self._next.kind == "word" else None
         if found is None:
-            self._fail("a distance such as 500m or 2.5km", f", behind {shown(name)} WITHIN")
+            self._fail("a distance such as 500m or 2.5km", f", after {shown(name)} WITHIN")
         self._place += 1
         unit = found[3]
         if unit is None:

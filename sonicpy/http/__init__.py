@@ -8,7 +8,7 @@ backend.py      the source of answers: an index in this process, or a client of 
 many.py         several queries in one request
 search.py, ingest.py, control.py   the operations that search, change and maintain
 bulk.py         many rows in one request, one JSON object per line
-gate.py         checks before and behind every request: rights, times, ids
+gate.py         checks before and after every request: rights, times, ids
 access.py       the operations that change nothing, and those that need no password
 hosts.py        the values of Host that an address without a password accepts
 bodies.py       the sizes and the pace of bodies

@@ -206,7 +206,7 @@ def others_of(row: TextRow) -> dict[str, Any]:
 
 
 def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:
-    """Return at most `limit` names behind `after`: of buckets of a collection, or of collections if it is None."""
+    """Return at most `limit` names after `after`: of buckets of a collection, or of collections if it is None."""
     if collection is None:
         return index.collections_after(after, limit)
     return index.buckets_after(collection, after, limit)

@@ -102,5 +102,5 @@ class Body:
         return message
 
     def release(self) -> None:
-        """Count the bytes of the body no longer."""
+        """Stop counting the bytes of the body."""
         self._load.release(self._held)

@@ -32,7 +32,7 @@ NUMBERS = re.compile(r"\[[-+.,\deE \t\r\n]{0,32000}\]", re.ASCII)
 """The pattern of a list of numbers, such as a vector."""
 
 ReadValue = Callable[[str, int], tuple[Any, int]]
-"""A function that returns the value at a place, and the place behind it."""
+"""A function that returns the value at a place, and the place after it."""
 
 UTF8_MARK = "\ufeff"
 """The mark with which programs of Windows begin UTF-8."""
@@ -85,12 +85,12 @@ def _listed(text: str) -> dict[str, Any]:
 
 def _whole(text: str, held: dict[str, Any], place: int) -> dict[str, Any]:
     if _skip(text, place) < len(text):
-        raise json.JSONDecodeError("there is text behind the object", text, place)
+        raise json.JSONDecodeError("there is text after the object", text, place)
     return held
 
 
 def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -> tuple[dict[str, Any], int]:
-    """Return the object at `place`, and the place behind it; `value` reads a value. Raises JSONDecodeError."""
+    """Return the object at `place`, and the place after it; `value` reads a value. Raises JSONDecodeError."""
     place = _skip(text, place, "{")
     held: dict[str, Any] = {}
     if value is not _member and text[place : place + 1] == "}":
@@ -107,7 +107,7 @@ def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -
 
 
 def _member(text: str, place: int) -> tuple[Any, int]:
-    """Return the value of a key of the body, and the place behind it."""
+    """Return the value of a key of the body, and the place after it."""
     match text[place : place + 1]:
         case "{":
             return _inside(text, place, _value)
@@ -118,12 +118,12 @@ def _member(text: str, place: int) -> tuple[Any, int]:
 
 
 def _bodies(text: str, place: int) -> tuple[list[Any], int]:
-    """Return the list of bodies at `place`, and the place behind it."""
+    """Return the list of bodies at `place`, and the place after it."""
     return _list(text, _skip(text, place, "["), partial(_inside, value=_part), OBJECTS_MAX)
 
 
 def _part(text: str, place: int) -> tuple[Any, int]:
-    """Return the value of a key of one of several bodies, and the place behind it; lists may hold only numbers."""
+    """Return the value of a key of one of several bodies, and the place after it; lists may hold only numbers."""
     if text[place : place + 1] == "{":
         return _inside(text, place, _number_or_value, INNER_KEYS_MAX)
     return _number_or_value(text, place)
@@ -161,7 +161,7 @@ def _value(text: str, place: int) -> tuple[Any, int]:
 
 
 def _skip(text: str, place: int, expected: str = "") -> int:
-    """Return the place behind white space, and behind the expected character. Raises JSONDecodeError if another
+    """Return the place after white space, and after the expected character. Raises JSONDecodeError if another
     character comes.
     """
     match = SPACE.match(text, place)

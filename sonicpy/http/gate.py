@@ -1,4 +1,4 @@
-"""Checks before and behind every request: its id, rights, sizes and times, headers for browsers.
+"""Checks before and after every request: its id, rights, sizes and times, headers for browsers.
 
 The gate finds the operation of a request and passes on nothing else: the framework never gets a path that is not a
 route. The lean route, which bypasses the framework, gets only requests that passed the gate, too.

@@ -67,7 +67,7 @@ OtherBuckets = Annotated[
         description="other buckets, which are searched together with it, as BUCKETS of the channel: `b2,forum:*`",
     ),
 ]
-After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names behind this one, the last of a page")]
+After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names after this one, the last of a page")]
 
 BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Number: (int, {"ge": 0, "le": OFFSET_MAX}),

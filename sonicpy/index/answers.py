@@ -143,7 +143,7 @@ class Answers(TextReader):
 
         Args:
             limit: the most names; None: all.
-            after: only objects behind this one; None: from the newest on.
+            after: only objects after this one; None: from the newest on.
         """
         from sonicpy.index.search.masks import everybody  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
@@ -288,7 +288,7 @@ class Answers(TextReader):
             limit: the most words.
             offset: number of words to skip. A large offset costs time; `after` does not.
             prefix: only words that begin with it, in capital or small letters.
-            after: only words behind this one, such as the last word of the page before.
+            after: only words after this one, such as the last word of the page before.
 
         Raises:
             InvalidArgument: like `query`.

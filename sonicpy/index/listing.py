@@ -74,7 +74,7 @@ class Listing:
 
         Args:
             prefix: only names that begin with it; all names are examined, a million in about a second.
-            after: only objects behind this one, such as the last one of the page before.
+            after: only objects after this one, such as the last one of the page before.
             limit: the most names; None: all.
 
         Raises:
@@ -109,14 +109,14 @@ class Listing:
     # -- a page at a time, for the server ------------------------------------------------------------------------------
 
     def collections_after(self, after: str | None, limit: int) -> list[str]:
-        """Return at most `limit` names of collections behind a name: short ones first, then in byte order."""
+        """Return at most `limit` names of collections after a name: short ones first, then in byte order."""
         if after is not None:
             check_collection(after)
         with self._engine.read() as view:
             return name_pages.collections_after(view, after, limit)
 
     def buckets_after(self, collection: str, after: str | None, limit: int) -> list[str]:
-        """Return at most `limit` names of buckets behind a name, in byte order."""
+        """Return at most `limit` names of buckets after a name, in byte order."""
         check_names(collection, collection if after is None else after)
         with self._engine.read() as view:
             return name_pages.buckets_after(view, collection, after, limit)
@@ -165,7 +165,7 @@ class Listing:
             return [{} if columns is None or number is None else columns.shown_of(number) for number in numbers]
 
     def position_after(self, collection: str, bucket: str, object: ObjectName) -> int:
-        """Return the position behind an object. Raises InvalidArgument if there is no such object."""
+        """Return the position after an object. Raises InvalidArgument if there is no such object."""
         oid = self._engine.known_name(collection, bucket, object)
         with self._engine.read() as view:
             state = view.bucket(collection, bucket)

@@ -138,9 +138,10 @@ class Mirror:
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
+                which = f"the objects of the bucket {bucket!r} whose names begin with {other!r} are"
                 raise InvalidArgument(
-                    f"the objects of the bucket {bucket!r} whose names begin with {other!r} are the mirror of "
-                    f"{note['owner']!r}; allowed are another bucket, a prefix that does not overlap, or FLUSHB first"
+                    f"{which if other else f'the bucket {bucket!r} is'} the mirror of {note['owner']!r}; allowed are "
+                    "another bucket, a prefix that does not overlap, or FLUSHB first"
                 )
 
     @property
@@ -229,7 +230,7 @@ class Mirror:
         return self._with_others(row) if self._tags or self._values else row
 
     def _with_others(self, row: Row) -> Row:
-        """Return a row with all tags and values that its object must have; without any if the object has just these."""
+        """Return a row with all tags and values that its object must have, or with none if it has just these."""
         tags = (row.tags or []) if self._tags else None
         values = {name: (row.values or {}).get(name) for name in self._values}
         full = row._replace(tags=tags, values=values)

@@ -23,7 +23,7 @@ def test_an_import_that_fills_the_disk(run: Run, here: Path, monkeypatch: pytest
         run(*verb, status=1, said="the disk of the store is full")
         assert os.listdir(root / "store" / "import"), "it knows how far it has come"
         filler.unlink()
-        assert f"{ROWS} indexed, 0 refused in all\n" in run(*verb, said="continuing behind row")
+        assert f"{ROWS} indexed, 0 refused in all\n" in run(*verb, said="continuing after row")
         with Index(root / "store") as index:
             assert index.count_objects("c", "default") == ROWS
             assert index.verify() == []

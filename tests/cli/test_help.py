@@ -56,6 +56,8 @@ HINTS = [
     (["import", "f.csv", "--to", "c"], "unrecognized arguments: --to c\n"),
     (["import", "f.csv", "c"], "unrecognized arguments: c; --collection NAME names the collection\n"),
     (["mcp", "--data", "d"], "--data; give the folder or the URL alone: sonicpy mcp WHERE\n"),
+    (["count", "c", "--of", "x"], "usage: sonicpy count [-h] [options] COLLECTION [BUCKET] [OBJECT]\n"),
+    (["keys", "add", "k", "--bucket", "c", "--rate", "fast"], "'fast' is not a number of requests a second\n"),
     (["config"], "check     find mistakes"),
     (["cluster"], "init, status"),
 ]

@@ -86,7 +86,7 @@ def test_rows_are_there_once(tmp_path: Path) -> None:
         process = start(source, folder, "--text", "2", "--resume", save_every_s=0.05)
         assert kill_behind_a_position(process, folder, 0.05, random)
     printed, said = finish(start(source, folder, "--text", "2", "--resume"))
-    assert said.startswith("sonicpy: continuing behind row ")
+    assert said.startswith("sonicpy: continuing after row ")
     assert printed.endswith(f"; {count} indexed, 0 refused in all\n")
     check_every_row_is_there_once(folder, [str(number) for number in range(count)])
 

@@ -272,7 +272,7 @@ def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch
     with open("bad", "a") as bad:
         bad.write("what a killed process wrote after its position\n")
     Path("rows.csv").write_text("id,text\n" + "\n".join([*rows, "95,word95"]))  # it may have grown
-    report = json.loads(run(*verb, "--resume", "--json", status=3, said="continuing behind row 20 of rows.csv"))
+    report = json.loads(run(*verb, "--resume", "--json", status=3, said="continuing after row 20 of rows.csv"))
     assert report == {**report, "rows": 96, "indexed": 82, "refused": 14, "resumed": 20}
     assert held() == {str(number): {f"word{number}"} for number in range(96) if number % 7}
     assert [json.loads(line)["row"] for line in Path("bad").read_text().splitlines()] == list(range(1, 96, 7))

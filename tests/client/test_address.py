@@ -67,7 +67,7 @@ def test_what_are_not_several() -> None:
         ([], "no address"),
         ("sonic://:hidden@a,", 'no host beside a comma in "a,"'),
         ("sonic://:hidden@a,b:port", "cannot be read"),
-        ("sonic://:hidden@a,http://b", "behind the port"),
+        ("sonic://:hidden@a,http://b", "after the port"),
         (5, "of type int"),
         (["sonic://a", None], "of type NoneType"),
     ):
@@ -84,7 +84,7 @@ NO_URLS = [
     ("sonic://:hidden@h:port", "cannot be read"),
     ("sonic://:hidden@h:99999", "cannot be read"),
     ("sonic://:hidden@[::1", "cannot be read"),
-    ("sonic://:hidden@h/collection", 'has "/collection" behind the port'),
+    ("sonic://:hidden@h/collection", 'has "/collection" after the port'),
     ("sonic://:hidden@h?timeout=3", 'an unknown option "timeout"'),
     ("sonic://:hidden%20word@h", "white space"),
     ("sonic+unix://:hidden@h/run/s", "three slashes"),

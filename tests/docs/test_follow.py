@@ -19,7 +19,7 @@ GIVEN = "search:secret@localhost/shop?"
 
 @pytest.fixture
 def database() -> Iterator[tuple[Any, str]]:
-    """A connection to an own PostgreSQL, and its part of a URL."""
+    """A connection to a PostgreSQL for these tests, and its part of a URL."""
     pytest.importorskip("sqlalchemy", reason="needs the extra [tables]")
     if reason := postgres.missing():
         pytest.skip(f"PostgreSQL: {reason}")

@@ -25,6 +25,8 @@ INTERNAL = {
         ("find_facets", "names_passing", "find_hits", "find_ids", "find_reasons", "query_ids"), "what the server sends"
     ),
     "words_of_objects": "what the page shows",
+    "values_of_objects": "what `sonicpy query --show` shows",
+    "needs_vector": "what the server asks before it makes a vector",
     "push_read": "rows that mirror or a file gave",
 }
 """Public method that the reference leaves out -> the reason."""

@@ -150,6 +150,8 @@ def test_sources_share_a_bucket_by_prefixes(index: sonicpy.Index) -> None:
             index.mirror([], **PLACE, owner=owner, prefix=prefix)
     index.flush_bucket(C, B)
     index.mirror([("1", "c")], **PLACE, owner="c")
+    with pytest.raises(InvalidArgument, match=f"^the bucket '{B}' is the mirror of 'c'"):
+        index.mirror([], **PLACE, owner="a")
 
 
 def test_refused_rows_keep_their_objects(index: sonicpy.Index) -> None:

@@ -6,7 +6,7 @@ from tests.processes import Server
 from tests.server.peer import Peer
 
 REASONS = [
-    ("search", 'QUERY c b "x" AFTER(o)', "invalid_argument(after is given without sort; allowed is a page behind"),
+    ("search", 'QUERY c b "x" AFTER(o)', "invalid_argument(after is given without sort; allowed is a page after"),
     ("search", 'QUERY c b "x" FIELDS(title^-5)', "invalid_argument(fields names 'title^-5'; allowed is a name"),
     (
         "search",
@@ -15,6 +15,7 @@ REASONS = [
     ),
     ("ingest", 'SYNONYMS c SET "tee = shirt"', "invalid_argument(the rule 'tee = shirt' has one word alone; allowed"),
     ("ingest", 'PUSH c b o "x" FIELD()', "invalid_argument(field is ''; allowed"),
+    ("ingest", "TAG c b o", "invalid_argument(tags is missing, and so is values; allowed"),
 ]
 
 

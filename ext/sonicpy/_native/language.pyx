@@ -421,7 +421,7 @@ cdef class ClearTexts:
 
     @property
     def detector(self):
-        """The Detector. Raises what it raises where it cannot be opened."""
+        """The Detector, opened when it is first needed. Raises the errors of `Detector(path)`."""
         cdef Detector detector = self.opened
         if detector is None:
             detector = Detector(self.path)
@@ -430,7 +430,7 @@ cdef class ClearTexts:
         return detector
 
     def guess(self, str text not None):
-        """Return the language of `text`, None if the text has none, or UNCLEAR. Raises what `detector` raises."""
+        """Return the language of `text`, None if the text has none, or UNCLEAR. Raises the errors of `detector`."""
         cdef double lead = 0.0
         cdef int language
         cdef Py_ssize_t size = self.examined(text)

@@ -135,7 +135,7 @@ cdef uint64_t read_head(const uint8_t **at, const uint8_t *end, int *place, int 
 
 
 def pack_terms(dict terms not None) -> bytes:
-    """Return the row for a dict of terms by their places, 0 to 15, which is not empty."""
+    """Return the row of some terms, given by their places, 0 to 15; there has to be at least one."""
     return b"\xff" + pack_entries(sorted(terms.items()))
 
 

@@ -326,7 +326,7 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
 
 
 cdef inline uint64_t row_words(const TermRow *row) noexcept nogil:
-    """Return the words of the bits of a row that may differ from 0, as bits."""
+    """Return a bit for each 64-bit word of the bits of a row that may be other than 0."""
     return row.words if row.bits == row.own else UINT64_MAX
 
 

@@ -67,7 +67,7 @@ class CsvRecords:
         are read again.
         """
         held = self._lines.held
-        said = f"{error} (line {self.first_line + len(held) - 1})"
+        said = f"{str(error).partition(' - ')[0]} (line {self.first_line + len(held) - 1})"
         begins_in = self._line_of_broken_field("".join(held))
         if begins_in is None:
             return BrokenRecord(said, "".join(held))

@@ -49,7 +49,7 @@ its object in the column {" or ".join(OBJECT_COLUMNS)} and has its text in the c
 --text name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads the
 output of export. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot
 index, shows the first of them, writes all of them to --bad, and goes on. After an interruption, --resume continues
-behind the last row that was saved. {WHERE}
+after the last row that was saved. {WHERE}
 Exit status: 0 every row is indexed, 3 some rows were refused, 1 it failed, 2 wrong arguments."""
 
 EXAMPLE = "example: sonicpy import messages.csv --id number --text subject --text body --collection messages"
@@ -167,7 +167,7 @@ def _start(path: Path, source: Path, *, resume: bool) -> Position:
         remark(f"an import of {source} was interrupted; --resume would continue it")
         return Position()
     position = read_position(path, source)
-    remark(f"continuing behind row {position.rows} of {source}")
+    remark(f"continuing after row {position.rows} of {source}")
     return position
 
 
@@ -178,9 +178,9 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, met: 
         print(json.dumps({**counts, "seconds": round(seconds, 3)}))
         return
     rows = end.indexed + end.refused - start.indexed - start.refused  # without blank lines and the head of an export
-    behind = f" behind row {start.rows}" if start.rows else ""
+    after = f" after row {start.rows}" if start.rows else ""
     print(
-        f"{rows} rows{behind} in {seconds:.1f} s, {rows / max(seconds, 1e-9):.0f} rows/s; "
+        f"{rows} rows{after} in {seconds:.1f} s, {rows / max(seconds, 1e-9):.0f} rows/s; "
         f"{end.indexed} indexed, {end.refused} refused in all"
     )
     if met:

@@ -356,7 +356,7 @@ class AsyncClient(AsyncCare):
 
         Args:
             prefix: only names that begin with it.
-            after: only objects behind this one, such as the last one of the page before.
+            after: only objects after this one, such as the last one of the page before.
             limit: the most names; None: all.
         """
         return await self._run(plans.objects(collection, bucket, prefix, after, limit))

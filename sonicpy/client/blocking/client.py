@@ -350,7 +350,7 @@ class Client(Care):
 
         Args:
             prefix: only names that begin with it.
-            after: only objects behind this one, such as the last one of the page before.
+            after: only objects after this one, such as the last one of the page before.
             limit: the most names; None: all.
         """
         return self._run(plans.objects(collection, bucket, prefix, after, limit))

@@ -146,7 +146,7 @@ class Registry:
     async def create(
         cls, connection: Client, layout: Layout, copies: int, agreed: Agreement | None = None
     ) -> "Registry":
-        """Make the vault with the layout of a new cluster, unless it exists with this layout or was made with it.
+        """Make the vault with the layout of a new cluster, unless there is one that has, or was made with, this layout.
 
         Args:
             copies: the number of brokers that keep the vault.

@@ -48,7 +48,7 @@ class Masks:
         self._lists = lists_of(tags, [tags.postings_of(some) for some in held], self._lengths)
 
     def _made(self, condition: Condition) -> tuple[int, Mask]:
-        """Return the mask of a condition, behind an approximate maximum of the objects in it."""
+        """Return an upper estimate of the objects that meet a condition, and its mask."""
         match condition:
             case HasTag():
                 return self._of_tags(condition)

@@ -209,7 +209,7 @@ def _forked() -> None:
     for folder in _opened:
         _opened[folder] = (
             f"was open in process {parent} when this one was forked from it: "
-            "open it behind the fork alone, or in processes that are started afresh (spawn)"
+            "open it only after the fork, or in processes that are started afresh (spawn)"
         )
 
 

@@ -1,4 +1,4 @@
-"""The terms of named texts: each word behind the name of its text, and short texts as a whole. And the names, a fact.
+"""The terms of named texts: each word after the name of its text, and short texts as a whole. The names are a fact.
 
     word     name | 0x01 | word
     whole    name | 0x01 | 0x01 | its distinct words, in their order, with 0x01 between two, if at most WHOLE_MAX

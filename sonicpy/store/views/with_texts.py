@@ -37,7 +37,7 @@ class WithTexts:
 
     @property
     def with_texts(self) -> "WithTexts":
-        """This reader, which already reads both."""
+        """This reader, which already reads terms of named texts."""
         return self
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
