@@ -100,9 +100,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(
-    text: str, matching: Matching
-) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[str, ...]]:
+def _way(text: str, matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[str, ...]]:
     """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and the stemmers that miss
     some forms of it."""
     sure, doubtful, may_agree = matching.stemming(text)
