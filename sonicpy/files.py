@@ -15,9 +15,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
-
-from sonicpy.named_tuple import NamedTuple
+from typing import IO, NamedTuple
 
 
 class Access(NamedTuple):

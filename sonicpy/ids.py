@@ -10,11 +10,10 @@ read and removed, but no text can be added to it.
 """
 
 import re
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import InvalidArgument
-from sonicpy.named_tuple import NamedTuple
 
 NAME_MAX_BYTES = 128
 

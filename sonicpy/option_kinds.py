@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
 from sonicpy.bucket_names import buckets_of, read_buckets
 from sonicpy.langcodes import NO_LANGUAGE, language_code
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}

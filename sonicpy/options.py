@@ -8,12 +8,11 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.late import late
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.option_kinds import (
     BucketNames,
     Choice,

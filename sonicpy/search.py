@@ -6,13 +6,12 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sonicpy._native.named_tuples import Maker
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.late import late
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.options import ARGUMENTS, checked, checked_value
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ longitude counts from -180 degrees. So points sort from south to north, and all 
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import index_of, shown
-from sonicpy.named_tuple import NamedTuple
 
 VALUES_MAX: Final = 16
 """The most names of values in a bucket."""

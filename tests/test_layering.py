@@ -13,7 +13,7 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "late", "named_tuple", "option_kinds"),
+    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "late", "option_kinds"),
     *("option_lists", "options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter", "late_logger"}
@@ -39,11 +39,11 @@ ALLOWED = {
     "errors": set(),
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},
-    "files": {"named_tuple"},
+    "files": set(),
     "filters": {"_native", "errors", "ids", "tags", "values"},
     "graph": EVERYBODY | {"_native", "disk", "files", "late_logger"},
     "http": EVERYBODY | {"access", "api", "client", "index"},
-    "ids": {"_native", "errors", "named_tuple"},
+    "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "late_logger", "lexer", "store"},
     "integrations": EVERYBODY | {"api"},
     "interpreter": set(),
@@ -53,21 +53,20 @@ ALLOWED = {
     "late_logger": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "named_tuple": set(),
-    "option_kinds": {"arguments", "bucket_names", "langcodes", "named_tuple", "vectors"},
+    "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
     "options": {
-        *("arguments", "bucket_names", "errors", "filters", "late", "named_tuple", "option_kinds", "tags"),
+        *("arguments", "bucket_names", "errors", "filters", "late", "option_kinds", "tags"),
         *("text_names", "values"),
     },
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"_native", "bucket_names", "filters", "ids", "late", "named_tuple", "options"},
+    "search": {"_native", "bucket_names", "filters", "ids", "late", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},
     "tags": {"errors", "ids"},
     "text_names": {"arguments", "errors", "ids"},
-    "values": {"errors", "ids", "named_tuple"},
+    "values": {"errors", "ids"},
     "version": set(),
 }
 """Layer -> the layers that its files may import."""

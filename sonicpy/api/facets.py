@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from sonicpy.named_tuple import NamedTuple
+from typing import Any, NamedTuple
 
 
 class RangeCount(NamedTuple):

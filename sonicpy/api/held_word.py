@@ -1,9 +1,7 @@
 """The words by which an object answers."""
 
 from collections.abc import Iterable
-from typing import Any
-
-from sonicpy.named_tuple import NamedTuple
+from typing import Any, NamedTuple
 
 
 class HeldWord(NamedTuple):

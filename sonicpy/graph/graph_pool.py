@@ -10,14 +10,13 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from sonicpy.disk import sync_file, sync_file_system
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.late_logger import LateLogger
-from sonicpy.named_tuple import NamedTuple
 
 logger = LateLogger(__name__)
 

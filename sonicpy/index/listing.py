@@ -1,11 +1,10 @@
 """Listing: the methods of Index that list collections, buckets and objects. Any thread may call them."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.views import name_pages
 from sonicpy.store.views.bucket_reader import BucketReader, find_object
 

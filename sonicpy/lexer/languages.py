@@ -4,7 +4,7 @@ The codes are ISO 639-3: the 70 of Sonic and four of its first version (hau, kur
 imports nothing of sonicpy, because the build reads it before the package can be imported.
 """
 
-from sonicpy.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class Language(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.digest import normal_text
 from sonicpy._native.named_terms import pack_named
@@ -11,7 +11,6 @@ from sonicpy._native.varint import pack_varints
 from sonicpy.arguments import not_unicode, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.changing.mutations import Fields
 from sonicpy.store.fields.all_fields import TEXTS
 from sonicpy.store.fields.text_field import pack_texts

@@ -5,8 +5,8 @@ Texts that were pushed have been counted by language; a bucket of few texts, or 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.rows.language_counts import LANGUAGES, languages_in
 from sonicpy.store.views.bucket_reader import BucketReader
 

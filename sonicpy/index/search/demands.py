@@ -5,10 +5,9 @@ as in a plan. All values are plain data, because nodes of a cluster send them to
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonicpy._native.terms import Terms
-from sonicpy.named_tuple import NamedTuple
 
 Either = tuple[bool, tuple[tuple[int, ...], ...]]
 """(is_required, alternatives): whether an object has to hold one of the alternatives; and each alternative as the

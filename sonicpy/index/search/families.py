@@ -9,6 +9,7 @@ differ from their stem before its last letter (went, men), and the words behind 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
+from typing import NamedTuple
 
 from sonicpy._native.bucket_words import FAMILY_MAX
 from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelled_words
@@ -49,7 +50,6 @@ from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
 from sonicpy.lexer.other_forms import OTHER_FORMS
 from sonicpy.lexer.stemmers import Stemmers
-from sonicpy.named_tuple import NamedTuple
 
 WORD_CHARACTERS_MAX = 40
 """The most letters of a word that has a family."""

@@ -6,10 +6,10 @@ chooses the stemmers of a word. `families.py` finds the words.
 
 import unicodedata
 from functools import lru_cache
+from typing import NamedTuple
 
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stemmers import ALGORITHMS
-from sonicpy.named_tuple import NamedTuple
 
 COMMON = {
     "LATIN": ("english", "french", "german", "italian", "portuguese", "spanish"),

@@ -9,14 +9,13 @@ parts get about equally many objects, so objects at the same share of their part
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sonicpy._native.find import BestObjects, find_all, find_top, parts, shown_scores
 from sonicpy._native.find import bind as bind_plan
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan, Slot
 from sonicpy._native.query_state import QueryState
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.views.bucket_reader import BucketReader
 
 __all__ = ["bind", "find", "merge"]

@@ -1,8 +1,6 @@
 """The substitutes of terms of a query, by the synonyms of its collection."""
 
-from typing import Final
-
-from sonicpy.named_tuple import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Match(NamedTuple):

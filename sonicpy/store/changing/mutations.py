@@ -5,12 +5,12 @@ configuration and no clock.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from sonicpy._native.records import RecordCodec
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.rules import FIRST, KNOWN
 from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.fields.field import FieldMode

@@ -8,11 +8,10 @@ means that the writing process kept a checkpoint; older processes, whose marks h
 
 import json
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, regular_bytes
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.folder import is_written
 from sonicpy.store.disk.platform import boot_id, replace_file
 

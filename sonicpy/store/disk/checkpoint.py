@@ -18,13 +18,12 @@ import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sonicpy._native.held import Descriptor, Held
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, open_new, regular_bytes
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.data_file import (
     PAGE_BYTES_MAX,

@@ -10,10 +10,9 @@ reader shows an older commit.
 import os
 import struct
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.named_tuple import NamedTuple
 
 PAGE_HEADER: Final = struct.Struct("=QHHHH")
 """The fields of the head of a page: number, unused, flags, end of the list of nodes, start of the nodes. In an overflow

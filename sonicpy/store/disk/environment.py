@@ -21,7 +21,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from threading import get_ident
-from typing import Final
+from typing import Final, NamedTuple
 
 import lmdb
 
@@ -31,7 +31,6 @@ from sonicpy._native.readers import OpenTransactions, Reading
 from sonicpy._native.turn import Turn
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, open_new
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder

@@ -17,14 +17,13 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sonicpy._native.held import Descriptor, Held
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, make_fresh
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.platform import make_folder
 
 MAGIC = b"SONICLOG"

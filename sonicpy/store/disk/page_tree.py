@@ -7,10 +7,9 @@ shows it.
 import os
 import struct
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.data_file import (
     BIG_DATA,
     BRANCH_PAGE,

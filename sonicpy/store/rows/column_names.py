@@ -4,10 +4,9 @@ The fact holds, for each column by its number: flags u8 (1: its values are point
 the number of values u40 (little-endian). A column that lost its last value has no name; the next new name gets it.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.named_tuple import NamedTuple
 
 COLUMN_NAMES: Final = 42
 """The kind of the fact that holds the names of columns."""

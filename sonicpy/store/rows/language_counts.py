@@ -6,9 +6,7 @@ are counted when they are pushed, and stay counted when they are removed: only t
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final
-
-from sonicpy.named_tuple import NamedTuple
+from typing import Final, NamedTuple
 
 LANGUAGES: Final = 2
 """The kind of the fact that counts languages."""

@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.table_numbers import META, SMALL_COUNTS
 from sonicpy.store.rows.uses import KNOWN, check_known, unknown
 

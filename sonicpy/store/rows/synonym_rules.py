@@ -5,10 +5,9 @@ A change holds the words of its rules after analysis, so that replay needs no le
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows import uses

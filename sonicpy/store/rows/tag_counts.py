@@ -1,12 +1,11 @@
 """The counters of the tags of a bucket, which are a fact of the bucket."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
-from sonicpy.named_tuple import NamedTuple
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.id_row import IdRow
 from sonicpy.store.rows.marks import TAGS_MARK, TEXTS_MARK

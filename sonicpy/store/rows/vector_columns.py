@@ -5,12 +5,11 @@ A column without a name was dropped: its rows are being removed.
 
 import json
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.vectors import BITS_MAX, places_in_row
-from sonicpy.named_tuple import NamedTuple
 
 VECTOR_COLUMNS: Final = 48
 """The kind of the fact about columns of vectors."""
