@@ -17,18 +17,18 @@ def parts_of(word: str) -> list[str]:
     """Return the parts of a word, which may have a HUMP where a small letter meets a capital one."""
     if not any(kind(letter) == "L" for letter in word) or re.fullmatch("[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,}", word):
         return []
-    cut = [(sign, text, _tokens(text)) for sign, text in _pieces(_without_article(word))]
-    pieces = [piece for _, _, piece in cut if piece]
+    pieces = [_tokens(piece) for piece in _pieces(_without_article(word))]
+    pieces = [piece for piece in pieces if piece]
     found: list[str] = []
-    for sign, text, piece in cut:
+    for piece in pieces:
         if not _is_code(piece):
-            is_behind_sign = sign.isascii() and len(piece) == 1 and text[0] == piece[0][0][0]
-            found += [token for token, _ in piece if _is_part(token) or (is_behind_sign and sign not in HUMP)]
+            found += [token for token, _ in piece]
     found += [_text(piece) for piece in pieces if len(piece) > 1 or _is_code(piece)]
-    found += [run for run in _runs(word, pieces) if _is_part(run)]
+    found += _runs(word, pieces)
     found += [token[at:] for piece in pieces for token, _ in piece for at in _tails(token)]
     whole = word.replace(HUMP, "")
-    return [part for part in dict.fromkeys(found) if part != whole]
+    parts = [part for part in found if _is_part(part) and part != whole]
+    return list(dict.fromkeys(parts))
 
 
 def _tails(token: str) -> range:
@@ -67,37 +67,27 @@ def _without_article(word: str) -> str:
     return word
 
 
-def _pieces(word: str) -> list[tuple[str, str]]:
-    """Return the pieces of a word, cut at signs except those inside numbers and before clitics, each behind its sign.
-
-    The sign of the first piece is empty, and so is an apostrophe, except the one between two letters.
-    """
-    pieces, signs = [""], [""]
+def _pieces(word: str) -> list[str]:
+    """Return the pieces of a word, cut at signs except those inside numbers and before clitics."""
+    pieces = [""]
     at = 0
     while at < len(word):
         char = word[at]
         if char == NON_JOINER and is_behind_arabic(word[:at]):
             pieces.append("")
-            signs.append(char)
             at += 1
             continue
         before = next((kind(other) for other in reversed(word[:at]) if kind(other) != "A"), "S")
         behind = "".join(map(kind, word[at + 1 :]))
         if char in HUMP + "\0" or kind(char) != "S" or before == "D" and char in BETWEEN_DIGITS and behind[:1] == "D":
             pieces[-1] += char
-        elif (
-            before == "L"
-            and char in APOSTROPHES
-            and re.fullmatch("A*LA*(LA*)?", behind)
-            and not (re.fullmatch(r"[a-z].[a-z]", word) and word[2] not in "stdm")
-        ):
+        elif before == "L" and char in APOSTROPHES and re.fullmatch("A*LA*(LA*)?", behind):
             pieces[-1] += word[at:]
             break
         else:
             pieces.append("")
-            signs.append("" if char == "'" and len(word.encode()) > 3 else char)
         at += 1
-    return list(zip(signs, pieces, strict=True))
+    return pieces
 
 
 def _tokens(piece: str) -> list[tuple[str, bool]]:
@@ -172,4 +162,4 @@ def _run(word: str, pieces: list[list[tuple[str, bool]]], number: int, place: in
 def _is_part(part: str) -> bool:
     kinds = [kind(char) for char in part]
     letters, digits = kinds.count("L"), kinds.count("D")
-    return letters >= 2 or digits >= 2 or (letters > 0 and digits > 0)
+    return letters >= 2 or digits >= 3 or (letters > 0 and digits > 0)

@@ -12,9 +12,9 @@
             last piece
     tail    the syllables of a token of Hangul behind two others or more: nouns are often written together there
 
-Tokens, pieces, runs and tails are parts of the word, if they have two letters, two digits, or both a letter and a digit,
-and are not the word itself; so is a piece of a single letter or digit behind a sign of ASCII, no apostrophe. An apostrophe before the last one or two letters
-of a word is no joint (don't, you're), except between two letters, the last of which ends no short form (a'b). An Arabic article before a noun is a token. Words without letters, and addresses of devices, have no parts.
+Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a
+digit, and are not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't,
+you're). An Arabic article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
     alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any.
             So a walk that looks for words finds the word by its part
@@ -38,7 +38,7 @@ cdef enum:
     CHANGES_MAX = 2
     CHANGES_OF_NAMES_MAX = 4
     LETTERS_MIN = 2
-    DIGITS_MIN = 2
+    DIGITS_MIN = 3
     BEHIND_MIN = 3  # letters behind an article or an apostrophe
     ADDRESS_PIECES_MIN = 4
     ADDRESS_DIGITS_MAX = 4
@@ -122,11 +122,6 @@ cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) no
     return 0 < letters < BEHIND_MIN
 
 
-cdef inline bint ends_short_form(uint8_t letter) noexcept nogil:
-    """Return whether a letter behind an apostrophe is a short form, or the end of one, in English."""
-    return letter == c"s" or letter == c"t" or letter == c"d" or letter == c"m"
-
-
 # -- tokens -------------------------------------------------------------------------------------------------------
 
 cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexcept nogil:
@@ -152,10 +147,7 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
         elif kind == SIGN:
             if last == FIGURE and is_between_digits(point) and is_digit(word, size, at + width):
                 pass  # the number goes on
-            elif (
-                last == LETTER and is_apostrophe(point) and ends_in_clitic(word, size, at + width)
-                and not (at == 1 and size == at + width + 1 and not ends_short_form(word[size - 1]))
-            ):
+            elif last == LETTER and is_apostrophe(point) and ends_in_clitic(word, size, at + width):
                 tokens[count - 1].end = size
                 tokens[count - 1].letters += 1  # at least
                 return count
@@ -229,17 +221,17 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
         for number in range(first, end):
             is_code[number] = is_code[first]
             if not is_code[first]:
-                add_part(word, size, tokens, count, number, number + 1, parts)
+                add_part(word, size, tokens, number, number + 1, parts)
         first = end
     first = 0
     while first < count:
         end = end_of_piece(tokens, count, first)
         if end > first + 1 or is_code[first]:
-            add_part(word, size, tokens, count, first, end, parts)
+            add_part(word, size, tokens, first, end, parts)
         first = end
     for first in range(count - 1, -1, -1):
         if begins_run(word, tokens, count, first) and (tokens[first].joint == AFTER_SIGN or not is_code[first]):
-            add_part(word, size, tokens, count, first, count, parts)
+            add_part(word, size, tokens, first, count, parts)
     for first in range(count):
         add_tails(word, size, &tokens[first], parts)
 
@@ -305,29 +297,16 @@ cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end
 
 
 cdef void add_part(
-    const uint8_t *word, Py_ssize_t size, const Token *tokens, int count, int first, int end, Parts *parts
+    const uint8_t *word, Py_ssize_t size, const Token *tokens, int first, int end, Parts *parts
 ) noexcept nogil:
-    """Add the tokens from `first` to `end` - 1 as a part, if they are a part and have not been added yet.
-
-    Args:
-        count: the number of all tokens of the word.
-    """
+    """Add the tokens from `first` to `end` - 1 as a part, if they are a part and have not been added yet."""
     cdef int letters = 0, digits = 0, number
     cdef Py_ssize_t begin = tokens[first].begin, length = tokens[end - 1].end - begin
     for number in range(first, end):
         letters += tokens[number].letters
         digits += tokens[number].digits
-    if (
-        letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits)
-        or (is_behind_sign(word, size, begin) and end_of_piece(tokens, count, first) == end)
-    ):
+    if letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits):
         add_span(word, size, begin, begin + length, parts)
-
-
-cdef inline bint is_behind_sign(const uint8_t *word, Py_ssize_t size, Py_ssize_t begin) noexcept nogil:
-    """Return whether a sign of ASCII is before a place in a word; an apostrophe counts only between two letters."""
-    cdef uint8_t sign = word[begin - 1] if begin else 0
-    return 0x20 < sign < 0x80 and BYTE_KINDS[sign] & (IN_LETTERS | IN_DIGITS) == 0 and (sign != c"'" or size == 3)
 
 
 cdef void add_span(
