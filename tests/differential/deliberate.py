@@ -14,7 +14,7 @@ from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
 from tests.differential.held import Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
-from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, Scenario, Step
+from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, TOGETHER, Scenario, Step
 
 Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference; None: the rule is not about this difference."""
@@ -308,8 +308,21 @@ def with_step(scenario: Scenario, at: int, step: Step) -> Scenario:
     return scenario.with_steps((*scenario.steps[:at], step, *scenario.steps[at + 1 :]))
 
 
+def with_lines_apart(scenario: Scenario, at: int) -> Scenario:
+    """Return the scenario with a step for each line of the step at `at`."""
+    steps = [replace(scenario.steps[at], line=line) for line in scenario.steps[at].line.split(b"\n")]
+    return scenario.with_steps((*scenario.steps[:at], *steps, *scenario.steps[at + 1 :]))
+
+
 def explained(judge: Judging, scenario: Scenario, difference: Difference) -> tuple[str, Scenario] | None:
-    """Return the row of a deliberate difference, and the scenario without its cause; None: it is not deliberate."""
+    """Return the row of a deliberate difference, and the scenario without its cause; None: it is not deliberate.
+
+    Rules read one line: of a step of several lines, they get the line that differs as a step of its own.
+    """
+    if b"\n" in difference.step.line and difference.step.connection != TOGETHER:
+        scenario = with_lines_apart(scenario, difference.at)
+        apart = judge.difference(scenario)
+        return None if apart is None else explained(judge, scenario, apart)
     for meant in DELIBERATE:
         without = meant.without_it(scenario, difference)
         if without is None:

@@ -238,6 +238,15 @@ def test_an_order_is_excused_behind_a_restart(profile: str) -> None:
     assert others == (None if profile == "default" else row), "a window that is not full holds the same objects"
 
 
+def test_a_step_of_several_lines_is_excused_by_its_line() -> None:
+    sent = replace(ASKED, line=b"x\n" + ASKED.line)
+    restarted = Scenario(1, "default", (*BEE, RESTART, sent))
+    row = "equal scores are in the same order after a restart"
+    assert explained_if(restarted, lambda played: RESTART in played.steps) == row
+    assert explained_if(restarted, lambda _: True) is None
+    assert explained_if(restarted, lambda played: sent in played.steps) is None, "its lines alone are answered alike"
+
+
 def test_expansions_behind_a_restart() -> None:
     row = "equal scores are in the same order after a restart"
     asked = Step("search 1", b'QUERY {c} b "be" LANG(none)', is_set=True)
