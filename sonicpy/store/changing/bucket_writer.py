@@ -30,7 +30,6 @@ from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.store.rows.word_rows import stored_words
-from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.changing.order_writer import OrderWriter
@@ -181,7 +180,7 @@ class BucketWriter:
         packed = self.view.record(self.state.bucket, newest) if newest >= 0 else None
         if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
             return newest
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         return None if found is None else found[0]
 
     def is_new(self, oid: str) -> bool:
@@ -196,7 +195,7 @@ class BucketWriter:
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object, and delete it if nothing is left; return the number of removed words, hidden
         ones not counted."""
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
@@ -209,7 +208,7 @@ class BucketWriter:
         """Delete an object; return its number of words, hidden ones not counted."""
         if not self.view.by_association:
             return self._pushes.flush(oid, TERMS_MAX, self._write_gone)
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is None:
             return 0
         iid, record = found
@@ -224,7 +223,7 @@ class BucketWriter:
         """
         if not self.view.by_association and (words := self.flush_small(oid, terms)) is not None:
             return words
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is None:
             return 0
         iid, record = found
@@ -276,7 +275,7 @@ class BucketWriter:
     def _replace_by_association(self, oid: str, terms: Terms) -> int:
         """Replace the terms of an object where lists are in the order of association; return its IID."""
         self.view.flush_term_rows()
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is not None:
             iid, record = found
             wanted = {
@@ -415,6 +414,7 @@ class BucketWriter:
         hash = name_hash(record.oid)
         self._tables.drop_record(iid)
         self.view.names(self.state).drop(hash, iid)
+        self._pushes.forget_named()
         drop_stored_name(self._transaction, self.state, hash, iid)
         self.view.lengths_to_change(self.state.bucket)[iid] = 0
         self.state.objects -= 1

@@ -108,8 +108,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def few_terms_numbered(self, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
         """Return the result of `terms_numbered`, in less time for a few term ids."""
-        if bucket in self._new_terms:
-            self.flush_new_terms(bucket)
+        self.flush_new_terms(bucket)
         return few_terms_numbered(self.transaction, bucket, term_ids)
 
     def flush_new_terms(self, bucket: int) -> None:
@@ -300,8 +299,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
     def held(self, state: BucketState) -> BucketWriteCache:
-        """Return the cache of a bucket, with the newest row of records, the names and the lengths, which may be changed
-        until the transaction ends."""
+        """Return the cache of a bucket, with what PUSH changes, which may be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
         if held.names is None or held.newest is None or held.lengths is None:
@@ -415,6 +413,13 @@ class WriteView(OpenOrders, OpenFacts, View):
         if packed is None:
             packed = self.transaction.get(OBJECTS, object_key(bucket, number))
         return None if packed is None else record_at(packed, place)
+
+    def record_to_change(self, bucket: int, iid: int) -> bytes | None:
+        """Return what `record` does; the row is kept, so that a change of it need not read it again."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._write_cache.of(bucket).newest
+        row = newest if newest is not None and newest.number == number else self.recent(bucket, number)
+        return record_at(row.packed, place)
 
     def _waiting_records(self, bucket: int, number: int) -> bytes | None:
         """Return a row of records that waits to be written; None: the table has it as it is."""
