@@ -1,5 +1,6 @@
 """One bucket inside the write transaction: PUSH, UPSERT, POP and FLUSHO change its words, postings and objects."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,13 @@ class BucketWriter:
     FLUSHO write these rows first and work on the tables.
     """
 
+    begun: tuple[str, int] | None = None
+    """The name and the IID of the object that the change under way has created; None: it created none, or has added
+    named texts to it."""
+    _noted = -1  # how many uses `_beside` is for
+    _beside: Sequence[Field] = ()
+    _orders: "OrderWriter | None" = None
+
     def __init__(self, view: "WriteView", state: BucketState, rules: int) -> None:
         self.view = view
         self.state = state
@@ -62,12 +70,6 @@ class BucketWriter:
         """Add the terms of a text to an object; see `PushWriter.push`."""
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object the terms of a text, and take away all others; see `PushWriter.replace`."""
-        self.begun: tuple[str, int] | None = None
-        """The name and the IID of the object that the change under way has created; None: it created none, or has added
-        named texts to it."""
-        self._noted = -1  # how many uses `_beside` is for
-        self._beside: list[Field] = []
-        self._orders: OrderWriter | None = None
         if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
             self.keep_orders()
 
@@ -399,7 +401,7 @@ class BucketWriter:
             self._tables.drop_record(iid)
         drop_stored_name(self._transaction, state, hash, iid)
 
-    def _fields_beside(self) -> list[Field]:
+    def _fields_beside(self) -> Sequence[Field]:
         """Return the fields other than terms that the store uses."""
         noted = self.view.uses_noted
         if noted != self._noted:

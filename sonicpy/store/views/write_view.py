@@ -359,7 +359,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
         compared, so it needs no rows."""
         is_compared = self._write_cache.begins_small and state.is_graphless
-        if not (is_compared and self.transaction.is_small(bucket_key(state.bucket))):
+        if not is_compared or self.transaction.small_rows(bucket_key(state.bucket)) is None:
             self._write_cache.pending_buckets.add(state.bucket)
             self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
         state.pending_seq += len(keys)
@@ -443,7 +443,10 @@ class WriteView(OpenOrders, OpenFacts, View):
         for bucket, cache in changed:
             cache.write_records(transaction, bucket, is_last=bucket == last)
         for scope in sorted(self._changed_states):
-            self._fold_names(self._states[scope])
+            state = self._states[scope]
+            names = held(state.bucket).names
+            if names is not None:
+                self._fold_names(names, state)
         self._flush_states()
         lengths: list[StoredRow] = []
         for bucket, cache in changed:
@@ -484,10 +487,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_states.discard(scope)
         self.writer_cache.pop(scope, None)
 
-    def _fold_names(self, state: BucketState) -> None:
-        names = self._write_cache.of(state.bucket).names
-        if names is None:
-            return
+    def _fold_names(self, names: NewNames, state: BucketState) -> None:
         try:
             names.fold(self.transaction, state)
         except DamagedBytes as error:
