@@ -264,6 +264,8 @@ STAGES: dict[str, Stage] = {
         score_objects,
         whole_push,
         compat_push,
+        whole_upsert,
+        flush_and_push,
         whole_query,
         whole_suggest,
     )

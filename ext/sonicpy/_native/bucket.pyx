@@ -190,6 +190,8 @@ cdef class PushWriter:
     cdef BufferedRow _newest
     cdef Lengths _lengths
     cdef object _tables
+    cdef tuple _asked  # what `named` returned last; None: it may have changed
+    cdef uint64_t _asked_hash
     cdef bint _by_association, _letters
     cdef public bint keeps_ids
     cdef readonly list ids, added
@@ -371,8 +373,16 @@ cdef class PushWriter:
         return cut.removed_shown
 
     def named(self, str oid not None) -> tuple:
-        """Return the IIDs of the objects that may have an OID, because its hash is that of their names."""
-        return self.iids_of(name_hash(oid.encode()))
+        """Return the IIDs of the objects that may have an OID, because its hash is that of their names; the next call
+        of `push`, `replace` or `flush` need not look them up, unless `forget_named` is called."""
+        self._asked_hash = name_hash(oid.encode())
+        self._asked = None
+        self._asked = self.iids_of(self._asked_hash)
+        return self._asked
+
+    def forget_named(self) -> None:
+        """Forget the result of `named`: names have changed."""
+        self._asked = None
 
     cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
         """Note the ids of the terms of a text."""
@@ -437,11 +447,21 @@ cdef class PushWriter:
     cdef tuple find(self, bytes name, uint64_t hash):
         """Return the IID and the record of the object with an OID, or None."""
         cdef tuple iids = self.iids_of(hash)
+        self._asked = None  # the caller changes names
         return self._tables.find_among(iids, name) if iids else None
+
+    def found(self, str oid not None) -> tuple | None:
+        """Return the IID and the record of an object, or None."""
+        cdef bytes name = oid.encode()
+        return self.find(name, name_hash(name))
 
     cdef tuple iids_of(self, uint64_t hash):
         cdef Counters counters = self._counters
-        cdef tuple iids = self._names.iids(hash)
+        cdef tuple iids
+        if self._asked is not None and self._asked_hash == hash:
+            iids, self._asked = self._asked, None
+            return iids
+        iids = self._names.iids(hash)
         if counters.slices:
             row = self._tables.read_names(name_key(counters.bucket, hash, counters.slices))
             if row is not None:

@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
 
 
 class DamagedBytes(ValueError):
@@ -10,12 +11,18 @@ class DamagedBytes(ValueError):
 
 def pack_varints(numbers) -> bytes:
     """Return numbers (0 to 2**64 - 1) as varints, one after the other."""
-    cdef bytearray out = bytearray()
-    cdef uint8_t room[10]
+    cdef list given = list(numbers)
+    cdef uint8_t *room = <uint8_t *> malloc(10 * len(given) + 1)
+    cdef uint8_t *out = room
     cdef uint64_t number
-    for number in numbers:
-        out += PyBytes_FromStringAndSize(<char *> room, put_varint(room, number) - room)
-    return bytes(out)
+    if room == NULL:
+        raise MemoryError
+    try:
+        for number in given:
+            out = put_varint(out, number)
+        return PyBytes_FromStringAndSize(<char *> room, out - room)
+    finally:
+        free(room)
 
 
 def unpack_varints(bytes packed) -> list:

@@ -53,7 +53,7 @@ class BucketTables:
 
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
         """Return the IID and the record of the object among `iids` that has an OID, or None."""
-        return find_among(self._view, self._state.bucket, iids, oid)
+        return find_among(self._view.record_to_change, self._view.by_association, self._state.bucket, iids, oid)
 
     def read_words(self, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, row) of the words that have a row in the tables, in the order of their keys."""

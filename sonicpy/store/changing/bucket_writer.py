@@ -1,5 +1,6 @@
 """One bucket inside the write transaction: PUSH, UPSERT, POP and FLUSHO change its words, postings and objects."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,6 @@ from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.rows.tag_counts import OF_TEXTS
 from sonicpy.store.rows.word_rows import stored_words
-from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.changing.order_writer import OrderWriter
@@ -49,6 +49,13 @@ class BucketWriter:
     FLUSHO write these rows first and work on the tables.
     """
 
+    begun: tuple[str, int] | None = None
+    """The name and the IID of the object that the change under way has created; None: it created none, or has added
+    named texts to it."""
+    _noted = -1  # how many uses `_beside` is for
+    _beside: Sequence[Field] = ()
+    _orders: "OrderWriter | None" = None
+
     def __init__(self, view: "WriteView", state: BucketState, rules: int) -> None:
         self.view = view
         self.state = state
@@ -63,12 +70,6 @@ class BucketWriter:
         """Add the terms of a text to an object; see `PushWriter.push`."""
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object the terms of a text, and take away all others; see `PushWriter.replace`."""
-        self.begun: tuple[str, int] | None = None
-        """The name and the IID of the object that the change under way has created; None: it created none, or has added
-        named texts to it."""
-        self._noted = -1  # how many uses `_beside` is for
-        self._beside: list[Field] = []
-        self._orders: OrderWriter | None = None
         if view.is_used(uses.ORDER) and view.fact(state.bucket, ORDERED) is not None:
             self.keep_orders()
 
@@ -181,7 +182,7 @@ class BucketWriter:
         packed = self.view.record(self.state.bucket, newest) if newest >= 0 else None
         if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
             return newest
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         return None if found is None else found[0]
 
     def is_new(self, oid: str) -> bool:
@@ -196,7 +197,7 @@ class BucketWriter:
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object, and delete it if nothing is left; return the number of removed words, hidden
         ones not counted."""
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
@@ -209,7 +210,7 @@ class BucketWriter:
         """Delete an object; return its number of words, hidden ones not counted."""
         if not self.view.by_association:
             return self._pushes.flush(oid, TERMS_MAX, self._write_gone)
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is None:
             return 0
         iid, record = found
@@ -224,7 +225,7 @@ class BucketWriter:
         """
         if not self.view.by_association and (words := self.flush_small(oid, terms)) is not None:
             return words
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is None:
             return 0
         iid, record = found
@@ -276,7 +277,7 @@ class BucketWriter:
     def _replace_by_association(self, oid: str, terms: Terms) -> int:
         """Replace the terms of an object where lists are in the order of association; return its IID."""
         self.view.flush_term_rows()
-        found = find_object(self.view, self.state, oid)
+        found = self._pushes.found(oid)
         if found is not None:
             iid, record = found
             wanted = {
@@ -400,7 +401,7 @@ class BucketWriter:
             self._tables.drop_record(iid)
         drop_stored_name(self._transaction, state, hash, iid)
 
-    def _fields_beside(self) -> list[Field]:
+    def _fields_beside(self) -> Sequence[Field]:
         """Return the fields other than terms that the store uses."""
         noted = self.view.uses_noted
         if noted != self._noted:
@@ -415,6 +416,7 @@ class BucketWriter:
         hash = name_hash(record.oid)
         self._tables.drop_record(iid)
         self.view.names(self.state).drop(hash, iid)
+        self._pushes.forget_named()
         drop_stored_name(self._transaction, self.state, hash, iid)
         self.view.lengths_to_change(self.state.bucket)[iid] = 0
         self.state.objects -= 1

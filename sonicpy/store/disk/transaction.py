@@ -66,7 +66,8 @@ class Transaction(TableRows):
             number: the number of the bucket, as keys begin with it.
         """
         self._has_small = True
-        self._make_room()
+        if len(self._small) >= KEPT_MAX:
+            self._make_room()
         self._small[number] = SmallRows(number, None)
 
     def is_small(self, number: bytes) -> bool:
@@ -74,7 +75,7 @@ class Transaction(TableRows):
         return self.small_rows(number) is not None
 
     def small_rows(self, number: bytes) -> SmallRows | None:
-        """Return the rows of a small bucket, for reading; None: the bucket is not small."""
+        """Return the rows of a small bucket, to read, or to put few into them; None: the bucket is not small."""
         return self._small.get(number) or self._rows(SMALL_TABLES[0], number)
 
     def drop_small(self, number: bytes) -> bool:
@@ -137,19 +138,19 @@ class Transaction(TableRows):
     def _read_small(self, number: bytes) -> SmallRows | None:
         if not self._look() or len(number) < BUCKET_BYTES:
             return None
-        self._make_room()
-        row = super().get(SMALL, number)
+        if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
+            self._make_room()
+        row = get(self, SMALL, number)
         rows = None if row is None else self._unpacked(number, row)
         self._small[number] = rows
         self._kept_bytes += 0 if row is None else len(row)
         return rows
 
     def _make_room(self) -> None:
-        """Write and drop all kept rows if they are many."""
-        if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
-            self._write(self._changed())
-            self._small.clear()
-            self._kept_bytes = 0
+        """Write and drop all kept rows."""
+        self._write(self._changed())
+        self._small.clear()
+        self._kept_bytes = 0
 
     def _unpacked(self, number: bytes, row: bytes | None) -> SmallRows:
         """Return the rows of a small bucket, those of `_later` included. Raises StoreDamaged if they cannot be read."""
@@ -257,12 +258,12 @@ class Transaction(TableRows):
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
+        kept = self._small.get(keys[0][:BUCKET_BYTES]) if keys and HAS_SMALL[table] else None
+        if kept is not None and are_of_one_bucket(keys):
+            return kept.get_many(table, keys)
         if self._has_small is False or not keys or not self._is_mixed(table):
             return get_many(self, table, keys)
         if are_of_one_bucket(keys):
-            kept = self._small.get(keys[0][:BUCKET_BYTES])
-            if kept is not None:
-                return kept.get_many(table, keys)
             rows = self._rows(table, keys[0])
             return get_many(self, table, keys) if rows is None else rows.get_many(table, keys)
         found = ((key, self.get(table, key)) for key in keys)

@@ -15,7 +15,7 @@ sonicpy wrote that commit.
 
 import struct
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
@@ -197,11 +197,13 @@ def _packed(touched: dict[int, Touched]) -> bytes:
     return b"" if size > SIZE_MAX else SIZE.pack(size) + SIZE.pack(len(numbers)) + numbers + words
 
 
-def _numbers(touched: dict[int, Touched]) -> Iterator[int]:
+def _numbers(touched: dict[int, Touched]) -> list[int]:
+    numbers: list[int] = []
     for bucket, one in touched.items():
-        yield from (bucket, len(one.length_rows), *sorted(one.length_rows))
-        yield from (0,) if one.rewritten is None else (1 + len(one.rewritten), *sorted(one.rewritten))
-        yield from (0,) if one.words is None else (1 + len(one.words), *map(len, one.words))
+        numbers += (bucket, len(one.length_rows), *sorted(one.length_rows))
+        numbers += (0,) if one.rewritten is None else (1 + len(one.rewritten), *sorted(one.rewritten))
+        numbers += (0,) if one.words is None else (1 + len(one.words), *map(len, one.words))
+    return numbers
 
 
 def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touched] | None:

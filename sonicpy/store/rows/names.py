@@ -46,7 +46,11 @@ class NewNames(NameMap):
         Raises:
             DamagedBytes: a row is damaged.
         """
-        if not self._until and len(self) >= WAITING_MIN and len(self) >= min(state.objects // 16, WAITING_MAX):
+        waiting = len(self)
+        if waiting < WAITING_MIN and not self._until:
+            self.added = 0
+            return
+        if not self._until and waiting >= min(state.objects // 16, WAITING_MAX):
             self._until = state.next_iid
         if self._until:
             names, are_left = self.take(2 * self.added + FOLDED_MIN, self._until)

@@ -69,8 +69,9 @@ def few_terms_numbered(transaction: "Transaction", bucket: int, term_ids: list[i
 
 def put_terms(transaction: "Transaction", bucket: int, terms: list[tuple[int, bytes]]) -> None:
     """Add (term id, term) pairs of new terms, by rising term id, all larger than the existing ones."""
+    place = transaction.small_rows(bucket_key(bucket)) or transaction
     for key, entries in entries_by_row(bucket, terms):
-        transaction.put(TERMS, key, with_terms(transaction.get(TERMS, key), entries))
+        place.put(TERMS, key, with_terms(place.get(TERMS, key), entries))
 
 
 def drop_terms(transaction: "Transaction", bucket: int, term_ids: Iterable[int]) -> None:

@@ -3,7 +3,7 @@
 Tags have rows and postings under a number of their own, with the IIDs of the bucket.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
@@ -202,7 +202,7 @@ class BucketReader:
         for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():
-                yield first + place, _unpacked(self._view, self.state.bucket, first + place, packed)
+                yield first + place, _unpacked(self._view.by_association, self.state.bucket, first + place, packed)
 
     def number_of(self, oid: str) -> int | None:
         """Return the IID of an object, or None."""
@@ -228,7 +228,7 @@ class BucketReader:
         packed = self._view.record(self.state.bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
-        return _unpacked(self._view, self.state.bucket, iid, packed)
+        return _unpacked(self._view.by_association, self.state.bucket, iid, packed)
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these ids. Raises StoreDamaged if one is missing."""
@@ -400,28 +400,33 @@ def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) 
 def find_object(view: "BucketRows", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of an object, or None."""
     name = oid.encode()
-    return find_among(view, state.bucket, view.named(state, name, name_hash(name)), name)
+    return find_among(view.record, view.by_association, state.bucket, view.named(state, name, name_hash(name)), name)
 
 
-def find_among(view: "BucketRows", bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+def find_among(
+    read: Callable[[int, int], bytes | None], by_association: bool, bucket: int, iids: Iterable[int], oid: bytes
+) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of the object among `iids` that has an OID, or None.
+
+    Args:
+        read: a function that returns the record of an object of a bucket; None: it has none.
 
     Raises:
         StoreDamaged: an object has no record, or its record cannot be read.
     """
     for iid in iids:
-        packed = view.record(bucket, iid)
+        packed = read(bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
-        record = _unpacked(view, bucket, iid, packed)
+        record = _unpacked(by_association, bucket, iid, packed)
         if record.oid == oid:
             return iid, record
     return None
 
 
-def _unpacked(view: "BucketRows", bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+def _unpacked(by_association: bool, bucket: int, iid: int, packed: bytes) -> ObjectRecord:
     try:
-        return ObjectRecord.unpack(packed, view.by_association)
+        return ObjectRecord.unpack(packed, by_association)
     except DamagedBytes as error:
         raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error
 

@@ -110,8 +110,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def few_terms_numbered(self, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
         """Return the result of `terms_numbered`, in less time for a few term ids."""
-        if bucket in self._new_terms:
-            self.flush_new_terms(bucket)
+        self.flush_new_terms(bucket)
         return few_terms_numbered(self.transaction, bucket, term_ids)
 
     def flush_new_terms(self, bucket: int) -> None:
@@ -302,8 +301,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
     def held(self, state: BucketState) -> BucketWriteCache:
-        """Return the cache of a bucket, with the newest row of records, the names and the lengths, which may be changed
-        until the transaction ends."""
+        """Return the cache of a bucket, with what PUSH changes, which may be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
         if held.names is None or held.newest is None or held.lengths is None:
@@ -363,7 +361,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
         compared, so it needs no rows."""
         is_compared = self._write_cache.begins_small and state.is_graphless
-        if not (is_compared and self.transaction.is_small(bucket_key(state.bucket))):
+        if not is_compared or self.transaction.small_rows(bucket_key(state.bucket)) is None:
             self._write_cache.pending_buckets.add(state.bucket)
             self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
         state.pending_seq += len(keys)
@@ -418,6 +416,13 @@ class WriteView(OpenOrders, OpenFacts, View):
             packed = self.transaction.get(OBJECTS, object_key(bucket, number))
         return None if packed is None else record_at(packed, place)
 
+    def record_to_change(self, bucket: int, iid: int) -> bytes | None:
+        """Return what `record` does; the row is kept, so that a change of it need not read it again."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._write_cache.of(bucket).newest
+        row = newest if newest is not None and newest.number == number else self.recent(bucket, number)
+        return record_at(row.packed, place)
+
     def _waiting_records(self, bucket: int, number: int) -> bytes | None:
         """Return a row of records that waits to be written; None: the table has it as it is."""
         held = self._write_cache.of(bucket)
@@ -440,7 +445,10 @@ class WriteView(OpenOrders, OpenFacts, View):
         for bucket, cache in changed:
             cache.write_records(transaction, bucket, is_last=bucket == last)
         for scope in sorted(self._changed_states):
-            self._fold_names(self._states[scope])
+            state = self._states[scope]
+            names = held(state.bucket).names
+            if names is not None:
+                self._fold_names(names, state)
         self._flush_states()
         lengths: list[StoredRow] = []
         for bucket, cache in changed:
@@ -481,10 +489,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_states.discard(scope)
         self.writer_cache.pop(scope, None)
 
-    def _fold_names(self, state: BucketState) -> None:
-        names = self._write_cache.of(state.bucket).names
-        if names is None:
-            return
+    def _fold_names(self, names: NewNames, state: BucketState) -> None:
         try:
             names.fold(self.transaction, state)
         except DamagedBytes as error:
