@@ -9,7 +9,9 @@ class Terms:
     typed: list[int]
     last: int
     languages: bytes
-    order: list[int] | None
+    piece: bytes | None
+    @property
+    def order(self) -> list[int] | None: ...
     def __init__(
         self,
         words: list[bytes],

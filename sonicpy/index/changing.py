@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from sonicpy._native.digest import digest_of
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
-from sonicpy._native.orders import pack_piece
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
@@ -122,8 +121,8 @@ class Changing:
                     named = () if field is None else self._field_of_push(field, terms)
                     more = (*order_of(terms), *fields, *named)
                     engine.push_with(PushWith(collection, bucket, oid, terms, more, lexer.rules))
-                elif terms.order is not None:
-                    engine.push_with_order(collection, bucket, oid, terms, pack_piece(terms.order), lexer.rules)
+                elif terms.piece is not None:
+                    engine.push_with_order(collection, bucket, oid, terms, terms.piece, lexer.rules)
                 else:
                     engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:
@@ -187,7 +186,7 @@ class Changing:
             if is_counted:
                 lexer.note_language(terms, text, lang)
             more: Fields = ((DIGESTS.id, digest),)
-            if fields or given.named or terms.order is not None:
+            if fields or given.named or terms.piece is not None:
                 lex = partial(lexer.lex_push, lang=lang)
                 named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
                 more = (*order, *fields, *named, *more)

@@ -263,12 +263,12 @@ class Engine(TextEngine):
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
         """Carry out a PUSH of terms, and of their order, as `push` does."""
         if self._is_alone:
-            self.store.push_with_order(collection, bucket, oid, terms, order, rules)
+            self.store.push(collection, bucket, oid, terms, rules, order)
             return
         with self.turn.hold():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            self.store.push_with_order(collection, bucket, oid, terms, order, rules)
+            self.store.push(collection, bucket, oid, terms, rules, order)
             self._finish_change()
 
     def upsert(

@@ -186,6 +186,15 @@ class RecoveringStore(StoreReader):
         # A step of a removal changes what is read without a mutation.
         return stamp if not self.uncommitted and self.view is None else None
 
+    def sync_before(self, work: Callable[[], None]) -> None:
+        """Call `work` at the beginning of every sync; it syncs the files that commits refer to."""
+        self._environment.sync_before(work)
+
+    @property
+    def checkpoint(self) -> int:
+        """The number of the last commit that a loss of power cannot undo."""
+        return self._environment.checkpoint
+
     # -- the transaction ---------------------------------------------------------------------------------------------
 
     def _fresh_cache(self) -> SnapshotCache:

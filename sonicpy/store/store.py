@@ -35,6 +35,7 @@ from sonicpy.store.changing.mutations import (
     UpsertTerms,
     pack_mutation,
     pack_push,
+    pack_push_with,
 )
 from sonicpy.store.changing.same_rules import check_rules
 from sonicpy.store.disk import folder as store_folder
@@ -47,7 +48,7 @@ from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
-from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes
+from sonicpy.store.vector_pushes import ORDER_ID, TRIED_AGAIN, VectorPushes, push_of
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
@@ -147,14 +148,20 @@ class Store(VectorPushes, RecoveringStore):
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST) -> None:
-        """Carry out PushTerms as `apply` does, but mostly without its calls, which take 2 % of the time of a PUSH.
+    def push(
+        self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST, order: bytes | None = None
+    ) -> None:
+        """Carry out a PUSH as `apply` does, but mostly without its calls, which take 2 % of the time of a PUSH. The
+        order of the words is in the form of records of the log.
 
         Raises:
             RulesDiffer: the bucket has other rules than the text; nothing was changed.
             StoreError: the change was not carried out; all changes before it were.
         """
-        record = pack_push(collection, bucket, oid, terms, rules)
+        if order is None:
+            record = pack_push(collection, bucket, oid, terms, rules)
+        else:
+            record = pack_push_with(collection, bucket, oid, terms, ((ORDER_ID, order),), rules)
         view = self.view  # None, too, when the open transaction is lost
         if (
             view is None
@@ -167,14 +174,17 @@ class Store(VectorPushes, RecoveringStore):
             or writer.rules != rules
             or len(record) > RECORD_MAX_BYTES
         ):
-            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
+            self.apply(push_of(collection, bucket, oid, terms, rules, order))
             return
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         self.stamp += 1
         self.is_torn = True
         view.changes += 1
         try:
-            writer.push(oid, terms)
+            if order is None:
+                writer.push(oid, terms)
+            else:
+                writer.push_with_order(oid, terms, order)
             if terms.languages:
                 writer.count_languages(terms.languages)
         except BaseException as error:
@@ -182,7 +192,7 @@ class Store(VectorPushes, RecoveringStore):
             self._recover(error if isinstance(error, StoreError) else None)
             if not isinstance(error, TRIED_AGAIN):
                 raise
-            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))  # an error of it names the fault
+            self.apply(push_of(collection, bucket, oid, terms, rules, order))  # an error of it names the fault
             return
         self.stamp += 1
         self._unsealed.append(record)
@@ -342,15 +352,6 @@ class Store(VectorPushes, RecoveringStore):
     def has_much_free(self) -> bool:
         """Return whether `free_disk` would give back much; for any thread. Raises StoreError if the file is lost."""
         return self._free_space.is_much()
-
-    def sync_before(self, work: Callable[[], None]) -> None:
-        """Call `work` at the beginning of every sync; it syncs the files that commits refer to."""
-        self._environment.sync_before(work)
-
-    @property
-    def checkpoint(self) -> int:
-        """The number of the last commit that a loss of power cannot undo."""
-        return self._environment.checkpoint
 
     @property
     def log_position(self) -> int:

@@ -1,6 +1,4 @@
-"""Fast paths for a PUSH with a vector or an order, an UPSERT and a FLUSHO. The fast path of a plain PUSH is
-`Store.push`.
-"""
+"""Fast paths for a PUSH with a vector, an UPSERT and a FLUSHO. The fast path of other PUSHes is `Store.push`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +8,14 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
 from sonicpy.late import late
 from sonicpy.rules import FIRST
-from sonicpy.store.changing.mutations import FlushObject, PushWith, UpsertTerms, pack_mutation, pack_push_with
+from sonicpy.store.changing.mutations import (
+    FlushObject,
+    PushTerms,
+    PushWith,
+    UpsertTerms,
+    pack_mutation,
+    pack_push_with,
+)
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
 from sonicpy.store.refused_changes import Refusals
@@ -56,27 +61,6 @@ class VectorPushes(RecoveringStore):
         record = pack_push_with(collection, bucket, oid, terms, ((VECTORS.id, vector),), rules)
         change = (oid, terms, vector)
         return bool(self._short(writer, writer.push_with_vector, change, (collection, bucket), record, terms.languages))
-
-    def push_with_order(
-        self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int = FIRST
-    ) -> None:
-        """Carry out a PUSH with the order of its words as `push` does.
-
-        Args:
-            order: the order, as a record of the log holds it.
-
-        Raises:
-            RulesDiffer: the bucket has other rules than the text; nothing was changed.
-            StoreError: the change was not carried out; all changes before it were.
-        """
-        fields = ((ORDER_ID, order),)
-        writer = self._ready_writer(collection, bucket, rules)
-        if writer is not None:
-            record = pack_push_with(collection, bucket, oid, terms, fields, rules)
-            change = (oid, terms, order)
-            if self._short(writer, writer.push_with_order, change, (collection, bucket), record, terms.languages):
-                return
-        self.apply(PushWith(collection, bucket, oid, terms, fields, rules))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
         """Carry out an UPSERT of a text; return False if nothing was done and `apply` is needed.
@@ -160,3 +144,12 @@ class VectorPushes(RecoveringStore):
         if self._board is not None and answer is not None:
             self._board.mark(*scope, view.transaction.number)
         return answer
+
+
+def push_of(
+    collection: str, bucket: str, oid: str, terms: Terms, rules: int, order: bytes | None
+) -> PushTerms | PushWith:
+    """Return the mutation of a PUSH of terms, with their order if there is one."""
+    if order is None:
+        return PushTerms(collection, bucket, oid, terms, rules=rules)
+    return PushWith(collection, bucket, oid, terms, ((ORDER_ID, order),), rules)

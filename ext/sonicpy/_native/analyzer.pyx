@@ -150,7 +150,7 @@ cdef class BoundAnalyzer:
         if collector is None:
             collector = Collector()
         collector._text = utf8
-        collector._order = [] if analyzer._keeps_order else None
+        collector._keeps_order = analyzer._keeps_order
         if analyzer._patterns:
             self.add_all(collector, utf8, size)
         else:

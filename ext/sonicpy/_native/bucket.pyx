@@ -4,8 +4,8 @@
     PushWriter      PUSH, UPSERT and FLUSHO: work on cached rows, read the rows that no cache holds, and hand over the rows to write
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.add_terms cimport AddTerms, begin_add_terms
 from sonicpy._native.cut_terms cimport CutTerms, begin_cut_terms
@@ -181,7 +181,8 @@ cdef class PushWriter:
 
     Attributes:
         keeps_ids: whether to note the ids of the terms of each text.
-        ids: the ids of the terms of the last text, if they are noted.
+        packed_ids: the ids of the terms of the last text, if they are noted: numbers of 64 bits.
+        begun: the IID of the object that the last text began; -1: it began none.
         added: those of them that an existing object did not hold before.
     """
     cdef Counters _counters
@@ -194,7 +195,9 @@ cdef class PushWriter:
     cdef uint64_t _asked_hash
     cdef bint _by_association, _letters
     cdef public bint keeps_ids
-    cdef readonly list ids, added
+    cdef readonly bytes packed_ids
+    cdef readonly int64_t begun
+    cdef readonly list added
 
     def __cinit__(
         self,
@@ -244,6 +247,7 @@ cdef class PushWriter:
         cdef bytes packed = None
         cdef ObjectRecord record
         cdef AddTerms change
+        self.begun = -1
         if found is None:
             iid = self.next_iid()
             record = empty_record(name, self._by_association)
@@ -272,6 +276,7 @@ cdef class PushWriter:
             packed = None
         if found is None:
             self._names.put(hash, iid)
+            self.begun = <int64_t> iid
             counters.next_iid += 1
             counters.objects += 1
         counters.live_words += change.live_change
@@ -384,10 +389,20 @@ cdef class PushWriter:
         """Forget the result of `named`: names have changed."""
         self._asked = None
 
+    @property
+    def ids(self) -> list:
+        """The ids of the terms of the last text."""
+        cdef const uint64_t *ids = <const uint64_t *> PyBytes_AS_STRING(self.packed_ids)
+        return [ids[number] for number in range(PyBytes_GET_SIZE(self.packed_ids) // <Py_ssize_t> sizeof(uint64_t))]
+
     cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
         """Note the ids of the terms of a text."""
         cdef Py_ssize_t number
-        self.ids = [change._edits[number].held.term_id for number in range(change._count)]
+        cdef bytes packed = PyBytes_FromStringAndSize(NULL, change._count * sizeof(uint64_t))
+        cdef uint64_t *ids = <uint64_t *> PyBytes_AS_STRING(packed)
+        for number in range(change._count):
+            ids[number] = change._edits[number].held.term_id
+        self.packed_ids = packed
         self.added = [] if is_new else [
             change._edits[number].held.term_id for number in range(change._count) if change._edits[number].step == ADD
         ]

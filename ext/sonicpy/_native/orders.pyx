@@ -369,25 +369,6 @@ def pack_given(list pieces not None) -> bytes:
     return packed
 
 
-def pack_piece(list piece not None) -> bytes:
-    """Return a single piece without gaps, packed as by `pack_given`."""
-    cdef Py_ssize_t count = len(piece), number
-    cdef uint8_t *room
-    cdef uint8_t *out
-    if count == 0:
-        return b""
-    room = <uint8_t *> malloc(10 * (count + 1))
-    if room == NULL:
-        raise MemoryError
-    try:
-        out = put_varint(room, count)
-        for number in range(count):
-            out = put_varint(out, <uint64_t> piece[number] + 1)
-        return PyBytes_FromStringAndSize(<char *> room, out - room)
-    finally:
-        free(room)
-
-
 def pack_count(uint64_t count) -> bytes:
     """Return the fact with the number of objects that have an order."""
     cdef uint8_t room[10]
@@ -438,28 +419,33 @@ cdef int by_id(const void *left, const void *right) noexcept nogil:
     return (a > b) - (a < b)
 
 
-def order_of_new(bytes given not None, list ids not None) -> bytes:
-    """Return the order of an object whose only text is new; None: it is not a single piece without gaps.
+def order_of_new(bytes given not None, bytes packed_ids not None) -> bytes:
+    """Return the order of an object whose only text is new; None: it is not a single piece without gaps, or it has more
+    than WORDS_MAX words.
 
     Args:
         given: the order in a record of the log, a single piece.
-        ids: the ids of the terms of the text.
+        packed_ids: the ids of the terms of the text, as numbers of 64 bits.
 
     Raises:
         DamagedBytes: `given` cannot be read.
     """
-    cdef Py_ssize_t count = len(ids), number
+    cdef Py_ssize_t count = PyBytes_GET_SIZE(packed_ids) // <Py_ssize_t> sizeof(uint64_t), number
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(given)
+    cdef const uint64_t *ids = <const uint64_t *> PyBytes_AS_STRING(packed_ids)
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(given)
-    cdef const uint8_t *end = at + PyBytes_GET_SIZE(given)
+    cdef const uint8_t *end = at + size
     cdef uint64_t words = 0, value = 0, step
-    cdef uint32_t *piece = NULL
-    cdef Numbered *sorted_ids = <Numbered *> malloc((count + 1) * (sizeof(Numbered) + sizeof(uint32_t)))
-    cdef uint32_t *places = <uint32_t *> (sorted_ids + count + 1)
-    cdef uint8_t *room = <uint8_t *> malloc(32 + 4 * len(given) + SPARE_BYTES)
+    cdef Numbered *sorted_ids = <Numbered *> malloc(
+        count * (sizeof(Numbered) + sizeof(uint32_t)) + size * sizeof(uint32_t) + 32 + 4 * size + SPARE_BYTES
+    )
+    cdef uint32_t *places = <uint32_t *> (sorted_ids + count)
+    cdef uint32_t *piece = places + count
+    cdef uint8_t *room = <uint8_t *> (piece + size)
     cdef BitWriter bits
+    if sorted_ids == NULL:
+        raise MemoryError
     try:
-        if sorted_ids == NULL or room == NULL:
-            raise MemoryError
         for number in range(count):
             sorted_ids[number] = Numbered(ids[number], <uint32_t> number)
         sort_by_id(sorted_ids, count)
@@ -467,9 +453,8 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
             places[sorted_ids[number].number] = <uint32_t> number
         if at < end and (get_varint(&at, end, &words) < 0 or words > <uint64_t> (end - at)):
             raise damaged()
-        piece = <uint32_t *> malloc((words + 1) * sizeof(uint32_t))
-        if piece == NULL:
-            raise MemoryError
+        if words > MOST_WORDS:
+            return None
         for step in range(words):
             if get_varint(&at, end, &value) < 0 or value > <uint64_t> count:
                 raise damaged()
@@ -487,6 +472,4 @@ def order_of_new(bytes given not None, list ids not None) -> bytes:
             put_bits(&bits, 0, 1)
         return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
     finally:
-        free(piece)
         free(sorted_ids)
-        free(room)

@@ -18,7 +18,7 @@ cdef class Terms:
     cdef readonly list typed
     cdef readonly Py_ssize_t last
     cdef public bytes languages
-    cdef public list order
+    cdef readonly bytes piece
 
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------
@@ -67,7 +67,9 @@ cdef class Collector:
     cdef int32_t _newest  # the entry of the last word that was added; -1: none, or it was left out
     cdef const uint8_t *_text  # its beginning
     cdef const uint8_t *_word_end  # where the newest word ends in it
-    cdef list _order  # the entries of the words that have a place of their own; None: it is not kept
+    cdef uint32_t *_places  # the entries of the words that have a place of their own
+    cdef Py_ssize_t _place_count, _place_capacity
+    cdef bint _keeps_order  # whether `_places` is filled
     cdef bint _shares_place  # words are at the place of others
 
     cdef int widen(self, Py_ssize_t size) except -1
@@ -76,6 +78,7 @@ cdef class Collector:
     cdef void clear(self) noexcept
     cdef Terms finish(self, const uint8_t *end)
     cdef int note_place(self, uint8_t flags) except -1
+    cdef bytes packed_places(self)
 
     cdef inline uint8_t *room(self, Py_ssize_t size) except NULL:
         """Return room for `size` bytes, which become a word only when `add` takes them."""
@@ -94,7 +97,7 @@ cdef class Collector:
                 entry.count += 1
                 entry.flags &= flags | F_SPECIAL  # an ordinary word gives the same term
                 self._newest = self._slots[slot]
-                return 0 if self._order is None else self.note_place(flags)
+                return self.note_place(flags) if self._keeps_order else 0
             slot = (slot + 1) & self._mask
         if self._count == self._entry_capacity:
             self.grow()
@@ -113,4 +116,4 @@ cdef class Collector:
         self._newest = <int32_t> self._count
         self._count += 1
         self._used += size
-        return 0 if self._order is None else self.note_place(flags)
+        return self.note_place(flags) if self._keeps_order else 0

@@ -6,9 +6,11 @@ The collector writes the bytes of each word once and makes a Python object for e
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
+
+from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
 
 import os
 
@@ -39,7 +41,7 @@ cdef class Terms:
             left out.
         languages: the language of the text, which the bucket counts: a code, or "eng 12,deu 3" for several texts;
             empty: it is not counted.
-        order: the number of the term of each word of the text, one behind the other; None: no order is kept.
+        piece: the order of the words of the text, as `orders.pack_given` packs a single piece; None: no order is kept.
     """
 
     def __cinit__(self):
@@ -59,6 +61,23 @@ cdef class Terms:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def order(self) -> list | None:
+        """The number of the term of each word of the text, one behind the other; None: no order is kept."""
+        cdef const uint8_t *at
+        cdef const uint8_t *end
+        cdef uint64_t number = 0
+        cdef list found = []
+        if self.piece is None:
+            return None
+        at = <const uint8_t *> <const char *> self.piece
+        end = at + len(self.piece)
+        if at < end:
+            get_varint(&at, end, &number)
+        while at < end and get_varint(&at, end, &number) >= 0:
+            found.append(number - 1)
+        return found
 
     def __eq__(self, other) -> bool:
         return (
@@ -85,7 +104,9 @@ cdef class Collector:
         self._bytes = <uint8_t *> malloc(self._capacity)
         self._entries = <Entry *> malloc(self._entry_capacity * sizeof(Entry))
         self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
-        if self._bytes == NULL or self._entries == NULL or self._slots == NULL:
+        self._place_capacity = 64
+        self._places = <uint32_t *> malloc(self._place_capacity * sizeof(uint32_t))
+        if self._bytes == NULL or self._entries == NULL or self._slots == NULL or self._places == NULL:
             raise MemoryError
         memset(self._slots, 0xFF, (self._mask + 1) * sizeof(int32_t))
 
@@ -93,6 +114,7 @@ cdef class Collector:
         free(self._bytes)
         free(self._entries)
         free(self._slots)
+        free(self._places)
 
     cdef int widen(self, Py_ssize_t size) except -1:
         """Make room for `size` more bytes."""
@@ -131,7 +153,11 @@ cdef class Collector:
         return 0
 
     cdef bint is_small(self) noexcept:
-        return self._capacity <= REUSED_BYTES and self._entry_capacity <= REUSED_ENTRIES
+        return (
+            self._capacity <= REUSED_BYTES
+            and self._entry_capacity <= REUSED_ENTRIES
+            and self._place_capacity <= REUSED_ENTRIES
+        )
 
     cdef void clear(self) noexcept:
         """Drop all words; the memory is kept for the next text."""
@@ -140,14 +166,42 @@ cdef class Collector:
             self._slots[self._entries[number].slot] = -1
         self._count = 0
         self._used = 0
+        self._place_count = 0
         self._newest = -1
         self._word_end = NULL
 
     cdef int note_place(self, uint8_t flags) except -1:
         """Note the place of the newest word, unless it is a part of another one."""
-        if not flags & F_PART and not self._shares_place:
-            self._order.append(self._newest)
+        cdef uint32_t *grown
+        if flags & F_PART or self._shares_place:
+            return 0
+        if self._place_count == self._place_capacity:
+            grown = <uint32_t *> realloc(self._places, 2 * self._place_capacity * sizeof(uint32_t))
+            if grown == NULL:
+                raise MemoryError
+            self._places = grown
+            self._place_capacity *= 2
+        self._places[self._place_count] = <uint32_t> self._newest
+        self._place_count += 1
         return 0
+
+    cdef bytes packed_places(self):
+        """Return the order of the words for `Terms.piece`."""
+        cdef Py_ssize_t size, number
+        cdef bytes packed
+        cdef uint8_t *out
+        if not self._keeps_order:
+            return None
+        if not self._place_count:
+            return b""
+        size = varint_bytes(self._place_count)
+        for number in range(self._place_count):
+            size += varint_bytes(self._places[number] + 1)
+        packed = PyBytes_FromStringAndSize(NULL, size)
+        out = put_varint(<uint8_t *> <char *> packed, self._place_count)
+        for number in range(self._place_count):
+            out = put_varint(out, self._places[number] + 1)
+        return packed
 
     cdef Terms finish(self, const uint8_t *end):
         """Return the terms that were added; `end` is the end of the text."""
@@ -175,5 +229,5 @@ cdef class Collector:
         terms.flags = flags
         terms.typed = typed
         terms.last = self._newest if self._word_end == end else -1
-        terms.order = self._order
+        terms.piece = self.packed_places()
         return terms

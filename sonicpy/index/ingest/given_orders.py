@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from sonicpy._native.orders import pack_given, pack_piece
+from sonicpy._native.orders import pack_given
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
@@ -14,7 +14,7 @@ GAP = -1
 
 def order_of(terms: Terms) -> Fields:
     """Return the field with the order of the terms of a text, as the only piece; (): their order is not kept."""
-    return () if terms.order is None else ((ORDER.id, pack_piece(terms.order)),)
+    return () if terms.piece is None else ((ORDER.id, terms.piece),)
 
 
 def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Terms]) -> Fields:
@@ -25,7 +25,7 @@ def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Term
         lex: cuts a text as PUSH does. A word that the terms lack leaves a gap.
     """
     parts = [text for text in texts if text]
-    if terms.order is None or len(parts) < 2:
+    if terms.piece is None or len(parts) < 2:
         return order_of(terms)
     numbers = {word: number for number, word in enumerate(terms.words)}
     pieces: list[list[int]] = []

@@ -321,7 +321,7 @@ def _terms_and_fields(row: Row, lexer: Lexer) -> tuple[Terms, Fields] | str:
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
     fields: Fields = ()
-    if terms.order is not None:
+    if terms.piece is not None:
         lex = partial(lexer.lex_push, lang=row.lang)
         fields = order_of_texts(terms, row.texts.values(), lex) if row.texts else order_of(terms)
     if row.tags is not None or row.values is not None:

@@ -119,15 +119,16 @@ class BucketWriter:
             given: the order as a record of the log holds it; None: the text has none.
         """
         orders = self._orders or self.keep_orders()
-        next_iid = self.state.next_iid
-        if not self._pushes.push(oid, terms, new=new):
+        pushes = self._pushes
+        if not pushes.push(oid, terms, new=new):
             return False
-        if self.state.next_iid == next_iid:
+        begun = pushes.begun
+        if begun < 0:
             iid = self.iid_of(oid)
             assert iid is not None
             orders.add(iid, given)
         elif given is not None:
-            orders.begin(next_iid, given)
+            orders.begin(begun, given)
         return True
 
     def _push_without_order(self, oid: str, terms: Terms, *, new: bool = False) -> bool:

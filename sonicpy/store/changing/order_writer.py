@@ -57,21 +57,18 @@ class OrderWriter:
         Raises:
             DamagedBytes: the order cannot be read.
         """
-        order = order_of_new(given, self._pushes.ids)
-        if order is None:  # it has gaps
+        order = order_of_new(given, self._pushes.packed_ids)
+        if order is None:  # it has gaps, or too many words
             self._set(iid, self._given(given), sorted(self._pushes.ids))
             return
-        if len(given) > WORDS_MAX and (words := _words(self._given(given))) > WORDS_MAX:
-            _warn(words)
-            return
-        row, place = iid >> ROW_BITS, iid & LAST_PLACE
+        row = iid >> ROW_BITS
         if row != self._row:
             self._key, self._row = order_key(self._bucket, row), row
         waiting, key = self._waiting, self._key
         before = waiting.get(key)
         if before is None:
             before = self._rows.get(self._view.transaction, key)
-        waiting[key] = with_order(before, place, order)
+        waiting[key] = with_order(before, iid & LAST_PLACE, order)
         if self._is_noted:
             self._count = count = self._count + 1
             self._facts[ORDERED] = pack_count(count)
