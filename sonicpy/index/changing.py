@@ -170,11 +170,11 @@ class Changing:
         if tags is not None or values is not None or vector is not None:
             fields = self._fields("", tags, values, vector)
         is_due = self._embed is not None and vector is None and bool(text)
-        column = getattr(self._embed, "column", "")
         while True:
             lexer = engine.lexer_of(collection, bucket)
             digest = self._digest(oid, given, lang, lexer.rules)
             is_held = engine.has_digest(collection, bucket, oid, digest)
+            column = getattr(self._embed, "column", "") if is_due else ""
             if is_held and not (is_due and self._lacks_vector(collection, bucket, oid, column)):
                 if not fields or self._holds_parts((collection, bucket, oid), fields):
                     return False

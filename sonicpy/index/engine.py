@@ -292,8 +292,7 @@ class Engine(TextEngine):
             InvalidArgument: the bucket does not take a field; nothing was changed.
             StoreError: the change was not stored.
         """
-        is_long = isinstance(mutation, FlushCollection)
-        with self.changing_apart() if is_long else self.changing():
+        with self.changing_apart() if isinstance(mutation, FlushCollection) else self.changing():
             check_columns(self.read, (mutation,))
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
@@ -305,7 +304,12 @@ class Engine(TextEngine):
                 result = self.store.apply(mutation, in_steps=in_steps)
             if isinstance(mutation, (FlushBucket, FlushCollection)):
                 self._older.clear()  # a bucket that comes again gets the newest rules
-                self._finish_change(late=False)  # graphs and rows are dropped behind the commit
+                before = self.store.log_position
+                try:
+                    self._finish_change(late=False)  # graphs and rows are dropped behind the commit
+                except StoreError:
+                    if self._late is None or self.store.log_position == before:
+                        raise  # else it is done: the log has it, and a later commit takes it
             else:
                 self._finish_change()
             return result
@@ -331,9 +335,7 @@ class Engine(TextEngine):
                 raise
 
     def changing_apart(self) -> AbstractContextManager[None]:
-        """Return a context manager for a long change that `finish` ends; other threads read the last commit
-        meanwhile.
-        """
+        """Return a context manager for a long change that `finish` ends; others read the last commit meanwhile."""
         # A generator would keep the turn for as long as the traceback of an interrupt lives, perhaps in another thread.
         return self.changing() if self._late is None else self.turn.hold(self._begin_apart, apart=1)
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import sonicpy
+from sonicpy.errors import StoreFull
 from sonicpy.store.disk import late_commits
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.log import Log
@@ -381,3 +382,25 @@ def test_an_interrupted_close_does_not_close_lmdb_under_the_thread_that_commits(
     monkeypatch.undo()
     with sonicpy.open(tmp_path) as index:
         assert index.query(C, B, "word") == ["o"]
+
+
+def test_a_flush_is_done_once_the_log_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(environment: Environment, transaction: object) -> None:
+        raise StoreFull("no room")
+
+    with sonicpy.open(tmp_path) as index:
+        for bucket in ("one", "two"):
+            index.push(C, bucket, "o", "text")
+        index.commit()
+        with monkeypatch.context() as patched:
+            patched.setattr(Environment, "commit", fail)
+            assert index.flush(C, "one") == 1
+            assert index.count_objects(C, "one") == 0
+            with pytest.raises(StoreFull):
+                index.flush(C, "two")  # no change is taken while commits fail
+            assert index.count_objects(C, "two") == 1
+        index.commit()
+        assert index.buckets(C) == ["two"]
+        assert index.verify() == []
+    with sonicpy.open(tmp_path) as index:
+        assert index.buckets(C) == ["two"]
