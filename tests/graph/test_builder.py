@@ -67,6 +67,23 @@ def test_a_word_is_bytes() -> None:
         WordGraphBuilder().add(None)  # type: ignore[arg-type]
 
 
+@given(
+    st.lists(st.text(max_size=4).map(str.encode), max_size=6)
+    | st.sets(st.text(min_size=1)).map(lambda held: sorted(word.encode() for word in held))
+)
+def test_words_come_together_as_one_by_one(words: list[bytes]) -> None:
+    together, alone = WordGraphBuilder(), WordGraphBuilder()
+    outcomes = []
+    for builder, add in ((together, lambda: together.add_all(words)), (alone, lambda: [*map(alone.add, words)])):
+        try:
+            add()
+        except ValueError as error:
+            outcomes.append((str(error), len(builder)))
+        else:
+            outcomes.append((len(builder), builder.finish(1, 1)))
+    assert outcomes[0] == outcomes[1]
+
+
 def test_a_finished_builder_is_finished() -> None:
     builder = WordGraphBuilder()
     builder.add(b"a")

@@ -343,6 +343,15 @@ cdef class PackedGraphBuilder:
         Raises:
             ValueError: the word is not of this kind, or the builder is finished.
         """
+        self.take(word)
+
+    def add_all(self, list words not None) -> None:
+        """Add words one after the other, as `add` does. Other threads wait meanwhile."""
+        cdef bytes word
+        for word in words:
+            self.take(word)
+
+    cdef int take(self, bytes word) except -1:
         cdef const uint8_t *text = <const uint8_t *> word
         cdef Py_ssize_t size = len(word)
         if self._finished:
@@ -359,6 +368,7 @@ cdef class PackedGraphBuilder:
         memcpy(self._words + self._size + 1, text, size)
         self._size += 1 + size
         self._count += 1
+        return 0
 
     def add_joints(self, bytes term not None) -> None:
         """Add a hidden term: a word with a byte 2 wherever a small letter met a capital one when it was typed.

@@ -36,6 +36,8 @@ GRAPHLESS_WORDS = 1_000
 """The most words ever added to a bucket that needs no graph: comparing this many takes about 0.05 ms."""
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
+ADDED_AT_ONCE = 4_096
+"""Words added to a graph between two turns: about 0.1 ms."""
 
 
 class GraphLimits(NamedTuple):
@@ -312,8 +314,8 @@ def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> s
 
 def _graph(words: list[bytes], joints: list[bytes], bucket: int, version: int) -> bytes:
     builder = WordGraphBuilder()
-    for word in words:
-        builder.add(word)
+    for at in range(0, len(words), ADDED_AT_ONCE):
+        builder.add_all(words[at : at + ADDED_AT_ONCE])
     for term in joints:
         builder.add_joints(term)
     return builder.finish(bucket, version)

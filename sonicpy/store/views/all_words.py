@@ -1,5 +1,6 @@
 """Reads, from the rows of words, the words that the word graph of a bucket would hold."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.keys import bucket_key, word_key
@@ -25,7 +26,8 @@ def all_live_words(view: "BucketRows", state: BucketState) -> list[bytes]:
 def joint_terms(view: "BucketRows", bucket: int) -> list[bytes]:
     """Return the hidden terms of a bucket that mark where words are joined from parts."""
     prefix = word_key(bucket, JOINT_MARK)
-    return [term for rows in pages(view.word_rows_from, prefix) for term in terms_held(rows, prefix)]
+    read = partial(view.word_rows_from, prefix=prefix)
+    return [term for rows in pages(read, prefix) for term in terms_held(rows, prefix)]
 
 
 def compared_words(view: "BucketRows", state: BucketState) -> list[bytes]:
