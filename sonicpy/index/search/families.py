@@ -49,7 +49,7 @@ from sonicpy.index.search.matching import (
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
-from sonicpy.lexer.other_forms import OTHER_FORMS
+from sonicpy.lexer.other_forms import OTHER_FORMS, FindForms
 from sonicpy.lexer.stemmers import Stemmers
 
 WORD_CHARACTERS_MAX = 40
@@ -88,14 +88,14 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
     among = list(sources)
-    (sure, doubtful, may_agree), own, with_other_forms = _plain_way(matching) if is_plain else _way(text, matching)
+    (sure, doubtful, may_agree), own, other_forms = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
         words = _drawn(among, _sure_kin(text, matching))
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
-    for name in with_other_forms:
-        if others := OTHER_FORMS[name](text):
+    for forms in other_forms:
+        if others := forms(text):
             doubtful_words.update(map(str.encode, others))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
@@ -104,15 +104,15 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, tuple[str, ...]]:
-    """Return the stemmers of a word, the letters that keep their marks, and the stemmers that miss some forms of it."""
+def _way(text: str, matching: Matching) -> tuple[WordStemmers, str | None, tuple[FindForms, ...]]:
+    """Return the stemmers of a word, the letters that keep their marks, and what finds the forms that they miss."""
     stemmers = matching.stemming(text)
     names = (*stemmers.sure, *(name for name in stemmers.doubtful if name == ENGLISH))
-    return stemmers, matching.own_letters(text), tuple(name for name in names if name in OTHER_FORMS)
+    return stemmers, matching.own_letters(text), tuple(OTHER_FORMS[name] for name in names if name in OTHER_FORMS)
 
 
 @lru_cache(WAYS_CACHED)
-def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, tuple[str, ...]]:
+def _plain_way(matching: Matching) -> tuple[WordStemmers, str | None, tuple[FindForms, ...]]:
     """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
     return _way("a", matching)
 
