@@ -16,7 +16,7 @@ from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelle
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
 from sonicpy._native.stems import KinMaker, patterns
-from sonicpy._native.word_source import WordSource
+from sonicpy._native.word_source import WordSource, words_in
 from sonicpy._native.word_walks import find_words
 from sonicpy.index.search.accents import (
     QUOTE,
@@ -96,7 +96,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
     for forms in other_forms:
         if others := forms(text):
-            doubtful_words.update(map(str.encode, others))
+            doubtful_words.update(words_in(among, map(str.encode, others)))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
     if not is_plain or len(text) < BEHIND_MIN or has_pair(text):

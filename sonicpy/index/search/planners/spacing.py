@@ -127,6 +127,8 @@ def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
     word.
     """
     pairs = _pairs(word)
+    if not pairs:
+        return []
     known = statistics.may_hold([each for pair in pairs for each in pair])
     held = {each for each, _ in statistics.held(known)}
     ways = [pair for pair in pairs if held.issuperset(pair)]
