@@ -20,6 +20,7 @@ import sonicpy
 from benchmarks.quality.tables import table
 from sonicpy import Index
 from sonicpy.evaluation.inputs import Sentences, read_rows, read_words
+from sonicpy.lexer.irregular import irregular_forms
 
 ALGORITHMS = {
     "tur": "turkish", "fin": "finnish", "hun": "hungarian", "est": "estonian", "lit": "lithuanian", "ron": "romanian",
@@ -114,7 +115,9 @@ def strange_forms(texts: Iterable[str], words: list[str]) -> tuple[int, int]:
         index.push_many(((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket="eng")
         index.consolidate()
         for word in [word for word in words if len(word) > 3][:COMMONEST]:
-            forms = [form for form in forms_in(index, word) if stemmer.stemWord(form) != stemmer.stemWord(word)]
+            own = irregular_forms(word)
+            forms = [form for form in forms_in(index, word) if form not in own]
+            forms = [form for form in forms if stemmer.stemWord(form) != stemmer.stemWord(word)]
             strange += bool(forms)
             whole += any(_counts_as(index, word, form) for form in forms)
     return strange, whole

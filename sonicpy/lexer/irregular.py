@@ -17,6 +17,7 @@ _GROUPS = (
     "bacterium bacteria|curriculum curricula|stratum strata|erratum errata|stimulus stimuli|fungus fungi|cactus cacti|"
     "nucleus nuclei|radius radii|alumnus alumni|focus foci|larva larvae|formula formulae|antenna antennae|"
     "vertebra vertebrae|alga algae|genus genera|corpus corpora|dying die|lying lie|tying tie|person people persons|"
+    "bus buses|gas gases|quiz quizzes|plus pluses|"
     "good better best|bad worse worst|big bigger biggest|fast faster fastest|slow slower slowest|high higher highest|"
     "low lower lowest|small smaller smallest|large larger largest|short shorter shortest|old older oldest elder eldest|"
     "young younger youngest|new newer newest|cheap cheaper cheapest|strong stronger strongest|weak weaker weakest|"
@@ -68,10 +69,10 @@ _ENDS = (*_ENDINGS, *_COMPARED)
 def irregular_forms(word: str) -> set[str]:
     """Return the other forms of an English word that its stemmer misses; most words have none. The word is in small
     letters."""
-    others = _others().get(word, ())
-    if not others and not word.endswith(_ENDS):
+    others = _others().get(word)
+    if others is None and not word.endswith(_ENDS):
         return set()
-    return {*others, *_by_ending(word)} - {word}
+    return {*(others or ()), *_by_ending(word)} - {word}
 
 
 def _by_ending(word: str) -> Iterator[str]:

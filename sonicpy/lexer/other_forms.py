@@ -10,6 +10,10 @@ from functools import cached_property
 
 from sonicpy.lexer.irregular import irregular_forms
 
+FindForms = Callable[[str], set[str] | frozenset[str]]
+"""Returns the forms of a word that a stemmer misses."""
+_NOTHING: frozenset[str] = frozenset()
+
 
 class OtherForms:
     """The other forms of the words of a language.
@@ -46,9 +50,12 @@ class OtherForms:
             found.setdefault(other, []).append(one)
         return found
 
-    def of(self, word: str) -> set[str]:
+    def of(self, word: str) -> "set[str] | frozenset[str]":
         """Return the other forms of a word, in small letters, which may be no words."""
-        found = set(self._groups.get(word, ()))
+        group = self._groups.get(word, _NOTHING)
+        if not group and not word.endswith(self._ends):
+            return _NOTHING
+        found = set(group)
         for size in self._sizes:
             before = word[:-size]
             if len(before) >= self._least and word[-size:] in self._endings:
@@ -62,12 +69,19 @@ class OtherForms:
     def _sizes(self) -> list[int]:
         return sorted({len(ending) for ending in self._endings})
 
+    @cached_property
+    def _ends(self) -> tuple[str, ...]:
+        """The letters in which words end that may have other forms by a rule."""
+        return (*self._endings, *(() if self._participle is None else self._participle[1:]))
+
     def _of_participle(self, word: str, before: str, behind: str, ending: str) -> set[str]:
         stem = word[len(before) : len(word) - len(behind)]
         if word.startswith(before) and word.endswith(behind) and len(stem) > self._least:
-            return {stem + ending}
+            return {stem + ending, stem.removesuffix("e") + ending}  # gekauft, gearbeitet
         stem = word[: -len(ending)]
-        return {before + stem + behind} if word.endswith(ending) and len(stem) > self._least else set()
+        if not word.endswith(ending) or len(stem) <= self._least:
+            return set()
+        return {before + stem + behind, f"{before}{stem}e{behind}"}
 
 
 _SCANDINAVIAN = "far fedre|mor mødre|bror brødre|datter døtre"
@@ -99,7 +113,7 @@ _FORMS = {
         "chiudere chiuso|aprire aperto|perdere perso|vincere vinto|rompere rotto|correre corso|decidere deciso|"
         "venire viene venuto venne|tenere tiene tenne|morire muore morto|nascere nato|chiedere chiesto|"
         "rispondere risposto|scegliere scelto",
-        "go=ghi ga=ghe co=chi ca=che",
+        "go=ghi ga=ghe co=chi ca=che ave=avi",
     ),
     "french": OtherForms(
         "travail travaux|vitrail vitraux|corail coraux|émail émaux|bail baux|œil yeux oeil|ciel cieux|"
@@ -132,7 +146,7 @@ _FORMS = {
         "leihen lieh geliehen|lügen log gelogen|rufen rief gerufen|scheinen schien|springen sprang gesprungen|"
         "stehlen stiehlt stahl gestohlen|waschen wäscht wusch gewaschen|wachsen wächst wuchs gewachsen|"
         "lexikon lexika|praktikum praktika|visum visa|konto konten|album alben",
-        "um=en a=en o=os i=is te=en",
+        "um=en a=en o=en o=os i=is te=en",
         ("ge", "t", "en"),
     ),
     "dutch": OtherForms(
@@ -180,7 +194,8 @@ _FORMS = {
         "огонь огня огни|лоб лба|рот рта|лёд лед льда|угол угла углы|ветер ветра ветры|день дню|пень пня|камень камня"
         " камни камней|корень корня корни|окно окон|письмо писем|сестра сестёр сестер|деньги денег|"
         "хороший лучше лучший|плохой хуже|идти шёл шел шла шли|ехать едет|год лет|брат братья братьев",
-        "ок=ка ок=ку ок=ком ок=ке ок=ки ок=ков ец=ца ец=цу ец=цом ец=це ец=цы ец=цов ка=ек ка=ок ки=ек ки=ок",
+        "ок=ка ок=ку ок=ком ок=ке ок=ки ок=ков ец=ца ец=цу ец=цом ец=це ец=цы ец=цов"
+        " лец=льца лец=льцы лец=льцем лец=льцев ка=ек ка=ок ки=ек ки=ок",
     ),
     "ukrainian": OtherForms(
         "день дні дня днів|стіл стола столи|ніч ночі|кіт кота коти|дитина діти дітей|рік року роки років|"
@@ -235,7 +250,7 @@ _FORMS = {
     "turkish": OtherForms(
         "burun burnu|şehir şehri şehre|ağız ağzı|isim ismi|oğul oğlu|resim resmi|akıl aklı|renk rengi renge|"
         "kanat kanadı|kitap kitabı kitaba|fikir fikri|vakit vakti|omuz omzu|karın karnı",
-        "mak=ıyor mek=iyor mak=dı mek=di mak=acak mek=ecek a=alar e=eler",
+        "k=ğı k=ği k=ğu k=ğü k=ğa k=ğe mak=ıyor mek=iyor mak=dı mek=di mak=acak mek=ecek a=alar e=eler",
     ),
     "lithuanian": OtherForms("žmogus žmonės žmonių|šuo šunys šuns|vanduo vandens|akmuo akmenys|sesuo seserys"),
     "estonian": OtherForms(
@@ -261,7 +276,7 @@ _FORMS = {
     ),
 }  # fmt: skip
 
-OTHER_FORMS: Mapping[str, Callable[[str], set[str]]] = {
+OTHER_FORMS: Mapping[str, FindForms] = {
     "english": irregular_forms,
     **{name: forms.of for name, forms in _FORMS.items()},
 }

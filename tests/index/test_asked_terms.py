@@ -82,6 +82,36 @@ def test_the_twin_finds_the_same(index: sonicpy.Index, query: list[list[Item]], 
     assert len(found) == len(expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("alba AND brid", "+alba +brid"),
+        ("alba AND brid AND colt", "+alba +brid +colt"),
+        ("alba NOT brid", "alba -brid"),
+        ("alba AND NOT brid", "alba -brid"),
+        ("NOT alba brid", "-alba brid"),
+        ('"alba brid" AND col*', '+"alba brid" +col*'),
+        ("alba OR brid AND colt", "alba OR brid +colt"),
+        ("alba and brid", "alba brid and"),
+        ("AND alba", "alba and"),
+        ("alba NOT", "alba not"),
+        ("\u00abalba brid\u00bb", '"alba brid"'),
+    ],
+)
+def test_and_and_not_in_capitals_are_signs(index: sonicpy.Index, text: str, signs: str) -> None:
+    found, expected = (index.query(C, B, f"{each} ", syntax="web", fuzzy=0, limit=100) for each in (text, signs))
+    assert found == expected
+    assert len(found) > 0 or index.config.search.ranking == "newest"
+
+
+@pytest.mark.parametrize("text", ["+path", '"path"', "+path +call"])
+def test_a_required_word_is_held_by_words_that_have_it_as_a_part(text: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "part", "call os.path.join")
+        index.push(C, B, "other", "call pathology")
+        assert index.query(C, B, f"{text} ", syntax="web") == ["part"]
+
+
 @given(words=st.lists(st.sampled_from(OTHERS), min_size=1, max_size=4), match=st.sampled_from(("all", "any", "auto")))
 def test_match_without_signs(index: sonicpy.Index, words: list[str], match: str) -> None:
     query = [[Item("", "word", word)] for word in words]

@@ -123,6 +123,14 @@ def test_some_words_of_several_are_not_enough(index: Index) -> None:
     assert set(index.query(C, B, "new york", match="all")) == {"o1", "o2", "o7"}
 
 
+def test_an_alternative_holds_all_words_of_a_synonym() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.set_synonyms("c", ["alpha, beta gamma"])
+        for number, text in enumerate(("alpha", "beta gamma", "beta", "gamma", "delta")):
+            index.push("c", "b", f"o{number}", f"{text} here", "none")
+        assert set(index.query("c", "b", "alpha OR delta ", syntax="web", lang="none")) == {"o0", "o1", "o4"}
+
+
 def test_forms_of_synonyms_are_found(index: Index) -> None:
     index.push(C, B, "o9", "many televisions", "eng")
     index.set_synonyms(C, ["tv => television", "goggle => york hams"])

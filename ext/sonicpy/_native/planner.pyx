@@ -152,11 +152,12 @@ def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects
                 add_forms(clause, doubtful[clause.term], objects)
 
 
-def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely) -> dict:
+def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely, list sources=None) -> dict:
     """Return number of a term -> the pieces of its word, if objects hold them as separate words; {} for a sentence.
 
     Args:
         folds: whether words that differ by accents count as these pieces, too.
+        sources: the words that objects may hold; None: any word may be held.
     """
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef Py_ssize_t number, words = 0
@@ -165,7 +166,7 @@ def find_pieces(statistics, list clauses not None, Terms terms not None, bint fo
         words += flags[number] != F_PART
     if words > SENTENCE:
         return {}
-    cuttable = cuttable_clauses(clauses, terms, statistics.word_sources())
+    cuttable = cuttable_clauses(clauses, terms, sources)
     return rarely.pieces(statistics, cuttable, folds=folds) if cuttable else {}
 
 
@@ -292,7 +293,8 @@ def plan_words(
         any_first: True: objects that hold every term do not come first.
     """
     cdef bint folds = matching is not None
-    cdef dict together = words_together(terms, folds, rarely, statistics.word_sources()), words, doubtful, pieces
+    cdef list sources = statistics.word_sources()
+    cdef dict together = words_together(terms, folds, rarely, sources), words, doubtful, pieces
     cdef list clauses, rows, besides, begun = [], apart
     cdef object enough = search.alternates_below, others = (), runs
     cdef uint64_t objects = statistics.objects
@@ -308,7 +310,7 @@ def plan_words(
     full_first = size <= FULL_FIRST
     if besides:
         rarely.write_together(clauses, together, besides, objects)
-    pieces = find_pieces(statistics, clauses, terms, folds, rarely)
+    pieces = find_pieces(statistics, clauses, terms, folds, rarely, sources)
     if full_first:
         runs = run_clauses(clauses, terms)
         if runs:

@@ -16,7 +16,7 @@ from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelle
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
 from sonicpy._native.stems import KinMaker, patterns
-from sonicpy._native.word_source import WordSource
+from sonicpy._native.word_source import WordSource, words_in
 from sonicpy._native.word_walks import find_words
 from sonicpy.index.search.accents import (
     QUOTE,
@@ -48,7 +48,7 @@ from sonicpy.index.search.matching import (
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
-from sonicpy.lexer.other_forms import OTHER_FORMS
+from sonicpy.lexer.other_forms import OTHER_FORMS, FindForms
 from sonicpy.lexer.stemmers import Stemmers
 
 WORD_CHARACTERS_MAX = 40
@@ -83,16 +83,16 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
     among = sources if type(sources) is list else list(sources)
-    sure, doubtful, may_agree, own, with_other_forms = _plain_way(matching) if is_plain else _way(text, matching)
+    sure, doubtful, may_agree, own, other_forms = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
         words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
     else:
         kin = _kin_of(text, sure, own)
         words = set() if kin is None else drawn(among, kin)
         doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
-    for name in with_other_forms:
-        if others := OTHER_FORMS[name](text):
-            doubtful_words.update(map(str.encode, others))
+    for forms in other_forms:
+        if others := forms(text):
+            doubtful_words.update(words_in(among, map(str.encode, others)))
     if own != "":
         doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
     if not is_plain or len(text) < BEHIND_MIN or has_pair(text):
@@ -100,16 +100,19 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(text: str, matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[str, ...]]:
-    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and the stemmers that miss
-    some forms of it."""
+def _way(
+    text: str, matching: Matching
+) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
+    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and what finds the forms that
+    the stemmers miss."""
     sure, doubtful, may_agree = matching.stemming(text)
     names = (*sure, *(name for name in doubtful if name == ENGLISH))
-    return sure, doubtful, may_agree, matching.own_letters(text), tuple(name for name in names if name in OTHER_FORMS)
+    others = tuple(OTHER_FORMS[name] for name in names if name in OTHER_FORMS)
+    return sure, doubtful, may_agree, matching.own_letters(text), others
 
 
 @lru_cache(WAYS_CACHED)
-def _plain_way(matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[str, ...]]:
+def _plain_way(matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
     """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
     return _way("a", matching)
 

@@ -4,9 +4,11 @@
 word*        words that begin with it         +word   an object has to hold it
 *part*       words with these letters         a OR b  one of both is enough
 title:word   in this field
+a AND b      as +a +b                         NOT word     as -word
 
 A sign counts only behind a blank or at the start, and before a letter, a quote or `*`: `C++`, `-5` and `e-mail` are
-words. OR counts only in capitals, between two items that are not refused.
+words. OR, AND and NOT count only in capitals: OR and AND between two items that are not refused, NOT before one without
+a sign.
 """
 
 import re
@@ -31,7 +33,7 @@ PHRASE_IS_WORDS = (
 PHRASE_BESIDE_OR = "quotes beside OR mean all of these words, in any order"
 MANY_ITEMS = f"more than {ITEMS_MAX} signs, or {MANY_MAX} with *: all of the text counts as words"
 
-_QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
+_QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb\uff02", '""""""')
 _ITEM = re.compile(
     r"""
     (?P<sign>[+-](?=["*]?[^\W\d_]))?       # a sign, before a letter
@@ -46,7 +48,7 @@ _ITEM = re.compile(
 )
 _FIELD = re.compile(r"([^\W\d_]\w*):(?=[^\W_]|\")")
 _RUN = re.compile(r"\S+")
-_OR = "OR"
+_OR, _AND, _NOT = "OR", "AND", "NOT"
 
 
 class WebItem(NamedTuple):
@@ -110,7 +112,7 @@ def read_web(text: str, fields: Container[str] = ()) -> WebQuery:
         fields: the names of texts that the bucket has.
     """
     items = [_in_field(item, fields) for item in _items(text.translate(_QUOTES))]
-    eithers = _eithers(items)
+    eithers = _eithers(_with_signs(items))
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
     if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
         return WebQuery([[WebItem(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
@@ -183,12 +185,53 @@ def _is_meant(found: re.Match[str]) -> bool:
     return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
 
 
+def _with_signs(items: list[WebItem]) -> list[WebItem]:
+    """Return items in which AND and NOT have become signs of the items beside them."""
+    signs: dict[int, str] = {}
+    operators = {place for place, item in enumerate(items) if _is_operator(item, _AND, _NOT)}
+    if not operators:
+        return items
+    for place in sorted(operators):
+        before, behind = items[place - 1] if place else None, items[place + 1] if place + 1 < len(items) else None
+        if behind is None:
+            operators.discard(place)
+        elif items[place].text == _NOT:
+            if _may_be_refused(behind):
+                signs[place + 1] = REFUSED
+            else:
+                operators.discard(place)
+        elif before is None or not _joins(before) or _is_operator(behind, _OR, _AND) or signs.get(place - 1) == REFUSED:
+            operators.discard(place)
+    for place in sorted(operators):
+        if items[place].text == _AND:
+            for at in (place - 1, place + 1):
+                beside = items[max(0, at - 1) : at + 2]
+                if at not in operators and not items[at].sign and not any(_is_operator(one, _OR) for one in beside):
+                    signs.setdefault(at, REQUIRED)
+    return [
+        item._replace(sign=signs.get(place, item.sign)) for place, item in enumerate(items) if place not in operators
+    ]
+
+
+def _is_operator(item: WebItem, *words: str) -> bool:
+    return item.is_plain and item.text in words
+
+
+def _may_be_refused(item: WebItem) -> bool:
+    return not item.sign and item.kind != PHRASE and item.text[0].isalpha() and not _is_operator(item, _OR, _AND, _NOT)
+
+
 def _eithers(items: list[WebItem]) -> list[list[WebItem]]:
     """Return items as lists of alternatives, which OR joins."""
     found: list[list[WebItem]] = []
     joins = False
     for place, item in enumerate(items):
-        if _is_or(item) and 0 < place < len(items) - 1 and not joins and _joins(items[place - 1], items[place + 1]):
+        if (
+            _is_operator(item, _OR)
+            and 0 < place < len(items) - 1
+            and not joins
+            and _joins(items[place - 1], items[place + 1])
+        ):
             joins = True
             continue
         if joins:
@@ -199,12 +242,8 @@ def _eithers(items: list[WebItem]) -> list[list[WebItem]]:
     return found
 
 
-def _is_or(item: WebItem) -> bool:
-    return item.is_plain and item.text == _OR
-
-
 def _joins(*items: WebItem) -> bool:
-    return not any(item.sign == REFUSED or _is_or(item) for item in items)
+    return not any(item.sign == REFUSED or _is_operator(item, _OR) for item in items)
 
 
 def _notes(eithers: Iterable[list[WebItem]]) -> Iterator[str]:

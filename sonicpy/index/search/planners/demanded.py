@@ -162,12 +162,11 @@ class Demanded:
         typed, and except corrections that FUZZY asks for. The words of phrases keep their compounds.
         """
         signed = self._demands.signed()
-        in_phrases = {word.encode() for _, words in self._demands.phrases for word in words}
         kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
         for clause in clauses:
             if clause.term in signed and clause is not last and _is_typed(clause):
                 clause.slots[:] = [slot for slot in clause.slots if slot.how in kept]
-                if self._terms.words[clause.term] in in_phrases:
+                if clause.term not in self._demands.begun and clause.term not in self._demands.inner:
                     self._add_joined(clause)
 
     def _add_joined(self, clause: Clause) -> None:
@@ -300,5 +299,5 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
 def _shared(slot: Slot, share: float, *, is_first: bool = True) -> Slot:
     """Return a slot with a share of its weight; a slot of exact words behind the first has one weight for all words."""
     if is_first:
-        return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits)
-    return Slot(slot.words, share * (slot.weight + slot.exact_weight))
+        return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits, slot.together)
+    return Slot(slot.words, share * (slot.weight + slot.exact_weight), together=slot.together)

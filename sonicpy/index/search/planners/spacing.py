@@ -127,7 +127,10 @@ def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
     word.
     """
     pairs = _pairs(word)
-    held = {each for each, _ in statistics.held([each for pair in pairs for each in pair])} if pairs else set()
+    if not pairs:
+        return []
+    known = statistics.may_hold([each for pair in pairs for each in pair])
+    held = {each for each, _ in statistics.held(known)}
     ways = [pair for pair in pairs if held.issuperset(pair)]
     return [(piece,) for piece in max(ways, key=lambda pair: min(map(len, pair)))] if ways else []
 
@@ -281,4 +284,4 @@ def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> Clau
 
 
 def _weighed(slot: Slot, share: float) -> Slot:
-    return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits)
+    return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits, slot.together)
