@@ -58,8 +58,8 @@ BACKLOGS_BETWEEN_CHUNKS = 10
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_facets", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "names_passing", "objects_from", "position_after", "push_read", "query_ids"),
-        *("needs_vector", "questions", "values_of_objects", "words_of_objects"),
+        *("engine", "maintainer", "names_passing", "needs_vector", "objects_from", "position_after", "push_read"),
+        *("query_ids", "questions", "values_of_objects", "words_of_objects"),
     }
 )
 """Names that tab completion leaves out."""
