@@ -7,7 +7,7 @@ import math
 import unicodedata
 from collections.abc import Iterable
 
-from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
+from sonicpy._native.language import UNCLEAR, ClearTexts
 from sonicpy.data import LANGUAGE_PROFILES
 from sonicpy.lexer.language_words import LanguageWords
 from sonicpy.lexer.languages import by_code
@@ -31,13 +31,9 @@ class LanguageGuesser:
         self._clear = ClearTexts(LANGUAGE_PROFILES, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
         self._words: LanguageWords | None = None
 
-    @property
-    def _detector(self) -> Detector:
-        return self._clear.detector
-
     def prepare(self) -> None:
         """Map the table and read the words now, so that no text has to wait for them."""
-        _ = self._detector
+        _ = self._clear.detector
         self._open_words().prepare()
 
     def _open_words(self) -> LanguageWords:
@@ -65,7 +61,7 @@ class LanguageGuesser:
         if code != UNCLEAR:
             return code
         head = None if text.isascii() else _examined(text)
-        code, lead = (None, 0.0) if head is None else self._detector.guess(head)
+        code, lead = (None, 0.0) if head is None else self._clear.detector.guess(head)
         return code if lead >= SURE_LEAD and code in by_code else None
 
     def explain(self, text: str) -> tuple[str | None, str]:
@@ -73,7 +69,7 @@ class LanguageGuesser:
         head = _examined(text)
         if head is None:
             return None, "short"
-        code, lead = self._detector.guess(head)
+        code, lead = self._clear.detector.guess(head)
         reason = "script" if lead == math.inf else "letters"
         if code is not None and lead < SURE_LEAD:
             code, reason = self._by_words(head), "words"
@@ -81,7 +77,8 @@ class LanguageGuesser:
 
     def _by_words(self, head: str) -> str | None:
         """Return the language with the most evidence by n-grams and words together; None: the script decides."""
-        return self._detector.guess_with(head, self._open_words().evidence(head))
+        words = self._open_words() if self._words is None else self._words
+        return self._clear.detector.guess_with(head, words.evidence(head))
 
 
 def _examined(text: str) -> str | None:

@@ -8,7 +8,6 @@ whole words match.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 
 import marisa_trie
@@ -40,20 +39,18 @@ class LanguageWords:
         self._weights = [(code, math.log(LISTED_SHARE / size)) for code, size in sizes.items() if size]
         """The language of each bit, and the evidence of a word on its list in nats."""
         self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}
-
-    @cached_property
-    def _phrases(self) -> dict[str, list[tuple[list[str], int]]]:
+        self._phrases: dict[str, list[tuple[list[str], int]]] | None = None
         """Last word -> the phrases on lists that end with it, longest first: each its words, and its languages as
-        bits."""
+        bits. None: no text has needed them."""
+
+    def prepare(self) -> dict[str, list[tuple[list[str], int]]]:
+        """Read the phrases now, so that no text has to wait for them; return them."""
         found: dict[str, list[tuple[list[str], int]]] = {}
         for key in sorted(self._listed.iterkeys("\t"), key=len, reverse=True):
             parts = key[1:].split(" ")
             found.setdefault(parts[-1], []).append((parts, self._listed_by(key)))
+        self._phrases = found
         return found
-
-    def prepare(self) -> None:
-        """Read the phrases now, so that no text has to wait for them."""
-        _ = self._phrases
 
     def _listed_by(self, key: str) -> int:
         """Return the number beside a key, 0: it is on no list."""
@@ -96,6 +93,8 @@ class LanguageWords:
     def _found(self, words: list[str]) -> Iterator[tuple[tuple[str, float], ...]]:
         """Yield the (language, nats) pairs of every listed word or phrase in words that follow each other."""
         phrases = self._phrases
+        if phrases is None:
+            phrases = self.prepare()
         for place, word in enumerate(words, 1):
             for parts, bits in phrases.get(word, ()):
                 if len(parts) <= place and words[place - len(parts) : place] == parts:
