@@ -150,7 +150,7 @@ cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
     cdef list rare, found
     for clause in plan.clauses:
         for slot in clause.slots:
-            if slot.kind != EXACT and len(slot.words) >= UNITED_MIN:
+            if slot.kind != EXACT and not slot.together and len(slot.words) >= UNITED_MIN:
                 rare = []
                 for word in range(at, at + len(slot.words)):
                     row = rows[word]
