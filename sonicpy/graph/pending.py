@@ -1,6 +1,7 @@
 """The words added since the graph file was built, in one sorted array, on which walks work as on a graph."""
 
 import threading
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from sonicpy._native.held import Held
@@ -29,13 +30,15 @@ class PendingWords:
     Attributes:
         words: the words taken from the source so far, for walks.
         aliases: the aliases of the parts of these words, as in a graph, and also of parts that begin a word.
+        taken: the number of words of the source that were taken.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:
         self.source = source
         self.words = SortedWords([])
         self.aliases = SortedWords([])
-        self._taken = 0
+        self.taken = 0
+        self._joined: list[tuple[int, list[bytes]]] = []  # the place of each word that has aliases, and these
         self._text = b""
         self._in_text = 0
         self._near: NearWords | None = None
@@ -44,14 +47,9 @@ class PendingWords:
         self._apart: tuple[int, dict[int, tuple[SortedWords, SortedWords]]] = -1, {}
         """`taken` at a time -> the results of `taken_since` at that time, by argument."""
 
-    @property
-    def taken(self) -> int:
-        """The number of words of the source that were taken."""
-        return self._taken
-
     def taken_since(self, before: int) -> tuple[SortedWords, SortedWords] | None:
         """Return the words and the aliases that were taken since `taken` was `before`; None: there are too many."""
-        now = self._taken
+        now = self.taken
         if now - before > NEW_WORDS_MAX:
             return None
         moment, apart = self._apart
@@ -59,8 +57,10 @@ class PendingWords:
             self._apart = now, (apart := {})
         found = apart.get(before)
         if found is None:
-            words, aliases = _walked(self.source[before:now])
-            found = apart[before] = SortedWords(words), SortedWords(aliases)
+            aliases: list[bytes] = []
+            for place, some in self._joined[bisect_left(self._joined, (before,)) :]:
+                aliases += some if place < now else ()
+            found = apart[before] = SortedWords(_whole(self.source[before:now])), SortedWords(aliases)
         return found
 
     def __len__(self) -> int:
@@ -70,19 +70,21 @@ class PendingWords:
         """Take the words that were appended to the source. Other threads may append more meanwhile."""
         with Held(self._refreshing):
             end = len(self.source)
-            if end > self._taken:
-                words, aliases = _walked(self.source[self._taken : end])
-                self.words.add(words)
-                self.aliases.add(aliases)
-                self._taken = end
+            if end > self.taken:
+                new = self.source[self.taken : end]
+                joined = [(place, some) for place, word in enumerate(new, self.taken) if (some := aliases_of(word))]
+                self.words.add(_whole(new))
+                self.aliases.add([alias for _, some in joined for alias in some])
+                self._joined += joined
+                self.taken = end
 
     def text(self) -> bytes:
         """Return the words, each with a line feed behind it, in no order; a word may occur several times."""
         with Held(self._refreshing):
-            if self._in_text < self._taken:
-                new = self.source[self._in_text : self._taken]
+            if self._in_text < self.taken:
+                new = self.source[self._in_text : self.taken]
                 self._text = self._text + b"".join([word + b"\n" for word in new if not word.startswith(JOINT_MARK)])
-                self._in_text = self._taken
+                self._in_text = self.taken
             return self._text
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
@@ -105,14 +107,13 @@ class PendingWords:
             near = self._near
             if near is None:
                 near = self._near = NearWords()
-            if self._in_near < self._taken:
-                new = self.source[self._in_near : self._taken]
+            if self._in_near < self.taken:
+                new = self.source[self._in_near : self.taken]
                 near.add([word for word in new if not word.startswith(JOINT_MARK)])
-                self._in_near = self._taken
+                self._in_near = self.taken
             return near
 
 
-def _walked(words: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Return the pending words that are no joints, for walks, and the aliases of all words."""
-    whole = [word for word in words if not word.startswith(JOINT_MARK)]
-    return whole, [alias for word in words for alias in aliases_of(word)]
+def _whole(words: Sequence[bytes]) -> list[bytes]:
+    """Return the pending words that are no joints, for walks."""
+    return [word for word in words if not word.startswith(JOINT_MARK)]

@@ -1,6 +1,5 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
-from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
@@ -173,7 +172,8 @@ class Answers(TextReader):
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the names of `find_hits` as the server sends them, those of several buckets as `in_bucket` makes."""
-        stamp = self._engine.store.readable_stamp()
+        store = self._engine.store
+        stamp = store.readable_stamp()
         kept = self._kept.get(search)
         if kept is not None and kept[0] == stamp:
             if self.questions is not None and not kept[2]:
@@ -192,7 +192,8 @@ class Answers(TextReader):
                 answer = kept[2]
             else:
                 answer = query(lexicon, terms, self._config, search, matching)
-        self._keep(search, stamp, moment, answer)
+        if stamp is not None and stamp == store.readable_stamp():  # else the store has changed since
+            self._kept.put(search, (stamp, moment, answer))
         if self.questions is not None and not answer:
             self._note_unanswered(search)
         return answer.copy()
@@ -250,7 +251,8 @@ class Answers(TextReader):
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
         answer, moment = self._suggest(*question, kept)
-        self._keep(question, stamp, moment, answer)
+        if stamp is not None and stamp == self._engine.store.readable_stamp():
+            self._kept.put(question, (stamp, moment, answer))
         return answer.copy()
 
     @with_options("SIMILAR")
@@ -375,11 +377,6 @@ class Answers(TextReader):
         check_collection(collection)
         with self._engine.read() as view:
             return sum(state.objects for state in view.buckets(collection))
-
-    def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
-        """Cache an answer that was computed at `stamp`, unless the store has changed since."""
-        if stamp is not None and stamp == self._engine.store.readable_stamp():
-            self._kept.put(question, (stamp, moment, answer))
 
     def _note_unanswered(self, search: Search) -> None:
         """Note a search that found nothing on its first page."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA, Levenshtein
 
+from sonicpy._native.parts import JOINT_MARK, aliases_of
 from sonicpy.graph.pending import PendingWords
 from tests.graph.graphs import ALPHABETS, words_of
 from tests.reference.word_graph import WordList, edit_distance, nearest_first
@@ -53,6 +54,23 @@ def test_what_is_appended_shows_after_a_refresh() -> None:
     assert len(words) == 2
     assert words.correct(b"ange", 1, transpositions=True) == [(b"angel", 1)]
     assert words.correct(b"anke", 1, transpositions=True) == [(b"anker", 1)]
+
+
+def test_new_words_come_apart_with_their_aliases() -> None:
+    chance = random.Random(3)
+    kinds = (b"anker", b"os.path", b"foo_bar9", b"don't", JOINT_MARK + b"ab")
+    source = [chance.choice(kinds) + b"%d" % number for number in range(60)]
+    words = PendingWords(taken := source[:7])
+    words.refresh()
+    for end in range(8, 61, 3):
+        taken.extend(source[len(taken) : end])
+        words.refresh()
+        for before in (0, end - 9, end - 3, end):
+            for _ in range(2):  # the second time from a cache
+                new, of_parts = words.taken_since(max(before, 0)) or pytest.fail("there are few new words")
+                fresh = source[max(before, 0) : end]
+                assert new.all() == sorted({word for word in fresh if not word.startswith(JOINT_MARK)})
+                assert of_parts.all() == sorted({alias for word in fresh for alias in aliases_of(word)})
 
 
 def test_what_another_thread_appends_during_a_refresh_shows_after_the_next_one() -> None:

@@ -348,14 +348,15 @@ cdef class CachingReader:
         cdef BucketCache cache = self._cache
         cdef object lengths
         cdef PackedLengths packed
+        cdef list impacts = []
         if word._word.df < postings.df or word._word.position < postings.tail_lower:
             return False
         lengths = self.lengths()
         packed = lengths_of(lengths)
         if word._word.df != postings.df:
-            postings.extend(
-                word._word.df, self._source.new_impacts(postings, word), word.tail, word._word.position, lengths
-            )
+            if word._word.position != postings.tail_lower:
+                impacts = self._source.new_impacts(postings, word)
+            postings.extend(word._word.df, impacts, word.tail, word._word.position, lengths)
             packed = lengths_of(lengths)
         postings.renew_windows(&packed, postings.rewrites != cache._rewrites)
         postings.checked, postings.rewrites = cache._number, cache._rewrites

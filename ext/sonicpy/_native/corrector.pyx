@@ -215,7 +215,7 @@ cdef inline void step_over(const Search *self, const State *old, uint64_t mask, 
     cdef int errors
     new.row[0] = (old.row[0] & mask) << 1
     new.swap[0] = 0
-    for errors in range(1, self.distance + 1):
+    for errors in range(1, DISTANCE_MAX + 1):
         reached = ((old.row[errors] & mask) | old.row[errors - 1] | new.row[errors - 1]) << 1
         reached |= (old.swap[errors] & mask) << 2
         new.row[errors] = reached & self.enter[errors] | old.row[errors - 1] & self.stay[errors]
@@ -227,7 +227,7 @@ cdef inline void look_ahead(const Search *self, Front *front) noexcept nogil:
     cdef const State *state = &front.state
     cdef uint64_t wanted = state.row[0], open_at = 0, near = state.row[0] & self.near[0]
     cdef int errors
-    for errors in range(1, self.distance + 1):
+    for errors in range(1, DISTANCE_MAX + 1):
         wanted |= state.row[errors] | state.swap[errors] | (state.row[errors - 1] & self.begin[errors]) << 1
         open_at |= state.row[errors - 1] & (self.stay[errors] | self.enter[errors] >> 1)
         near |= (state.row[errors] | state.swap[errors] << 2) & self.near[errors]
@@ -342,7 +342,7 @@ cdef inline void arrive(Search *self, const Front *front, uint8_t label, uint32_
 cdef inline void match(Search *self, const State *state, int size) noexcept nogil:
     """Collect the word on the path if it is within the distance."""
     cdef int errors
-    for errors in range(self.distance + 1):
+    for errors in range(DISTANCE_MAX + 1):
         if state.row[errors] >> self.pattern.size & 1:
             collect(self, size, errors)
             return

@@ -4,6 +4,7 @@ If unread blocks are needed, `run` returns their keys; the caller reads the bloc
 `run` again. `find_top` does this with the reader of a bucket.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
 from libc.string cimport memchr
@@ -48,6 +49,7 @@ cdef enum:
     IN_NAMED = 1  # a byte of the terms of named texts alone
 
 
+@cython.no_gc  # its query and its objects do not refer to it
 cdef class BestObjects:
     """The best objects of a bucket by a query.
 

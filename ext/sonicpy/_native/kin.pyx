@@ -28,6 +28,7 @@ CANDIDATES_MAX = CANDIDATES
 
 
 @cython.final
+@cython.no_gc  # no cycle begins here
 cdef class Stem:
     """The stem of a typed word by one algorithm, and the patterns to find other words with it.
 
@@ -51,6 +52,7 @@ cdef class Stem:
 
 
 @cython.final
+@cython.no_gc  # no cycle begins here
 cdef class Kin:
     """The common properties of the words of a family.
 

@@ -86,6 +86,7 @@ cdef class Slot:
 
 
 @cython.final
+@cython.no_gc  # its slots do not refer to it
 @cython.freelist(16)
 cdef class Clause:
     """A term of a query, or a condition, with its words.
@@ -112,6 +113,7 @@ cdef class Clause:
 
 
 @cython.final
+@cython.no_gc  # its clauses do not refer to it
 @cython.freelist(4)
 cdef class Plan:
     """The plan of a query, which any part of a bucket can carry out.

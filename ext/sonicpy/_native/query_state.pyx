@@ -3,6 +3,7 @@
 walk.pyx defines parts, scores and shares. This module reads no rows.
 """
 
+cimport cython
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -20,6 +21,7 @@ cdef enum:
     ROOMS = 4  # of queries that are gone, which later ones get: 100 KB each
 
 
+@cython.no_gc  # its plan, its postings and its reader do not refer to it
 cdef class QueryState:
     """The state of a query while it is answered.
 

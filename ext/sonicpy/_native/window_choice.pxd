@@ -1,6 +1,5 @@
 """The objects of a window that may be among the best, for native code."""
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t
 
 from sonicpy._native.query_state cimport QueryState, enters
@@ -12,16 +11,6 @@ cdef int64_t window_below_needed(QueryState query, int64_t window) noexcept nogi
 cdef int64_t next_window(QueryState query, Py_ssize_t number, int64_t below) noexcept nogil
 cdef int choose_among(QueryState query, int64_t window) except -2
 cdef int find_row(QueryState query, Py_ssize_t number, int64_t window) except -2
-
-
-cdef inline double least_wanted(QueryState query, Kind kind) noexcept nogil:
-    """Return the score below which no object of a kind can be among the final best."""
-    cdef double least = -INFINITY
-    if query.has_floor and kind >= query.floor.kind:
-        least = query.floor.score if kind == query.floor.kind else INFINITY
-    if query.top.size == query.top.k and kind >= query.top.objects[0].kind:
-        least = max(least, query.top.objects[0].score) if kind == query.top.objects[0].kind else INFINITY
-    return least
 
 
 cdef inline bint is_wanted(QueryState query, Kind kind, double score, uint32_t iid) noexcept nogil:

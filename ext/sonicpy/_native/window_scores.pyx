@@ -37,7 +37,12 @@ from sonicpy._native.slot_scores cimport part_of_slot, weight_of
 from sonicpy._native.term_windows cimport hold_typed, rewind
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, collect
 from sonicpy._native.window_choice cimport (
-    choose_among, find_needed, find_row, is_wanted, least_wanted, next_window, window_below_needed,
+    choose_among,
+    find_needed,
+    find_row,
+    is_wanted,
+    next_window,
+    window_below_needed,
 )
 from sonicpy._native.windows cimport (
     ROW_BYTES,
@@ -174,14 +179,12 @@ cdef inline void collect_all(
     """
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS | word << 6)
     cdef const double *scores = &query.scores[word << 6]
-    cdef double least = least_wanted(query, kind)
     cdef Py_ssize_t place
     while left:
         place = highest_bit(left)
         left ^= <uint64_t> 1 << place
-        if scores[place] * factor >= least and is_wanted(query, kind, scores[place] * factor, first | <uint32_t> place):
+        if is_wanted(query, kind, scores[place] * factor, first | <uint32_t> place):
             collect_scored(query, scores[place], window, <uint32_t> (word << 6 | place))
-            least = least_wanted(query, kind)
 
 
 cdef inline uint64_t holders_of_all(QueryState query, int64_t window, Py_ssize_t word) noexcept nogil:

@@ -86,8 +86,8 @@ class Lexicons:
     def of(self, view: "ReadableView", collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
         scope = (collection, bucket)
-        lexicon = view.cache.get(scope)
-        if isinstance(lexicon, Lexicon):
+        lexicon = view.cache.entries.get(scope)
+        if type(lexicon) is Lexicon:
             lexicon.note_use()
             return lexicon
         state = view.bucket(collection, bucket)
@@ -215,7 +215,8 @@ class Lexicon(BucketWords, Statistics):
             return matching
         found = self._resolved.get(matching)
         if found is None:
-            found = self._resolved[matching] = matching._replace(languages=self.languages_for(matching))
+            code, is_ascii, is_given, _ = matching
+            found = self._resolved[matching] = Matching(code, is_ascii, is_given, self.languages_for(matching))
         return found
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:

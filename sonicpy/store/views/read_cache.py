@@ -401,7 +401,10 @@ class SnapshotSource(BucketReader):
 
     def note_words(self, count: int) -> None:
         """Count new cached rows of words; drop the older half when there are too many."""
-        self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
+        cache = self._snapshot_cache
+        cache.row_bytes += CACHED_WORD_BYTES * count
+        if cache.row_bytes > ROWS_MAX_BYTES:
+            cache.note_rows(0, self._bucket_cache)
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words that begin with `prefix`."""
@@ -426,9 +429,8 @@ class SnapshotSource(BucketReader):
         return found
 
     def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
-        """Return the rows of `impacts` for the blocks that a word gained since the commit of older postings."""
-        if word.position == postings.tail_lower:
-            return []
+        """Return the rows of `impacts` for the blocks that a word gained since the commit of older postings, in which
+        its `position` was another one."""
         start = block_key(self.state.bucket, word.term_id, postings.tail_lower)
         (first,) = self._transaction.floor_many(IMPACTS, [start], TERM_KEY_BYTES)
         prefix = term_key(self.state.bucket, word.term_id)

@@ -58,27 +58,30 @@ class ViewCache:
 
     Args:
         entries_max: the most objects; if there are more, all are dropped. 0: nothing is cached.
+
+    Attributes:
+        entries: the cached objects.
     """
 
     def __init__(self, entries_max: int) -> None:
         self._entries_max = entries_max
-        self._entries: dict[tuple[object, ...], object] = {}
+        self.entries: dict[tuple[object, ...], object] = {}
 
     def get(self, scope: tuple[object, ...]) -> object | None:
         """Return the cached object of a bucket, or None."""
-        return self._entries.get(scope)
+        return self.entries.get(scope)
 
     def put(self, scope: tuple[object, ...], made: object) -> None:
         """Cache an object made for a bucket, if `entries_max` allows it."""
         if not self._entries_max:
             return
-        if len(self._entries) >= self._entries_max:
-            self._entries.clear()
-        self._entries[scope] = made
+        if len(self.entries) >= self._entries_max:
+            self.entries.clear()
+        self.entries[scope] = made
 
     def clear(self) -> None:
         """Drop all cached objects."""
-        self._entries.clear()
+        self.entries.clear()
 
 
 class View:
