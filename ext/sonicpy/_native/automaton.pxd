@@ -143,3 +143,15 @@ cdef inline void reverse(const uint8_t *word, int size, uint8_t *out) noexcept n
         width = min(character_bytes(word[at]), size - at)
         memcpy(out + size - at - width, word + at, width)
         at += width
+
+
+cdef inline void write_sign(uint8_t *out, const uint8_t *word, int before) noexcept nogil:
+    """Write the sign of a word (length and bytes); `before` is the number of words before it with the same first
+    SIGN_HEAD bytes."""
+    if word[0] <= SIGN_WORD_MAX:
+        memcpy(out, word, 1 + word[0])
+        return
+    out[0] = SIGN_LONG
+    memcpy(out + 1, word + 1, SIGN_HEAD)
+    out[1 + SIGN_HEAD] = <uint8_t> (before + 1)
+    out[2 + SIGN_HEAD] = <uint8_t> ((before + 1) >> 8)

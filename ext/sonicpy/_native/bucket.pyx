@@ -114,30 +114,6 @@ def unpack_counters(type kind not None, bytes row not None) -> Counters:
     return counters
 
 
-def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
-    """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or None.
-
-    Args:
-        cursor: a cursor of lmdb in the table.
-    """
-    cdef list found = []
-    cdef object set_range = cursor.set_range, key_here = cursor.key, before = cursor.prev, item = cursor.item
-    cdef bytes key, other
-    cdef tuple row
-    for key in keys:
-        if set_range(key):
-            if <bytes?> key_here() != key and not before():
-                found.append(None)
-                continue
-        elif not cursor.last():
-            found.append(None)
-            continue
-        row = item()
-        other = row[0]
-        found.append(row if other[:prefix_bytes] == key[:prefix_bytes] else None)
-    return found
-
-
 def count_states(rows, bytes prefix not None, int place) -> int:
     """Return how many rows of `scopes` have a number other than 0 at `place`.
 

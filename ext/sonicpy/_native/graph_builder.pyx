@@ -20,9 +20,7 @@ from sonicpy._native.automaton cimport (
     MAGIC,
     SIGN_BYTES,
     SIGN_HEAD,
-    SIGN_LONG,
     SIGN_SKIP_MAX,
-    SIGN_WORD_MAX,
     SIGN_WORDS,
     TARGET_SHIFT,
     WIDTHS,
@@ -31,6 +29,7 @@ from sonicpy._native.automaton cimport (
     read_u64,
     reverse,
     width_flag,
+    write_sign,
     write_u32,
     write_u64,
 )
@@ -491,15 +490,3 @@ cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexce
             write_sign(out, words, before)
             out += SIGN_BYTES
         words += 1 + words[0]
-
-
-cdef inline void write_sign(uint8_t *out, const uint8_t *word, int before) noexcept nogil:
-    """Write the sign of a word (length and bytes); `before` is the number of words before it with the same first
-    SIGN_HEAD bytes."""
-    if word[0] <= SIGN_WORD_MAX:
-        memcpy(out, word, 1 + word[0])
-        return
-    out[0] = SIGN_LONG
-    memcpy(out + 1, word + 1, SIGN_HEAD)
-    out[1 + SIGN_HEAD] = <uint8_t> (before + 1)
-    out[2 + SIGN_HEAD] = <uint8_t> ((before + 1) >> 8)

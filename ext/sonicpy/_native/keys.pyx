@@ -99,3 +99,27 @@ cpdef bytes block_key(uint32_t bucket, uint64_t term_id, uint32_t block):
     put_big_endian(<uint8_t *> <char *> key + 4, term_id, 5)
     put_big_endian(<uint8_t *> <char *> key + 9, block, 4)
     return key
+
+
+def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
+    """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or None.
+
+    Args:
+        cursor: a cursor of lmdb in the table.
+    """
+    cdef list found = []
+    cdef object set_range = cursor.set_range, key_here = cursor.key, before = cursor.prev, item = cursor.item
+    cdef bytes key, other
+    cdef tuple row
+    for key in keys:
+        if set_range(key):
+            if <bytes?> key_here() != key and not before():
+                found.append(None)
+                continue
+        elif not cursor.last():
+            found.append(None)
+            continue
+        row = item()
+        other = row[0]
+        found.append(row if other[:prefix_bytes] == key[:prefix_bytes] else None)
+    return found

@@ -103,8 +103,8 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
 def _way(
     text: str, matching: Matching
 ) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
-    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and what finds the forms that
-    the stemmers miss."""
+    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and the functions
+    that find the forms which the stemmers miss."""
     sure, doubtful, may_agree = matching.stemming(text)
     names = (*sure, *(name for name in doubtful if name == ENGLISH))
     others = tuple(OTHER_FORMS[name] for name in names if name in OTHER_FORMS)

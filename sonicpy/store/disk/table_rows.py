@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar, cast
 
 import lmdb
 
-from sonicpy._native.bucket import floor_rows
+from sonicpy._native.keys import floor_rows
 from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked

@@ -169,7 +169,7 @@ class BucketWriteCache:
         return self.newest
 
     def read(self, transaction: Transaction, state: BucketState, *, dense: bool) -> None:
-        """Read what PUSH changes and the cache lacks: the newest row of records, the names and the lengths."""
+        """Read the rows that PUSH changes and the cache lacks: the newest row of records, the names and the lengths."""
         if self.newest is None:
             self.read_newest(transaction, state, dense=dense)
         small = transaction.small_rows(bucket_key(state.bucket))

@@ -1,7 +1,6 @@
 """The view of the open write transaction, its own changes included, and the methods that change buckets in it.
 
-Rows that nearly every change touches (counters of buckets, lengths, words, the newest records) change in the
-`WriteCache`; `flush` writes them before each commit.
+Rows that nearly every change touches change in the `WriteCache`; `flush` writes them before each commit.
 """
 
 from collections import defaultdict
@@ -301,7 +300,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
     def held(self, state: BucketState) -> BucketWriteCache:
-        """Return the cache of a bucket, with what PUSH changes, which may be changed until the transaction ends."""
+        """Return the cache of a bucket, with the rows that PUSH changes, until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
         if held.names is None or held.newest is None or held.lengths is None:
@@ -417,7 +416,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return None if packed is None else record_at(packed, place)
 
     def record_to_change(self, bucket: int, iid: int) -> bytes | None:
-        """Return what `record` does; the row is kept, so that a change of it need not read it again."""
+        """Return the result of `record`; the row is kept, so that a change of it need not read it again."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
         newest = self._write_cache.of(bucket).newest
         row = newest if newest is not None and newest.number == number else self.recent(bucket, number)
@@ -426,9 +425,8 @@ class WriteView(OpenOrders, OpenFacts, View):
     def _waiting_records(self, bucket: int, number: int) -> bytes | None:
         """Return a row of records that waits to be written; None: the table has it as it is."""
         held = self._write_cache.of(bucket)
-        newest = held.newest
-        if newest is not None and newest.number == number:
-            return newest.packed
+        if held.newest is not None and held.newest.number == number:
+            return held.newest.packed
         row = held.recent.get(number)
         return None if row is None else row.packed
 
