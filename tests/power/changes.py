@@ -16,7 +16,7 @@ WEIGHTS = (8, 1, 2, 2, 1, 1, *[0.2] * 6)
 """How often each of BUCKETS is changed: `large` and some shops grow out of a page."""
 WORDS = [f"{first}{middle}{last}" for first in ("ber", "kal", "mun") for middle in ("ti", "so", "ra") for last in "xyz"]
 WHOLE = "\1"
-"""The first character of a term that represents a whole named text."""
+"""The first character of the term of a whole named text."""
 TAGS = ("red", "blue", "green")
 Holds = dict[str, dict[str, frozenset[str]]]
 """Bucket -> object -> its words, and marks: `title:word`, `#tag`, `price=3`, `^` and a vector."""
@@ -90,7 +90,7 @@ class Change:
             del objects[self.oid]
 
     def _marked(self, held: frozenset[str]) -> frozenset[str]:
-        """Return the content of an object after the change gave it tags, a value or a vector."""
+        """Return the words and marks of an object after the change gave it tags, a value or a vector."""
         given = {"#": self.tags, "price=": self.price, "^": self.vector}
         signs = tuple(sign for sign, what in given.items() if what is not None)
         kept = {one for one in held if not one.startswith(signs)}
