@@ -346,7 +346,6 @@ cdef class PackedGraphBuilder:
 
     def add_all(self, list words not None) -> None:
         """Add words one after the other, as `add` does. Other threads wait meanwhile."""
-        cdef bytes word
         for word in words:
             self.take(word)
 
@@ -367,7 +366,6 @@ cdef class PackedGraphBuilder:
         memcpy(self._words + self._size + 1, text, size)
         self._size += 1 + size
         self._count += 1
-        return 0
 
     def add_joints(self, bytes term not None) -> None:
         """Add a hidden term: a word with a byte 2 wherever a small letter met a capital one when it was typed.
@@ -414,9 +412,7 @@ cdef class PackedGraphBuilder:
             GraphTooLarge: an automaton needs more bytes than allowed.
             ValueError: the builder is finished already.
         """
-        cdef Automaton *forward = NULL
-        cdef Automaton *backward = NULL
-        cdef Automaton *parted = NULL
+        cdef Automaton *forward = NULL, *backward = NULL, *parted = NULL
         cdef Run aliases
         cdef uint64_t seed = int.from_bytes(os.urandom(8), "little") | 1  # unknown to clients, so that no words can be made to collide
         if self._finished:
@@ -446,8 +442,7 @@ cdef class PackedGraphBuilder:
             free(aliases.words)
 
     cdef bytes pack(
-        self, uint32_t bucket, uint64_t version, const Automaton *forward, const Automaton *backward,
-        const Automaton *aliases,
+        self, uint32_t bucket, uint64_t version, const Automaton *forward, const Automaton *backward, const Automaton *aliases
     ):
         cdef Py_ssize_t signs = <Py_ssize_t> (self._count // SIGN_WORDS * SIGN_BYTES)
         cdef Py_ssize_t size = HEADER_BYTES + forward.size + backward.size + aliases.size + signs + ZERO_BYTES + CRC_BYTES
