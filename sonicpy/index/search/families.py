@@ -6,7 +6,7 @@ an elided word (l'homme). Candidates that share a stem with the typed word belon
 differ from their stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
@@ -48,13 +48,15 @@ from sonicpy.index.search.matching import (
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
-from sonicpy.lexer.other_forms import OTHER_FORMS, FindForms
+from sonicpy.lexer.irregular import irregular_forms
 from sonicpy.lexer.stemmers import Stemmers
 
 WORD_CHARACTERS_MAX = 40
 """The most letters of a word that has a family."""
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
+FindForms = Callable[[str], set[str] | frozenset[str]]
+"""Returns the forms of a word that a stemmer misses."""
 ENGLISH = "english"
 """The stemmer whose irregular forms are looked for even where the language of a word is not known."""
 WAYS_CACHED = 64
@@ -103,12 +105,20 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
 def _way(
     text: str, matching: Matching
 ) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
-    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and the functions
-    that find the forms which the stemmers miss."""
+    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and finders of the forms that
+    the stemmers miss."""
     sure, doubtful, may_agree = matching.stemming(text)
     names = (*sure, *(name for name in doubtful if name == ENGLISH))
-    others = tuple(OTHER_FORMS[name] for name in names if name in OTHER_FORMS)
-    return sure, doubtful, may_agree, matching.own_letters(text), others
+    return sure, doubtful, may_agree, matching.own_letters(text), _finders(names)
+
+
+def _finders(names: tuple[str, ...]) -> tuple[FindForms, ...]:
+    """Return finders of the forms that some stemmers miss."""
+    if names in ((), (ENGLISH,)):
+        return (irregular_forms,) if names else ()
+    from sonicpy.lexer.other_forms import OTHER_FORMS  # noqa: PLC0415  loaded when it is needed
+
+    return tuple(OTHER_FORMS[name] for name in names if name in OTHER_FORMS)
 
 
 @lru_cache(WAYS_CACHED)

@@ -42,7 +42,7 @@ def add_heads(statistics: Statistics, clause: Clause) -> None:
 def compounds(statistics: Statistics, word: bytes) -> list[tuple[bytes, TermInfo]]:
     """Return the words that end with a word, but for an inflection, with their rows."""
     text = word.decode()
-    if len(text) < HEAD_LETTERS_MIN or not is_spelled(text) or is_unspaced_letter(word):
+    if len(text) < HEAD_LETTERS_MIN or not is_spelled(text) or is_unspaced_letter(text[0].encode()):
         return []
     return [(each, row) for each, row in statistics.holding(word) if _is_head(each.decode(), text)]
 
