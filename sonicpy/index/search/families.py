@@ -105,7 +105,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
 def _way(
     text: str, matching: Matching
 ) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
-    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and finders of the forms that
+    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and finders of forms that
     the stemmers miss."""
     sure, doubtful, may_agree = matching.stemming(text)
     names = (*sure, *(name for name in doubtful if name == ENGLISH))
