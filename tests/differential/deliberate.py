@@ -268,7 +268,7 @@ DELIBERATE = (
     Meant("`fst_consolidate_count` of INFO counts buckets", words_came_back),
     Meant("the language of a few texts", guessed_language),
     Meant("POP removes the words of a text whatever its language was", popped_every_way),
-    Meant("with `diacritic_folding_enabled`, marks that stand alone are no word", marks_alone),
+    Meant("with `diacritic_folding_enabled`, marks alone are no word", marks_alone),
     Meant("where more than `max_words` words wait for a consolidation", left_out_words, evidence=asking_for_all_words),
     Meant("an object that is pushed again with the same word keeps its place", pushed_again),
     Meant("equal scores are in the same order after a restart", order_after_restart, without_restarts),

@@ -22,8 +22,10 @@ OF_THE_SERVER = {
     "find_hits",
     "find_ids",
     "find_reasons",
+    "needs_vector",
     "objects_from",
     "position_after",
+    "values_of_objects",
 }
 
 
