@@ -4,8 +4,11 @@ regular forms.
 The tables leave out forms that are mostly other words (left, saw, rose, wound), and the verbs among stop words.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+
+FindForms = Callable[[str], set[str] | frozenset[str]]
+"""Returns the forms of a word that a stemmer misses."""
 
 _GROUPS = (
     "foot feet|tooth teeth|goose geese|mouse mice|louse lice|ox oxen|penny pennies pence|die dice|"

@@ -5,13 +5,11 @@ form of a word may have in its place. Other forms count only if a bucket holds t
 no language has.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
-from sonicpy.lexer.irregular import irregular_forms
+from sonicpy.lexer.irregular import FindForms, irregular_forms
 
-FindForms = Callable[[str], set[str] | frozenset[str]]
-"""Returns the forms of a word that a stemmer misses."""
 _NOTHING: frozenset[str] = frozenset()
 
 

@@ -6,7 +6,7 @@ an elided word (l'homme). Candidates that share a stem with the typed word belon
 differ from their stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
@@ -48,15 +48,13 @@ from sonicpy.index.search.matching import (
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
-from sonicpy.lexer.irregular import irregular_forms
+from sonicpy.lexer.irregular import FindForms, irregular_forms
 from sonicpy.lexer.stemmers import Stemmers
 
 WORD_CHARACTERS_MAX = 40
 """The most letters of a word that has a family."""
 HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
-FindForms = Callable[[str], set[str] | frozenset[str]]
-"""Returns the forms of a word that a stemmer misses."""
 ENGLISH = "english"
 """The stemmer whose irregular forms are looked for even where the language of a word is not known."""
 WAYS_CACHED = 64
