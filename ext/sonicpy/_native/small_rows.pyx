@@ -391,24 +391,23 @@ def put_in_small(dict kept not None, find, int table, rows, Py_ssize_t most) -> 
 
     Args:
         kept: SmallRows of some buckets, by number; None: the bucket is not small.
-        find: a function, for buckets that are not in `kept`, that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
-            gets (table, key, value) of each row; None: the bucket is not small.
+        find: a function, for buckets that are not in `kept`, that returns the SmallRows of the bucket to which a key of a
+            table belongs; or a list, which gets (table, key, value) of each row; None: the bucket is not small.
         most: the size of SmallRows that are large.
 
     Returns:
         The other pairs, in order; a key of each bucket that became large.
     """
     cdef list others = [], large = []
-    cdef bytes key, first = None
+    cdef bytes key, number, first = None
     cdef object small = None
     for row in rows:
         key = (<tuple?> row)[0]
         if first is None or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(first), BUCKET_BYTES) != 0:
             if type(small) is SmallRows and (<SmallRows> small).size > most:
                 large.append(first)
-            first, small = key, kept.get(key[:BUCKET_BYTES])
-            if small is None:
-                small = find(table, key)
+            first, number = key, key[:BUCKET_BYTES]
+            small = kept[number] if number in kept else find(table, key)
         if small is None:
             others.append(row)
         elif type(small) is list:

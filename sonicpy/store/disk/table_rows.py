@@ -169,7 +169,7 @@ class TableRows:
         if not rows:
             return
         try:
-            self._cursor(table).putmulti(rows)
+            (self._cursors[table] or self._cursor(table)).putmulti(rows)
         except lmdb.Error as error:
             raise translated(error) from error
 

@@ -33,7 +33,7 @@ LATER_MAX: Final = 1_000
 """The most rows that wait to be put into a bucket."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
 
-get, get_many, put = TableRows.get, TableRows.get_many, TableRows.put
+get, get_many, put, put_many = TableRows.get, TableRows.get_many, TableRows.put, TableRows.put_many
 """For methods that each change calls: `super()` takes longer than the rest of them."""
 
 TableRow = tuple[int, bytes, bytes]
@@ -243,7 +243,10 @@ class Transaction(TableRows):
         """Return the value under `key`, or None."""
         if not HAS_SMALL[table] or self._has_small is False:
             return get(self, table, key)
-        rows = self._small.get(key[:BUCKET_BYTES]) or self._rows(table, key)
+        try:
+            rows = self._small[key[:BUCKET_BYTES]]
+        except KeyError:
+            rows = self._read_small(key[:BUCKET_BYTES])
         return get(self, table, key) if rows is None else rows.get(table, key)
 
     def getter(self, table: int) -> Callable[[bytes], bytes | None]:
@@ -258,13 +261,13 @@ class Transaction(TableRows):
 
     def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, value) of each key that exists, in the order of `keys`."""
-        kept = self._small.get(keys[0][:BUCKET_BYTES]) if keys and HAS_SMALL[table] else None
-        if kept is not None and are_of_one_bucket(keys):
-            return kept.get_many(table, keys)
-        if self._has_small is False or not keys or not self._is_mixed(table):
+        if not HAS_SMALL[table] or self._has_small is False or not keys:
             return get_many(self, table, keys)
         if are_of_one_bucket(keys):
-            rows = self._rows(table, keys[0])
+            try:
+                rows = self._small[keys[0][:BUCKET_BYTES]]
+            except KeyError:
+                rows = self._read_small(keys[0][:BUCKET_BYTES])
             return get_many(self, table, keys) if rows is None else rows.get_many(table, keys)
         found = ((key, self.get(table, key)) for key in keys)
         return [(key, value) for key, value in found if value is not None]
@@ -384,11 +387,11 @@ class Transaction(TableRows):
 
     def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
         """Write several rows. Raises the errors of `put`."""
-        if self._is_mixed(table):
+        if HAS_SMALL[table] and (self._has_small or self._look()):
             rows, large = put_in_small(self._small, self._place, table, rows, SPILLED_BYTES)
             for key in large:
                 self._spill(key[:BUCKET_BYTES])
-        super().put_many(table, rows)
+        put_many(self, table, rows)
 
     def append(self, table: int, key: bytes, value: bytes) -> None:
         """Write a row whose key probably sorts behind all others, so that LMDB fills pages completely."""

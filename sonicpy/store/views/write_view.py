@@ -357,16 +357,16 @@ class WriteView(OpenOrders, OpenFacts, View):
         return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
-        """Add words, given by their keys, that appeared or vanished. All words of a small bucket without a graph are
-        compared, so it needs no rows."""
-        is_compared = self._write_cache.begins_small and state.is_graphless
-        if not is_compared or self.transaction.small_rows(bucket_key(state.bucket)) is None:
-            self._write_cache.pending_buckets.add(state.bucket)
+        """Add words, by their keys, that appeared or vanished; those of a small bucket without a graph need no rows."""
+        bucket, cache = state.bucket, self._write_cache
+        graphless = cache.begins_small and state.is_graphless
+        if bucket in cache.pending_buckets or not (graphless and self.transaction.small_rows(bucket_key(bucket))):
+            cache.pending_buckets.add(bucket)
             self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
         state.pending_seq += len(keys)
-        touched = self.touched[state.bucket]
-        if touched.words is not None:
-            touched.words += [key[4:] for key in keys]
+        words = self.touched[bucket].words
+        if words is not None:
+            words += [key[4:] for key in keys]
 
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, given by their keys, that the bucket's graph includes now."""
