@@ -137,6 +137,7 @@ def test_bare_words_have_forms_that_do_not_count_as_the_word(tmp_path: Path) -> 
         ("tur", "kitapları", "kitap"), ("fin", "talossa", "talo"), ("ces", "knihu", "kniha"),
         ("pol", "książkę", "książka"),
         ("kor", "학교에서", "학교"), ("kor", "책을", "책"), ("ukr", "книги", "книга"), ("pes", "کتاب‌ها", "کتاب"),
+        ("pes", "می‌شود", "شود"), ("pes", "کرد", "می‌کرد"),
         ("urd", "کتابیں", "کتاب"), ("ben", "মানুষদের", "মানুষ"), ("nld", "gewerkt", "werken"), ("ind", "memukul", "pukul"),
         ("dan", "århus", "aarhus"), ("deu", "müller", "mueller"), ("tur", "çiçek", "cicek"), ("hun", "tükör", "tukor"),
         ("pol", "lodz", "łódź"), ("glg", "niño", "nino"), ("vie", "duoc", "được"),

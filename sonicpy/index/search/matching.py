@@ -70,10 +70,10 @@ PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ber", ""), ("di", ""), ("ke", ""), ("me", ""), ("mem", "p"), ("men", "t"), ("meng", "k"), ("meny", "s"),
         ("pe", ""), ("pem", "p"), ("pen", "t"), ("peng", "k"), ("peny", "s"), ("per", ""), ("se", ""), ("ter", ""),
     ),
-    "persian": (("\u0645\u06cc", ""), ("\u0646\u0645\u06cc", ""), ("\u0646", ""), ("\u0628", "")),
+    "persian": (("\u0645\u064a", ""), ("\u0646\u0645\u064a", ""), ("\u0646", ""), ("\u0628", "")),
 }  # fmt: skip
 """algorithm -> (prefix that it removes, first letter of the stem that the prefix replaces), as in Indonesian pukul,
-memukul.
+memukul. Prefixes are folded, as the beginnings of candidates are.
 """
 VOICED = {"f": "v", "s": "z"}
 """Last letters of Dutch stems that change before an ending: brief, brieven."""
