@@ -66,6 +66,8 @@ _COMPOUND_LETTERS = 2
 """The least number of letters before an ending of `_ENDINGS` in a compound."""
 _COMPARED, _PLAIN = ("ier", "iest"), "y"
 """The endings of compared adjectives (happier, happiest), and that of the adjective."""
+_NOT_COMPARED = frozenset({"barrier", "harrier", "terrier"})
+"""Words that end as compared adjectives do, and would lead to names (Barry, Harry, Terry)."""
 _ENDS = (*_ENDINGS, *_COMPARED)
 
 
@@ -84,7 +86,7 @@ def _by_ending(word: str) -> Iterator[str]:
         if word.endswith(ending) and (not before or len(before) >= _COMPOUND_LETTERS):
             yield before + other
     for ending in _COMPARED:
-        if word.endswith(ending) and len(word) > len(ending) + _COMPOUND_LETTERS:
+        if word.endswith(ending) and len(word) > len(ending) + _COMPOUND_LETTERS and word not in _NOT_COMPARED:
             yield word[: -len(ending)] + _PLAIN
 
 
