@@ -391,8 +391,8 @@ def put_in_small(dict kept not None, find, int table, rows, Py_ssize_t most) -> 
 
     Args:
         kept: SmallRows of some buckets, by number; None: the bucket is not small.
-        find: a function, for buckets that are not in `kept`, that returns the SmallRows of the bucket to which a key of a table belongs; or a list, which
-            gets (table, key, value) of each row; None: the bucket is not small.
+        find: a function, for buckets without SmallRows in `kept`, that returns the SmallRows of the bucket to which a key
+            of a table belongs; or a list, which gets (table, key, value) of each row; None: the bucket is not small.
         most: the size of SmallRows that are large.
 
     Returns:
