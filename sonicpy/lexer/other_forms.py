@@ -153,9 +153,9 @@ _FORMS = {
         "lexikon lexika|praktikum praktika|visum visa|konto konten|risiko risiken|album alben",
         "um=en a=en o=os i=is te=en",
         ("ge", "t", "en"),
-        "warum irrtum reichtum rundum oma warte seite beste meiste leichte rechte sachte zweite vierte breite leiste"
-        " laute fette zarte torte kannte brachte nackte beamte hütte watte ratte haste weste größte gesamt gewalt"
-        " gewicht gerecht gesteht gedenkt gewährt gehorcht",
+        "warum irrtum reichtum rundum beta komma oma opa rosa warte seite beste meiste leichte rechte sachte zweite"
+        " vierte breite leiste laute fette zarte torte kannte brachte nackte beamte hütte watte ratte haste weste"
+        " größte gesamt gewalt gewicht gerecht gesteht gedenkt gewährt gehorcht",
     ),
     "dutch": OtherForms(
         "stad steden|schip schepen|lid leden|kind kinderen|ei eieren|blad bladeren|dag dagen|weg wegen|glas glazen|"
