@@ -1,7 +1,7 @@
 """Irregular forms of English nouns, verbs and adjectives, which no stemmer finds. In scores they count less than
 regular forms.
 
-The tables leave out forms that are mostly other words (left, saw, rose, wound), and the verbs among stop words.
+The tables leave out forms that are mostly other words (left, saw, rose, bit), and the verbs among stop words.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ _GROUPS = (
 )
 """Groups of forms: nouns, adjectives, and short forms, which are often written without their apostrophe."""
 _VERBS = (
-    "arise arose arisen|awake awoke awoken|beat beaten|become became|begin+ began begun|bend bent|bite bit bitten|"
+    "arise arose arisen|awake awoke awoken|beat beaten|become became|begin+ began begun|bend bent|bite bitten|"
     "bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought|"
     "catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig+ dug|draw drew drawn|"
     "dream dreamt|drink drank drunk|drive drove driven|dwell dwelt|eat ate eaten|fall fell fallen|feed fed|feel felt|"
