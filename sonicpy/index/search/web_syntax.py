@@ -222,7 +222,7 @@ def _is_operator(item: WebItem, *words: str) -> bool:
 
 
 def _may_be_refused(item: WebItem) -> bool:
-    return not item.sign and item.kind != PHRASE and item.text[0].isalpha() and not _is_operator(item, _OR, _AND, _NOT)
+    return not item.sign and item.text[:1].isalpha() and not _is_operator(item, _OR, _AND, _NOT)
 
 
 def _eithers(items: list[WebItem]) -> list[list[WebItem]]:
