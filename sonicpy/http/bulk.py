@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from json import JSONDecodeError
 
+from sonicpy.arguments import text_of
 from sonicpy.errors import CommandError, InvalidArgument, sentence_of
 from sonicpy.http.backend import Backend, TextRow
 from sonicpy.http.flat import UTF8_MARK, UTF16_MARKS, flat_json, not_utf8
@@ -99,8 +100,6 @@ def row_of(line: bytes) -> TextRow:
         held = flat_json(line)
         names = (held["collection"], held["bucket"], held["object"], held["text"])
         row = TextRow(*names, held.get("lang"), held.get("vector"), held.get("tags"), held.get("values"))
-        if held.get("field") is not None:
-            row = row._replace(texts={held["field"]: row.text})
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"the line {not_utf8(error)}") from error
     except JSONDecodeError as error:
@@ -108,4 +107,5 @@ def row_of(line: bytes) -> TextRow:
     except (KeyError, TypeError, AttributeError) as error:
         keys = ", ".join(key for key, field in PushBody.model_fields.items() if field.is_required())
         raise InvalidArgument(f"the line is no JSON object with {keys}") from error
-    return row
+    field = held.get("field")
+    return row if field is None else row._replace(texts={text_of("field", field): row.text})

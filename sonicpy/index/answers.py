@@ -92,7 +92,7 @@ class Answers(TextReader):
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
         search = self._with_vector(asked("QUERY", collection, bucket, text, options))
-        counted = None if facets is None else joined(search, facets)
+        counted = joined(search, facets)
         found = self.find_hits(search)
         return found if counted is None else with_facets(found, self.find_facets(counted))
 

@@ -1,7 +1,7 @@
 """Irregular forms of English nouns, verbs and adjectives, which no stemmer finds. In scores they count less than
 regular forms.
 
-The tables leave out forms that are mostly other words (left, saw, rose, wound), and the verbs among stop words.
+The tables leave out forms that are mostly other words (left, saw, rose, bit), and the verbs among stop words.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ _GROUPS = (
 )
 """Groups of forms: nouns, adjectives, and short forms, which are often written without their apostrophe."""
 _VERBS = (
-    "arise arose arisen|awake awoke awoken|beat beaten|become became|begin+ began begun|bend bent|bite bit bitten|"
+    "arise arose arisen|awake awoke awoken|beat beaten|become became|begin+ began begun|bend bent|bite bitten|"
     "bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought|"
     "catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig+ dug|draw drew drawn|"
     "dream dreamt|drink drank drunk|drive drove driven|dwell dwelt|eat ate eaten|fall fell fallen|feed fed|feel felt|"
@@ -66,6 +66,8 @@ _COMPOUND_LETTERS = 2
 """The least number of letters before an ending of `_ENDINGS` in a compound."""
 _COMPARED, _PLAIN = ("ier", "iest"), "y"
 """The endings of compared adjectives (happier, happiest), and that of the adjective."""
+_NOT_COMPARED = frozenset({"barrier", "harrier", "terrier"})
+"""Words that end as compared adjectives do, and would lead to names (Barry, Harry, Terry)."""
 _ENDS = (*_ENDINGS, *_COMPARED)
 
 
@@ -84,7 +86,7 @@ def _by_ending(word: str) -> Iterator[str]:
         if word.endswith(ending) and (not before or len(before) >= _COMPOUND_LETTERS):
             yield before + other
     for ending in _COMPARED:
-        if word.endswith(ending) and len(word) > len(ending) + _COMPOUND_LETTERS:
+        if word.endswith(ending) and len(word) > len(ending) + _COMPOUND_LETTERS and word not in _NOT_COMPARED:
             yield word[: -len(ending)] + _PLAIN
 
 

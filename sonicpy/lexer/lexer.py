@@ -111,10 +111,6 @@ class Lexer:
         self._stemming: dict[str | None, BoundAnalyzer] = {}
         self._any_of: dict[str, BoundAnalyzer] = {}
 
-    def _copy(self) -> "Lexer":
-
-        return copy(self)
-
     def under(self, rules: int) -> "Lexer":
         """Return a lexer with the same settings that follows other rules. It shares everything on which rules have no
         effect.
@@ -126,7 +122,7 @@ class Lexer:
         if found is None:
             if rules not in KNOWN or self._compat:
                 raise KeyError(rules)
-            found = self._copy()
+            found = copy(self)
             found.rules = rules
             found._ordered = None
             found._analyzer = found._default_analyzer()
@@ -138,7 +134,7 @@ class Lexer:
         """Return a lexer with the same settings whose terms come with the order of the words."""
         found = self._ordered
         if found is None:
-            found = self._copy()
+            found = copy(self)
             found._keeps_order = True
             found._analyzer = found._default_analyzer()
             found._bind_none()

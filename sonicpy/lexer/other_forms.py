@@ -10,6 +10,8 @@ from functools import cached_property
 
 from sonicpy.lexer.irregular import FindForms, irregular_forms
 
+_BEFORE_MIN = 2
+"""The least number of letters before an ending."""
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -21,15 +23,15 @@ class OtherForms:
         endings: pairs of endings "x=y", separated by blanks.
         participle: the letters before and behind the stem of a participle, and the ending of its verb, such as
             ("ge", "t", "en"); None: participles have no such prefix.
-        least: the least number of letters before an ending.
+        apart: words that have such an ending by chance, separated by blanks: only a group leads to them or from them.
     """
 
     def __init__(
-        self, groups: str = "", endings: str = "", participle: tuple[str, str, str] | None = None, least: int = 2
+        self, groups: str = "", endings: str = "", participle: tuple[str, str, str] | None = None, apart: str = ""
     ) -> None:
         self._groups_given, self._endings_given = groups, endings
         self._participle = participle
-        self._least = least
+        self._apart = frozenset(apart.split())
 
     @cached_property
     def _groups(self) -> dict[str, set[str]]:
@@ -53,14 +55,19 @@ class OtherForms:
         group = self._groups.get(word, _NOTHING)
         if not group and not word.endswith(self._ends):
             return _NOTHING
-        found = set(group)
+        found = set() if word in self._apart else self._by_rules(word) - self._apart
+        found |= group
+        found.discard(word)
+        return found
+
+    def _by_rules(self, word: str) -> set[str]:
+        found = set[str]()
         for size in self._sizes:
             before = word[:-size]
-            if len(before) >= self._least and word[-size:] in self._endings:
+            if len(before) >= _BEFORE_MIN and word[-size:] in self._endings:
                 found.update(before + other for other in self._endings[word[-size:]])
         if self._participle is not None:
             found |= self._of_participle(word, *self._participle)
-        found.discard(word)
         return found
 
     @cached_property
@@ -74,10 +81,10 @@ class OtherForms:
 
     def _of_participle(self, word: str, before: str, behind: str, ending: str) -> set[str]:
         stem = word[len(before) : len(word) - len(behind)]
-        if word.startswith(before) and word.endswith(behind) and len(stem) > self._least:
+        if word.startswith(before) and word.endswith(behind) and len(stem) > _BEFORE_MIN:
             return {stem + ending, stem.removesuffix("e") + ending}  # gekauft, gearbeitet
         stem = word[: -len(ending)]
-        if not word.endswith(ending) or len(stem) <= self._least:
+        if not word.endswith(ending) or len(stem) <= _BEFORE_MIN:
             return set()
         return {before + stem + behind, f"{before}{stem}e{behind}"}
 
@@ -91,9 +98,9 @@ _FORMS = {
         "buen bueno buena buenos buenas|gran grande grandes|mal malo mala malos malas|primer primero primera|"
         "tercer tercero tercera|tener tiene tienen tuvo tuvieron|hacer hace hizo hicieron hecho|decir dice dijo dijeron"
         " dicho|poner pone puso pusieron puesto|ver visto|escribir escrito|abrir abierto|volver vuelve vuelto|"
-        "morir muere murió muerto|poder puede pueden pudo|querer quiere quieren quiso|venir viene vino vinieron|"
+        "morir muere murió muerto|poder puede pueden pudo|querer quiere quieren quiso|venir viene vinieron|"
         "pensar piensa piensan|jugar juega juegan|dormir duerme duermen durmió|pedir pide piden pidió|"
-        "empezar empieza empiezan|perder pierde pierden|encontrar encuentra encuentran|contar cuenta cuentan|"
+        "empezar empieza empiezan|perder pierde pierden|encontrar encuentra encuentran|contar cuentan|"
         "comenzar comienza comienzan|entender entiende entienden|cerrar cierra cierran|mostrar muestra muestran|"
         "recordar recuerda recuerdan|seguir sigue siguen siguió|sentir siente sienten sintió|servir sirve sirven"
         " sirvió|traer trajo trajeron|saber supo supieron|romper roto|caer cae cayó|leer leyó|oír oye oyó",
@@ -101,12 +108,12 @@ _FORMS = {
     ),
     "portuguese": OtherForms(
         "pão pães|cão cães|alemão alemães|capitão capitães|mão mãos|irmão irmãos|cidadão cidadãos|bom boa bons boas|"
-        "mau má maus más|fazer faz fez feito|dizer diz disse dito|ver visto|vir vem veio|pôr põe pôs posto|"
+        "mês meses|mau má maus más|fazer faz fez feito|dizer diz disse dito|ver visto|vir vem veio|pôr põe pôs posto|"
         "trazer traz trouxe|escrever escrito|abrir aberto|ter tem teve|poder pode pôde|querer quer quis",
         "al=ais el=éis ol=óis ul=uis il=is il=eis m=ns ão=ões ês=eses",
     ),
     "italian": OtherForms(
-        "uomo uomini|dio dei|uovo uova|bue buoi|andare vado va vanno|fare fa fatto fanno|dire dice detto|"
+        "uomo uomini|uovo uova|bue buoi|andare vado va vanno|fare fa fatto fanno|dire dice detto|"
         "scrivere scritto scrisse|leggere letto lesse|vedere visto vide|prendere preso prese|mettere messo mise|"
         "chiudere chiuso|aprire aperto|perdere perso|vincere vinto|rompere rotto|correre corso|decidere deciso|"
         "venire viene venuto venne|tenere tiene tenne|morire muore morto|nascere nato|chiedere chiesto|"
@@ -143,9 +150,12 @@ _FORMS = {
         "fangen fängt fing gefangen|gewinnen gewann gewonnen|greifen griff gegriffen|heben hob gehoben|"
         "leihen lieh geliehen|lügen log gelogen|rufen rief gerufen|scheinen schien|springen sprang gesprungen|"
         "stehlen stiehlt stahl gestohlen|waschen wäscht wusch gewaschen|wachsen wächst wuchs gewachsen|"
-        "lexikon lexika|praktikum praktika|visum visa|konto konten|album alben",
-        "um=en a=en o=en o=os i=is te=en",
+        "lexikon lexika|praktikum praktika|visum visa|konto konten|risiko risiken|album alben",
+        "um=en a=en o=os i=is te=en",
         ("ge", "t", "en"),
+        "warum irrtum reichtum rundum beta komma oma opa rosa warte seite beste meiste leichte rechte sachte zweite"
+        " vierte breite leiste laute fette zarte torte kannte brachte nackte beamte hütte watte ratte haste weste"
+        " größte gesamt gewalt gewicht gerecht gesteht gedenkt gewährt gehorcht",
     ),
     "dutch": OtherForms(
         "stad steden|schip schepen|lid leden|kind kinderen|ei eieren|blad bladeren|dag dagen|weg wegen|glas glazen|"
@@ -170,14 +180,14 @@ _FORMS = {
         "mand mænd|bog bøger|fod fødder|hånd hænder|barn børn|nat nætter|tand tænder|bror brødre|mor mødre|far fædre|"
         "øje øjne|datter døtre|and ænder|gås gæs|rod rødder|by byer|ko køer|bonde bønder|kraft kræfter|stang stænger|"
         "skrive skrev skrevet|gå gik gået|købe købte købt|sælge solgte solgt|få fik fået|give gav givet|"
-        "tage tog taget|se så set|komme kom kommet|spise spiste|drikke drak drukket|sove sov sovet|blive blev blevet|"
+        "tage tog taget|se set|komme kom kommet|spise spiste|drikke drak drukket|sove sov sovet|blive blev blevet|"
         "holde holdt|finde fandt fundet|flyve fløj fløjet|vinde vandt vundet"
     ),
     "norwegian": OtherForms(
         f"{_SCANDINAVIAN}|mann menn|bok bøker|fot føtter|hånd hender|natt netter|tann tenner|øye øyne|tre trær|"
         "kraft krefter|bonde bønder|rot røtter|ku kyr|gås gjess|stang stenger|and ender|kne knær|barn barna|"
         "skrive skrev skrevet|gå gikk gått|kjøpe kjøpte kjøpt|selge solgte solgt|få fikk fått|gi ga gitt|"
-        "ta tok tatt|se så sett|komme kom kommet|spise spiste spist|drikke drakk drukket|sove sov sovet|"
+        "ta tok tatt|se sett|komme kom kommet|spise spiste spist|drikke drakk drukket|sove sov sovet|"
         "bli ble blitt|holde holdt|finne fant funnet|fly fløy fløyet|vinne vant vunnet"
     ),
     "icelandic": OtherForms(
@@ -189,11 +199,12 @@ _FORMS = {
         "день дни дня дней дню днём днями|друг друзья друзей друзьями|сын сыновья сыновей|ребёнок ребенок дети детей"
         " детям|человек люди людей людям людьми|мать матери матерью|дочь дочери дочерей|время времени времена времён|"
         "имя имени имена имён|отец отца отцу отцы|сон сна сны|пёс пес пса псы|любовь любви|церковь церкви церквей|"
-        "огонь огня огни|лоб лба|рот рта|лёд лед льда|угол угла углы|ветер ветра ветры|день дню|пень пня|камень камня"
+        "огонь огня огни|лоб лба|рот рта|лёд лед льда|угол угла углы|ветер ветра ветры|пень пня|камень камня"
         " камни камней|корень корня корни|окно окон|письмо писем|сестра сестёр сестер|деньги денег|"
         "хороший лучше лучший|плохой хуже|идти шёл шел шла шли|ехать едет|год лет|брат братья братьев",
         "ок=ка ок=ку ок=ком ок=ке ок=ки ок=ков ец=ца ец=цу ец=цом ец=це ец=цы ец=цов"
         " лец=льца лец=льцы лец=льцем лец=льцев ка=ек ка=ок ки=ек ки=ок",
+        apart="порок урок",
     ),
     "ukrainian": OtherForms(
         "день дні дня днів|стіл стола столи|ніч ночі|кіт кота коти|дитина діти дітей|рік року роки років|"
@@ -202,7 +213,7 @@ _FORMS = {
         "ок=ка ок=ку ок=ки ець=ця ець=цю ець=ці ка=ок ки=ок",
     ),
     "bulgarian": OtherForms(
-        "човек хора души|ден дни дена|дете деца|ръка ръце|око очи|ухо уши|крак крака|брат братя|баща бащи", "ец=ци"
+        "човек хора|ден дни дена|дете деца|ръка ръце|око очи|ухо уши|крак крака|брат братя|баща бащи", "ец=ци"
     ),
     "polish": OtherForms(
         "pies psa psy psów|dzień dnia dni|ręka ręce rąk|rok lata lat|człowiek ludzie ludzi|ząb zęba zęby|"
@@ -211,26 +222,30 @@ _FORMS = {
         "ojciec ojca ojcowie|mecz meczu|stół stołu stoły|wóz wozu wozy|lód lodu lody|miasto mieście|święto świąt",
         "ka=ek ka=ce ki=ek ga=dze ta=cie ra=rze ła=le da=dzie sto=ście to=cie iec=ca iec=cy ek=ka ek=ki ek=ku ek=kiem"
         " ek=ków ec=ca ec=ce",
+        apart="byle miejsce serce życie",
     ),
     "czech": OtherForms(
         "pes psa psi psy|den dne dny dnů|dům domu domy domů|stůl stolu stoly|člověk lidé lidi lidí|oko oči očí|"
         "ucho uši|přítel přátelé přátel|kůň koně koní|vůz vozu vozy|rok roky let|dítě děti dětí|ruka ruce rukou|"
         "otec otce otcové|sen snu sny|okno oken|kniha knize knih|sestra sester|matka matek",
         "ka=ek ka=ce ky=ek ha=ze ra=ře ec=ce ec=ci ek=ku ek=ky ek=kem",
+        apart="více",
     ),
     "slovak": OtherForms(
         "deň dňa dni|človek ľudia ľudí|pes psa psy psi|stôl stola stoly|oko oči|ucho uši|kôň koňa kone|"
         "otec otca otcovia|dieťa deti detí|priateľ priatelia|rok roky",
         "ka=ek ka=iek ok=ku ok=ky ec=ca ec=ci",
+        apart="krok",
     ),
     "slovene": OtherForms(
-        "dan dneva dnevi dni|človek ljudje ljudi|pes psa psi|otrok otroci|oko oči|otac oče očeta|mati matere|hči hčere",
+        "dan dneva dnevi dni|človek ljudje ljudi|pes psa psi|otrok otroci|oko oči|oče očeta|mati matere|hči hčere",
         "ec=ca ec=ci ek=ka ek=ki",
     ),
     "serbian": OtherForms(
         "pas psa psi|dan dana dani|otac oca|dete dijete deca djeca|čovek čovjek ljudi|brat braća|oko oči|uho uši|"
-        "kći kćeri|vuk vuci vukovi|grad gradovi|stol stolovi|sto stolovi",
+        "kći kćeri|vuk vuci vukovi|grad gradovi|stol stolovi",
         "ka=ci ga=zi k=ci g=zi ac=ca ac=ci ac=ce k=kovi",
+        apart="baci majk reci",
     ),
     "romanian": OtherForms(
         "om oameni|copil copii copiii|fată fete|băiat băieți|stradă străzi|masă mese|floare flori|cal cai|urs urși|"
@@ -267,7 +282,7 @@ _FORMS = {
         "كرسي كراسي|غرفة غرف|سيارة سيارات|كلمة كلمات|لغة لغات|مقال مقالات|برنامج برامج|مشروع مشاريع",
         "ة=ات",
     ),
-    "hindi": OtherForms("करना किया की|जाना गया गई गए|लेना लिया|देना दिया", "ा=ाएँ ा=ाएं"),
+    "hindi": OtherForms("करना किया|जाना गया गई गए|लेना लिया|देना दिया", "ा=ाएँ ा=ाएं"),
     "persian": OtherForms(
         "رفتن رفت رفتم می‌رود می‌روم|گفتن گفت می‌گوید|کردن کرد می‌کند|شدن شد می‌شود|دیدن دید می‌بیند|آمدن آمد می‌آید|"
         "خوردن خورد می‌خورد|نوشتن نوشت می‌نویسد|خواندن خواند می‌خواند|زن زنان|مرد مردان|دوست دوستان",

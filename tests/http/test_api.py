@@ -522,6 +522,8 @@ def test_bulk_takes_the_fields_that_push_takes(index: sonicpy.Index, client: Tes
             held.append([*index.holdings()])
         assert held[0] == held[1]
         assert held[0][0].fields["texts"].keys() == {"title"}
+    answer = client.post("/v1/bulk", content=json.dumps({**rows[0], "field": ["title"]})).json()
+    assert answer["first_refused"][0]["reason"] == "field is of type list; allowed is a str"
 
 
 def test_synonyms(index: sonicpy.Index, client: TestClient) -> None:

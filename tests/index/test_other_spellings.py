@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy.config import Config
+from sonicpy.index.search.planners.inner import compounds
 from tests.support.examples import examples
 
 C, B = "collection", "bucket"
@@ -86,6 +87,17 @@ def test_a_word_that_leads_to_nothing_else_finds_the_words_that_end_with_it(
             assert index.query(C, B, f"{word} ", fuzzy=0).objects == []
         index.push(C, B, "begun", "Netzgerätebau")
         assert index.query(C, B, "netzgerät").objects == ["begun"]
+
+
+def test_a_word_of_a_script_without_blanks_is_no_end_of_others() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "thai", "กขคภาษาไทย")
+        index.push(C, B, "russian", "электростанция")
+        with index.engine.read_words(C, B) as lexicon:
+            assert lexicon is not None
+            for word, found in (("ภาษาไทย", False), ("станция", True)):
+                assert lexicon.holding(word.encode())
+                assert bool(compounds(lexicon, word.encode())) is found
 
 
 def test_pieces_without_accents_are_found_in_several_buckets_and_not_where_accents_matter() -> None:

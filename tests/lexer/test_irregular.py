@@ -73,3 +73,34 @@ def test_rules_of_endings_lead_both_ways_and_never_to_the_word_itself() -> None:
         for word in ("książka", "kaufte", "gekauft", "luz", "animais", "девушек", "рынка", "beau", "a", ""):
             assert word not in forms(word)
             assert name == "english" or all(word in forms(form) for form in forms(word))
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    [
+        ("english", "barrier/barry terrier/terry bit/bite"),
+        ("spanish", "vino/venir cuenta/contar"),
+        ("italian", "dio/dei"),
+        ("german", "waren/warum waren/warte seien/seite besen/beste brachen/brachte wesen/weste raten/ratte"),
+        ("german", "kommen/komma rosen/rosa samen/gesamt euro/euren radio/radien stehen/gesteht reichten/reichtum"),
+        ("danish", "se/så"),
+        ("norwegian", "se/så"),
+        ("russian", "порка/порок"),
+        ("bulgarian", "човек/души"),
+        ("polish", "byle/była miejsce/miejska serce/serka życie/żyto"),
+        ("slovak", "krok/krku"),
+        ("serbian", "baci/baka majk/majci reci/reka sto/stolovi"),
+        ("hindi", "करना/की"),
+    ],
+)
+def test_words_that_look_like_forms_are_apart(name: str, pairs: str) -> None:
+    forms = OTHER_FORMS[name]
+    for one, other in (pair.split("/") for pair in pairs.split()):
+        assert other not in forms(one)
+        assert one not in forms(other)
+
+
+def test_a_word_that_is_apart_keeps_its_group() -> None:
+    assert OTHER_FORMS["german"]("brachte") == {"bringen", "gebracht"}
+    assert OTHER_FORMS["german"]("warte") == set()
+    assert "reisen" in OTHER_FORMS["german"]("reiste")

@@ -75,6 +75,14 @@ def check_answers(server: Server) -> None:
         assert search.ask('QUERY c b "the crash"') == "ERR internal_error"
 
 
+def test_a_row_that_is_refused_gets_no_vector_and_stops_no_other(server: Server, model: str) -> None:
+    texts: list[object] = [{"title": "the jazz"}, "the boat", 5, {"title": 5}]
+    rows = [{"collection": "c", "bucket": "b", "object": f"o{at}", "text": text} for at, text in enumerate(texts)]
+    for path, taken in (("/v1/bulk", 1), ("/v1/bulk?upsert=true", 2)):
+        answer = posted(server, path, "\n".join(map(json.dumps, rows)))
+        assert (answer["pushed"], answer["refused"]) == (taken, len(rows) - taken)
+
+
 def test_a_vector_may_be_missing_where_the_settings_allow_it(tmp_path: Path, model: str) -> None:
     with Server(tmp_path, {"server.embed": model, "server.embed_required": "false"}) as server:
         with Peer(server, "ingest") as ingest:

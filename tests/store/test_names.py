@@ -1,5 +1,6 @@
 """Tests of sonicpy.store.rows.names: objects are found by OID wherever their names are, in memory or in rows."""
 
+import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy.store.care.verify_tables import table_faults
+from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.table_numbers import OIDS
@@ -22,7 +24,7 @@ from sonicpy.store.views import read_cache
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 from tests.store.consistency import check_consistent
-from tests.store.shorthand import open_store, push
+from tests.store.shorthand import open_store, picture, push, terms
 from tests.support.examples import examples
 
 
@@ -168,4 +170,49 @@ def test_new_names_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 assert BucketReader(snapshot, state).object(f"o{commit}-{number}") is not None
                 assert BucketReader(snapshot, state).object(f"unknown{number}") is None
     assert read == [0, 50, 100]
+    store.close()
+
+
+def test_a_writer_forgets_a_looked_up_name_when_names_change(tmp_path: Path) -> None:
+    """A digest is asked for first, which looks the name up; then other changes come before the next text."""
+    dice = random.Random(7)
+    store = open_store(tmp_path)
+    store.apply(push("o0", "aa"))
+    view = store.view
+    assert view is not None
+    writer = writer_of(view, "c", "b")
+    assert writer._pushes.ids == []
+    held = {"o0": {"aa"}}
+    for number in range(300):
+        asked, oid = (f"o{dice.randrange(4)}" for _ in range(2))
+        word = f"w{dice.randrange(3)}"
+        assert not writer.has_digest(asked, b"12345678")
+        match dice.randrange(5):
+            case 0:
+                writer.push(oid, terms(word))
+                held.setdefault(oid, set()).add(word)
+            case 1:
+                writer.replace(oid, terms(word))
+                held[oid] = {word}
+            case 2:
+                assert writer.flush_object(oid) == len(held.pop(oid, ()))
+            case 3:
+                assert writer.pop(oid, [word.encode()]) == (word in held.get(oid, ()))
+                if held.get(oid) == {word}:
+                    del held[oid]
+                elif oid in held:
+                    held[oid].discard(word)
+            case _:
+                writer.push(asked, terms(f"{word} more"))
+                held.setdefault(asked, set()).update((word, "more"))
+                assert writer.begin_removal(asked, 1) == len(held.pop(asked))
+                while (iid := view.removals.objects.get((writer.state.bucket, asked))) is not None:
+                    assert not writer.has_digest(asked, b"12345678")
+                    writer.remove_part(iid)
+                writer.push(asked, terms(f"n{number}"))
+                held[asked] = {f"n{number}"}
+        for each in ("o0", "o1", "o2", "o3"):
+            assert (writer.iid_of(each) is not None) is (each in held)
+    assert picture(view, "c", "b")["objects"].keys() == held.keys()  # type: ignore[attr-defined]
+    check_consistent(store)
     store.close()

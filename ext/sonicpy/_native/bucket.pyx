@@ -194,6 +194,7 @@ cdef class PushWriter:
         self._lengths = lengths
         self._by_association = by_association
         self._letters = letters
+        self.packed_ids = b""
 
     def push(self, str oid not None, Terms terms not None, *, bint new=False) -> bool:
         """Add the terms of a text to an object (created if it is missing); return False if `new` prevented that.
@@ -367,7 +368,7 @@ cdef class PushWriter:
 
     @property
     def ids(self) -> list:
-        """The ids of the terms of the last text."""
+        """The ids of the terms of the last text, if they are noted, else []."""
         cdef const uint64_t *ids = <const uint64_t *> PyBytes_AS_STRING(self.packed_ids)
         return [ids[number] for number in range(PyBytes_GET_SIZE(self.packed_ids) // <Py_ssize_t> sizeof(uint64_t))]
 

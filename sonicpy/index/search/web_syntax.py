@@ -191,16 +191,20 @@ def _with_signs(items: list[WebItem]) -> list[WebItem]:
     operators = {place for place, item in enumerate(items) if _is_operator(item, _AND, _NOT)}
     if not operators:
         return items
-    for place in sorted(operators):
+    for place in sorted(operators, key=lambda at: (items[at].text == _AND, -at)):  # each after those it depends on
         before, behind = items[place - 1] if place else None, items[place + 1] if place + 1 < len(items) else None
-        if behind is None:
-            operators.discard(place)
-        elif items[place].text == _NOT:
-            if _may_be_refused(behind):
+        if items[place].text == _NOT:
+            if behind is not None and _may_be_refused(behind):
                 signs[place + 1] = REFUSED
             else:
                 operators.discard(place)
-        elif before is None or not _joins(before) or _is_operator(behind, _OR, _AND) or signs.get(place - 1) == REFUSED:
+        elif (
+            before is None
+            or behind is None
+            or not _joins(before)
+            or signs.get(place - 1) == REFUSED
+            or any(_is_operator(items[at], _OR, _AND, _NOT) and at not in operators for at in (place - 1, place + 1))
+        ):
             operators.discard(place)
     for place in sorted(operators):
         if items[place].text == _AND:
@@ -218,7 +222,7 @@ def _is_operator(item: WebItem, *words: str) -> bool:
 
 
 def _may_be_refused(item: WebItem) -> bool:
-    return not item.sign and item.kind != PHRASE and item.text[0].isalpha() and not _is_operator(item, _OR, _AND, _NOT)
+    return not item.sign and item.text[:1].isalpha() and not _is_operator(item, _OR, _AND, _NOT)
 
 
 def _eithers(items: list[WebItem]) -> list[list[WebItem]]:

@@ -70,18 +70,19 @@ class Embedding:
 
     def is_row_due(self, row: "TextRow", *, upsert: bool) -> bool:
         """Return whether a row needs a vector, as far as that is known at once; False for one that is refused."""
-        text = row.texts or row.text
-        if row.vector is not None or not isinstance(text, str | Mapping):
+        if row.vector is not None:
             return False
+        if not upsert:
+            return isinstance(row.text, str) and bool(row.text)
         try:
-            return self._may_need(*row[:3], text, row.lang) if upsert else bool(text)
+            return self._may_need(*row[:3], row.texts or row.text, row.lang)
         except CommandError:
             return False
 
     def _may_need(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> bool:
         """Return whether an UPSERT needs a vector; True if that is unknown. Raises InvalidArgument as `upsert`."""
         if self._needs is None or self._column is None:
-            return bool(text)
+            return bool(given_texts(text).text)
         return self._needs(collection, bucket, object, text, lang, self._column)
 
     async def with_vector(self, command: CommandT) -> CommandT:
