@@ -5,4 +5,4 @@ from typing import Final
 from sonicpy._native.varint import DamagedBytes
 
 UNDECODED: Final = (DamagedBytes, UnicodeDecodeError)
-"""Texts of callers are only encoded, so what cannot be decoded was stored."""
+"""Texts of callers are only encoded: one that cannot be decoded was stored."""
