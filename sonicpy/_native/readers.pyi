@@ -53,7 +53,7 @@ class Reading(Generic[_Shown_co]):
         of_now: bool = False,
         then: Callable[..., _Shown_co] | None = None,
         args: tuple[Any, ...] = (),
-        failure: type[BaseException] | None = None,
+        failure: type[BaseException] | tuple[type[BaseException], ...] | None = None,
         failed: Callable[[Any], BaseException] | None = None,
     ) -> None: ...
     def __enter__(self) -> _Shown_co: ...

@@ -303,7 +303,7 @@ class Answers(TextReader):
         with self._reading(collection, first, buckets) as lexicon:
             start = word_prefix(self._lexer(lexicon), prefix)
             found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
-        return [word.decode() for word in found]
+            return [word.decode() for word in found]
 
     def count(
         self,

@@ -99,7 +99,7 @@ class Changing:
         Raises:
             InvalidArgument: an argument has a type or a value that is not allowed; the vectors of the bucket have
                 another length.
-            StoreError: the text was not stored.
+            StoreError: the text was not stored, or is not committed yet, as the message says.
         """
         oid = object if type(object) is str else object_name(object)
         names = push_names(collection, bucket, oid)
@@ -309,7 +309,7 @@ class Changing:
 
         Raises:
             InvalidArgument: an argument is not valid, or both are None.
-            StoreError: the change was not stored.
+            StoreError: the change was not stored, or is not committed yet, as the message says.
         """
         oid = self._engine.known_name(collection, bucket, object)
         if tags is None and values is None:

@@ -37,6 +37,7 @@ from sonicpy.store.changing.mutations import (
 )
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
+from sonicpy.store.refused_changes import finish_change
 from sonicpy.store.shared_store import SharedStore
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
@@ -224,8 +225,7 @@ class Engine(TextEngine):
         if self._is_alone:
             self.store.push(collection, bucket, oid, terms, rules)
             return
-        turn = self.turn
-        late = self._late
+        turn, late = self.turn, self._late
         with turn.hold():  # as `changing`, which would be one call more
             if late is not None and late.is_idle:
                 late.begin()
@@ -290,7 +290,7 @@ class Engine(TextEngine):
 
         Raises:
             InvalidArgument: the bucket does not take a field; nothing was changed.
-            StoreError: the change was not stored.
+            StoreError: the change was not stored, or is not committed yet, as the message says.
         """
         with self.changing_apart() if isinstance(mutation, FlushCollection) else self.changing():
             check_columns(self.read, (mutation,))
@@ -320,7 +320,7 @@ class Engine(TextEngine):
         If a signal handler raises once `there` is set, the next commit makes the change visible.
 
         Raises:
-            StoreError: the change was not stored.
+            StoreError: the change was not stored, or is not committed yet, as the message says.
         """
         with self.changing_apart():
             store = self.store
@@ -478,7 +478,7 @@ class Engine(TextEngine):
         elif late and self._late is not None:
             self._late.seal()
         elif self.is_autocommit:
-            self.finish()
+            finish_change(self.store, self.finish)
 
 
 class PushGroup(Protocol):

@@ -9,12 +9,12 @@ from typing import Any
 
 from sonicpy._native.held import Held, insist
 from sonicpy._native.readers import Reading
-from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import CommandError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.disk.environment import Environment, ReaderSlot
 from sonicpy.store.disk.late_commits import LateCommits
 from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.undecoded import UNDECODED
 from sonicpy.store.views.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.views.view import View
 
@@ -63,12 +63,12 @@ class StoreReader:
         Raises (the block):
             StoreDamaged: a row cannot be decoded.
         """
-        return Reading(self._environment.transactions, self, True, then, args, DamagedBytes, self.damaged)
+        return Reading(self._environment.transactions, self, True, then, args, UNDECODED, self.damaged)
 
     def snapshot(self) -> AbstractContextManager[View]:
         """Return a context manager for a read of the last commit: `with ... as view`. Raises the errors of
         `reading`."""
-        return Reading(self._environment.transactions, self, False, None, (), DamagedBytes, self.damaged)
+        return Reading(self._environment.transactions, self, False, None, (), UNDECODED, self.damaged)
 
     def show(self, transaction: Transaction) -> Snapshot:
         """Return a view of a new read transaction."""
@@ -78,7 +78,7 @@ class StoreReader:
         """Return the view that this thread should see instead of the last commit; None: the last commit."""
         return None
 
-    def damaged(self, error: DamagedBytes) -> StoreDamaged:
+    def damaged(self, error: Exception) -> StoreDamaged:
         """Return the error to raise for rows that cannot be decoded."""
         return StoreDamaged(f"the store {self.folder} is damaged: {error}")
 

@@ -1,6 +1,8 @@
 """The reasons why a store refuses changes at the moment, and the time of the next try."""
 
 import time
+from collections.abc import Callable
+from typing import Protocol
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.late_logger import LateLogger
@@ -10,6 +12,13 @@ logger = LateLogger(__name__)
 
 RETRY_S = 0.02  # between commits that fail and that changes have tried
 RETRY_PAUSE = 4  # and at least this many times as long as the last one took
+
+
+class Logged(Protocol):
+    """A store with a log."""
+
+    @property
+    def log_position(self) -> int: ...
 
 
 class Refusals:
@@ -90,3 +99,19 @@ class Refusals:
 
     def _renew(self) -> None:
         self.now = self._failed or self._held_back
+
+
+def finish_change(store: Logged, finish: Callable[[], None]) -> None:
+    """Seal and commit the change just made, by `finish`.
+
+    Raises:
+        StoreError: the change was not stored, or the log has it without a commit, as the message says.
+    """
+    before = store.log_position
+    try:
+        finish()
+    except StoreError as error:
+        if store.log_position == before:
+            raise
+        kept = "the log has the change, which is visible at the latest after the next commit"
+        raise type(error)(f"{kept}: {error}") from error

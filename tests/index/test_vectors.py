@@ -15,6 +15,7 @@ import sonicpy
 from sonicpy._native import vectors as native
 from sonicpy.channel.commands import Upsert
 from sonicpy.index.index import Index
+from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.store.changing import remove_steps
 from sonicpy.store.disk.table_numbers import VECTORS
@@ -371,3 +372,15 @@ def test_a_filter_and_a_boost_hold_for_a_query_with_a_vector() -> None:
         boosted = index.query("c", "b", "weather hotel", boost="v", **{**options, "meaning": 0})
         assert boosted.scores == index.query("c", "b", "weather hotel", boost="v", **{**options, "vector": None}).scores
         assert index.query("c", "b", "weather", sort="v", vector=asked) == index.query("c", "b", "weather", sort="v")
+
+
+def test_an_object_forgets_the_vectors_of_one_column(tmp_path: Path) -> None:
+    with sonicpy.Index(tmp_path) as index:
+        index.upsert("c", "b", "o", "boat", vector={"mine": [1] * 24, "its": [-1] * 16})
+        (before,) = index.holdings("c", "b")
+        forget_vectors(index.engine, ("c", "b", "o"), "mine")
+        forget_vectors(index.engine, ("c", "b", "absent"), "mine")
+        (after,) = index.holdings("c", "b")
+    kept = before.fields["vectors"].copy()
+    assert kept.pop("mine")
+    assert (after.fields["vectors"], after.terms) == (kept, before.terms)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
 
@@ -91,6 +92,42 @@ def test_a_vector_may_be_missing_where_the_settings_allow_it(tmp_path: Path, mod
             assert search.results('QUERY c b "crash"') == ["bad"]
         with Peer(server, "control") as control:
             assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 1
+
+
+@pytest.mark.parametrize("way", ["channel", "http", "bulk"])
+def test_an_object_does_not_keep_the_vector_of_another_text(tmp_path: Path, model: str, way: str) -> None:
+    port = free_port(HOST)
+    settings = {"server.embed": model, "server.embed_required": "false", "http.inet": f"{HOST}:{port}"}
+    with Server(tmp_path, settings) as server:
+        server.http = f"http://{HOST}:{port}"  # type: ignore[attr-defined]
+
+        def upsert(text: str) -> None:
+            row = {"collection": "c", "bucket": "b", "object": "o", "text": text}
+            if way == "channel":
+                with Peer(server, "ingest") as ingest:
+                    assert ingest.ask(f'UPSERT c b o "{text}"') == "OK"
+            elif way == "http":
+                posted(server, "/v1/upsert", row)
+            else:
+                assert posted(server, "/v1/bulk?upsert=true", f"{json.dumps(row)}\n" * 2)["pushed"] == 2
+
+        def has_vector() -> bool:
+            with Peer(server, "search") as search:
+                (hit,) = json.loads(search.ask('EXPLAIN c b "the"').removeprefix("RESULT "))["hits"]
+            return hit["likeness"] is not None
+
+        for text, is_there in (("the boat", True), ("the crash", False), ("the boat", True), ("the boat", True)):
+            upsert(text)
+            assert has_vector() == is_there
+        server.kill()
+        server.start({**settings, "server.embed": "no_such_package.at_all:embed"})
+        for text, is_there in (("the boat", True), ("the hive", False)):
+            upsert(text)
+            server.kill()
+            with sonicpy.open(tmp_path / "store") as index:
+                (hit,) = index.explain("c", "b", "the", vector=[1] * 24).hits
+            assert (hit.likeness is not None) == is_there
+            server.start()
 
 
 def test_a_function_that_cannot_be_imported(tmp_path: Path) -> None:

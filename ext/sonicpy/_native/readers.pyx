@@ -262,7 +262,7 @@ cdef class Reading:
             class `store.harmless`. None: the block gets the transaction.
         of_now: whether to call `shown_now`; if threads share the write transaction, the turn is held until the block
         ends. then, args: if given, the block gets `then(object, *args)` instead. failure, failed: an error of class
-        `failure` in the block is replaced by `failed(error)`.
+        `failure`, or one of these classes, in the block is replaced by `failed(error)`.
     """
     cdef OpenTransactions _open
     cdef object _store, _then, _failure, _failed

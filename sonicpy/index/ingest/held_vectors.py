@@ -1,22 +1,31 @@
 """The vectors that an object has, as a record of a change holds them."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.vectors import vector_at
+from sonicpy.store.changing.mutations import ChangeFields
+from sonicpy.store.fields.all_fields import VECTORS
+from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, live_columns, pack_vectors
 from sonicpy.store.views.bucket_reader import find_object
 from sonicpy.store.views.view import View
 
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
 
-def held_vectors(view: View, names: tuple[str, str, str], column: str) -> bytes:
+
+def held_vectors(view: View, names: tuple[str, str, str], column: str, *, others: bool = False) -> bytes:
     """Return the packed vectors of an object; b"": it has none, or does not exist.
 
     Args:
         names: the names of the collection, the bucket and the object.
         column: the name of the column of vectors; "": all columns.
+        others: return the vectors of the other columns instead.
     """
     collection, bucket, oid = names
     state = view.bucket(collection, bucket)
     columns = () if state is None else live_columns(view.fact(state.bucket, VECTOR_COLUMNS))
-    wanted = [one for one in columns if column in ("", one.name)]
+    wanted = [one for one in columns if (column in ("", one.name)) != others]
     found = find_object(view, state, oid) if state is not None and wanted else None
     if state is None or found is None:
         return b""
@@ -28,3 +37,12 @@ def held_vectors(view: View, names: tuple[str, str, str], column: str) -> bytes:
         if bits is not None:
             held.append((one.name, bits))
     return pack_vectors(tuple(held))
+
+
+def forget_vectors(engine: "Engine", names: tuple[str, str, str], column: str) -> None:
+    """Take the vectors that `held_vectors` returns away from an object. Raises StoreError."""
+    with engine.read() as view:
+        is_held = held_vectors(view, names, column) != b""
+        kept = held_vectors(view, names, column, others=True)
+    if is_held:
+        engine.apply(ChangeFields(*names, FieldMode.REPLACE, ((VECTORS.id, kept),)))

@@ -99,8 +99,8 @@ class Serving(ABC):
         }
         """Type of a command -> the call that answers it within a turn."""
         # A node does not hold the objects of all partitions, so it has no `needs_vector`.
-        needs = getattr(target, "needs_vector", None)
-        self.embedding = Embedding(config, needs) if has_embedder(config) else None
+        index = target if hasattr(target, "needs_vector") else None
+        self.embedding = Embedding(config, index) if has_embedder(config) else None
         """Makes the vectors of texts that come without one; None: the settings name no embedder."""
         if self.embedding is not None:
             for kind in self.kinds.keys() & set(Embedding.KINDS):

@@ -5,18 +5,20 @@ An UPSERT needs a vector only if its object holds another text, or has none.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
+from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
 from sonicpy.server.jobs.workers import Workers
 
 if TYPE_CHECKING:
     from sonicpy.http.backend import TextRow
+    from sonicpy.index.index import Index
 
 logger = logging.getLogger(__name__)
 
@@ -27,8 +29,6 @@ ROWS_A_TURN = 32
 
 CommandT = TypeVar("CommandT", bound=Any)
 TextOrTexts = str | Mapping[str, str]
-Needs = Callable[[str, str, str, TextOrTexts, str | None, str], bool]
-"""Returns whether an UPSERT needs a vector; see `Changing.needs_vector`."""
 
 
 def has_embedder(config: Config) -> bool:
@@ -40,7 +40,7 @@ class Embedding:
     """Makes the vectors of texts and questions that come without one. Create it while the loop runs.
 
     Args:
-        needs: returns whether an UPSERT needs a vector; None: each one does.
+        index: the index; None: its objects are elsewhere, each UPSERT needs a vector, and one without keeps the former.
 
     Attributes:
         without: how many texts were stored without a vector, because it could not be made.
@@ -48,9 +48,9 @@ class Embedding:
 
     KINDS = (Push, Upsert, Query, Explain)
 
-    def __init__(self, config: Config, needs: Needs | None = None) -> None:
+    def __init__(self, config: Config, index: "Index | None" = None) -> None:
         self.without = 0
-        self._needs = needs
+        self._index = index
         self._column: str | None = None  # that the function fills; None: unknown yet
         self._finding: asyncio.Task[str] | None = None
         self._setting = str(config.server.embed)
@@ -81,9 +81,9 @@ class Embedding:
 
     def _may_need(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> bool:
         """Return whether an UPSERT needs a vector; True if that is unknown. Raises InvalidArgument as `upsert`."""
-        if self._needs is None or self._column is None:
+        if self._index is None or self._column is None:
             return bool(given_texts(text).text)
-        return self._needs(collection, bucket, object, text, lang, self._column)
+        return self._index.needs_vector(collection, bucket, object, text, lang, self._column)
 
     async def with_vector(self, command: CommandT) -> CommandT:
         """Return a command with the vector of its text, if it needs one.
@@ -122,17 +122,31 @@ class Embedding:
     async def vector_of_upsert(
         self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None
     ) -> str | None:
-        """Return the vector that an UPSERT needs, as `vector_of`; None: also if the object has the vector of the text,
-        which holds until the loop does something else.
+        """Return the vector that an UPSERT needs, as `vector_of`; None: also if the object has the vector of the text.
+        The object loses the vector of another text. Both hold until the loop does something else.
 
         Raises:
             InvalidArgument: as `upsert`.
             SonicError: the vector could not be made, and is required.
         """
-        if not await self.knows_column() or not self._may_need(collection, bucket, object, text, lang):
-            return None
-        text = given_texts(text).text
-        return await self.vector_of(text, is_question=False) if text else None
+        vector = None
+        if await self.knows_column():
+            whole = given_texts(text).text
+            if not whole or not self._may_need(collection, bucket, object, text, lang):
+                return None
+            vector = await self.vector_of(whole, is_question=False)
+        if vector is None:
+            self.forget(collection, bucket, object, text, lang)
+        return vector
+
+    def forget(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> None:
+        """Take away the vector of another text that an object holds, before an UPSERT whose vector could not be made.
+
+        Raises InvalidArgument and StoreError as `upsert`.
+        """
+        column = self._column or ""
+        if self._index is not None and self._index.needs_vector(collection, bucket, object, text, lang, column):
+            forget_vectors(self._index.engine, (collection, bucket, object), column)
 
     async def knows_column(self) -> bool:
         """Ask the worker for the column of vectors, unless it is known or not needed; return whether there is one.
@@ -140,7 +154,7 @@ class Embedding:
         Raises:
             SonicError: the function cannot be imported, and vectors are required.
         """
-        if self._needs is None:
+        if self._index is None:
             return True
         if self._column is None:
             if self._finding is None or self._finding.done():

@@ -210,6 +210,8 @@ class ServerBackend:
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
                     row = rows[place]
+                    if embedding is not None and upsert and place in done and row.vector is None:
+                        embedding.forget(*row[:3], row.texts or row.text, row.lang)
                     if (
                         upsert
                         and embedding is not None

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.bucket_writer import BucketWriter, writer_of
 from sonicpy.store.changing.mutations import (
@@ -25,6 +24,7 @@ from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, ORDER, TAGS, TEXTS,
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.digests import NO_DIGEST
+from sonicpy.store.rows.undecoded import UNDECODED
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def apply_all(
             if view.removals:
                 settle(view, *names_of(mutation))
             answers.append(APPLY[type(mutation)](view, mutation, in_steps))
-    except (DamagedBytes, OverflowError) as error:
+    except (*UNDECODED, OverflowError) as error:
         raise _store_error(error) from error
     return answers
 
@@ -69,7 +69,7 @@ def take_step(view: "WriteView") -> bool:
     """
     try:
         return step(view)
-    except DamagedBytes as error:
+    except UNDECODED as error:
         raise _store_error(error) from error
 
 
@@ -220,7 +220,7 @@ APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
 """Mutation -> the function that carries it out. PUSH, the most frequent one, has its own branch."""
 
 
-def _store_error(error: DamagedBytes | OverflowError) -> StoreError:
+def _store_error(error: ValueError | OverflowError) -> StoreError:
     """Return the StoreError for an error of native code: numbers are used up, or bytes are damaged."""
     if isinstance(error, OverflowError):
         return StoreError(str(error))

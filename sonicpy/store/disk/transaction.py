@@ -222,7 +222,13 @@ class Transaction(TableRows):
 
     def _counts(self) -> list[int]:
         row = super().get(META, SMALL_COUNTS)
-        return [0] * len(SMALL_TABLES) if row is None else list(unpack_varints(row))
+        try:
+            counts = [0] * len(SMALL_TABLES) if row is None else list(unpack_varints(row))
+        except DamagedBytes as error:
+            raise StoreDamaged(f"the counts of small buckets cannot be read: {error}") from error
+        if len(counts) != len(SMALL_TABLES):
+            raise StoreDamaged(f"the counts of small buckets are of {len(counts)} tables, not {len(SMALL_TABLES)}")
+        return counts
 
     def _all_small(self, table: int, start: bytes) -> Iterator[StoredRow]:
         """Yield the rows of a table in small buckets whose keys are not before `start`, in key order."""

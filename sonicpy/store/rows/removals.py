@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.object_record import ObjectRecord
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.table_numbers import BUCKETS, FACTS, META, REMOVED
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.keys import BUCKET_MAX, block_key, bucket_key, bucket_of, fact_key, iid_of
 from sonicpy.store.rows.meta import FLUSHING, flushing, uses_of
+from sonicpy.store.rows.undecoded import UNDECODED
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, unpack_columns
 
 if TYPE_CHECKING:
@@ -58,6 +60,14 @@ class Removals:
             self.sorter = None
         if self.vectors:
             self.vectors = {key: None for key in self.vectors if key[0] != bucket}
+
+
+def read_removals(transaction: "Transaction") -> Removals:
+    """Return the removals that a transaction shows. Raises StoreDamaged if they cannot be read."""
+    try:
+        return Removals(transaction)
+    except UNDECODED as error:
+        raise StoreDamaged(f"the removals under way cannot be read: {error}") from error
 
 
 def _half_gone(transaction: "Transaction") -> Iterator[tuple[int, int, str]]:

@@ -37,7 +37,7 @@ from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths, t
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
-from sonicpy.store.rows.removals import Removals
+from sonicpy.store.rows.removals import read_removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views import open_words
 from sonicpy.store.views.bucket_reader import TagReader
@@ -84,7 +84,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._new_terms: dict[int, list[tuple[int, bytes]]] = {}  # (term id, term) that `terms` does not hold yet
         self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
         if cache.removals is None:
-            cache.removals = Removals(transaction)
+            cache.removals = read_removals(transaction)
         self.removals = cache.removals
         self._write_cache = cache
         self._states = cache.states
@@ -234,7 +234,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def read_removals(self) -> None:
         """Read the removals under way again, after rows about them were written."""
-        self._write_cache.removals = self.removals = Removals(self.transaction)
+        self._write_cache.removals = self.removals = read_removals(self.transaction)
 
     def rename_bucket(self, old: Scope, new: Scope) -> None:
         """Give a bucket another name, which must be free."""
