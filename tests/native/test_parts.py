@@ -129,3 +129,13 @@ def test_joined_words_stand_before_completions_and_leave_out_typed_ones() -> Non
     assert clause.slots[1].weight == pytest.approx(1.6)
     add_joined(clause, [b"paths"], held, 1_000)
     assert len(clause.slots) == 3
+
+
+@given(st.binary(min_size=1, max_size=60))
+def test_bytes_that_are_no_utf8_have_no_parts(word: bytes) -> None:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        for parts in (aliases_of, parts_of):
+            with pytest.raises(UnicodeDecodeError):
+                parts(word)

@@ -29,7 +29,7 @@ from sonicpy._native.characters cimport (
     NUMERIC, ZWJ, properties,
 )
 from sonicpy._native.joints cimport JOINT
-from sonicpy._native.utf8 cimport decode
+from sonicpy._native.utf8 cimport decode, is_utf8
 
 JOINT_MARK = bytes([JOINT])
 
@@ -430,12 +430,20 @@ cdef bint has_alias(dict found) except -1:
     return False
 
 
+cdef int check_utf8(bytes word) except -1:
+    """Raise UnicodeDecodeError if a word, perhaps of a damaged row, is not UTF-8."""
+    if not is_utf8(<const uint8_t *> word, len(word)):
+        word.decode()
+    return 0
+
+
 def aliases_of(bytes word not None) -> list:
-    """Return the aliases of the parts of a word, or of a hidden term, at most 16."""
+    """Return the aliases of the parts of a word, or of a hidden term, at most 16. Raises UnicodeDecodeError."""
     cdef Parts parts
     cdef bytes room
     cdef int number
     cdef list found = []
+    check_utf8(word)
     find_parts(<const uint8_t *> word, len(word), &parts)
     for number in range(parts.count):
         room = PyBytes_FromStringAndSize(NULL, 2 * len(word) + 2)
@@ -449,10 +457,14 @@ def parts_of(bytes word not None) -> list:
 
     Args:
         word: a folded word in UTF-8, or a hidden term whose bytes JOINT (2) mark joints.
+
+    Raises:
+        UnicodeDecodeError: the word is not UTF-8.
     """
     cdef Parts parts
     cdef int number
     cdef list found = []
+    check_utf8(word)
     find_parts(<const uint8_t *> word, len(word), &parts)
     for number in range(parts.count):
         part = word[parts.spans[number].begin : parts.spans[number].end].replace(JOINT_MARK, b"")
