@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from sonicpy._native.letter_folding import Folding
@@ -45,11 +45,11 @@ class _Rules(Protocol):
     def family(self) -> Callable[[tuple[bytes, ...], tuple[bytes, ...]], Any]:
         """Makes a family from the words that a word finds in any case, and those that it may find."""
 
-    def family_of(self, sources: Sequence[WordSource], word: bytes, matching: Any, /) -> tuple[set[bytes], set[bytes]]:
+    def family_of(self, sources: list[WordSource], word: bytes, matching: Any, /) -> tuple[set[bytes], set[bytes]]:
         """Return the words that a word finds in any case, and those that it may find, perhaps itself."""
 
     def joined_with(
-        self, sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Any, /
+        self, sources: list[WordSource], wholes: list[WordSource], word: bytes, matching: Any, /
     ) -> set[bytes]:
         """Return the compounds that have a word, or one of its family, as a part."""
 

@@ -388,11 +388,11 @@ def change(folder: Path, work: Callable[[Transaction], None]) -> None:
         environment.close()
 
 
-def rows_of(folder: Path, table: int) -> list[StoredRow]:
+def rows_of(folder: Path, table: int, prefix: bytes = bucket_key(0)) -> list[StoredRow]:
     environment = Environment(folder, 1 << 30, read_only=True)
     try:
         with environment.reading() as transaction:
-            return list(transaction.rows(table, bucket_key(0)))
+            return list(transaction.rows(table, prefix))
     finally:
         environment.close()
 

@@ -11,29 +11,13 @@ import sonicpy
 from sonicpy import Index
 from sonicpy.errors import SonicError, StoreDamaged
 from sonicpy.store.disk import table_numbers as tables
-from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.table_numbers import StoredRow
+from tests.index.test_damage import change, rows_of
 
 HIGH_BIT = 0x80  # with it, the letters of a text are no UTF-8
 
 
 def put(folder: Path, table: int, key: bytes, row: bytes) -> None:
-    environment = Environment(folder, 1 << 30, sync=False)
-    try:
-        transaction = environment.begin(write=True)
-        transaction.put(table, key, row)
-        environment.commit(transaction)
-    finally:
-        environment.close()
-
-
-def rows_of(folder: Path, table: int) -> list[StoredRow]:
-    environment = Environment(folder, 1 << 30, read_only=True)
-    try:
-        with environment.reading() as transaction:
-            return list(transaction.rows(table, b""))
-    finally:
-        environment.close()
+    change(folder, lambda transaction: transaction.put(table, key, row))
 
 
 @pytest.fixture
@@ -70,7 +54,7 @@ def damaged_by(calls: dict[str, Callable[[Index], Any]], folder: Path, *, read_o
 
 
 def test_a_damaged_letter_of_a_stored_text_is_damage(folder: Path) -> None:
-    [(key, row)] = rows_of(folder, tables.SMALL)
+    [(key, row)] = rows_of(folder, tables.SMALL, b"")
     found = set()
     for at in range(len(row)):
         put(folder, tables.SMALL, key, row[:at] + bytes([row[at] ^ HIGH_BIT]) + row[at + 1 :])
@@ -86,7 +70,7 @@ def test_a_damaged_row_refuses_a_change(folder: Path, tmp_path: Path) -> None:
     }
     damaged = tmp_path / "damaged"
     found = set()
-    rows = [(table, *row) for table in (tables.META, tables.FACTS) for row in rows_of(folder, table)]
+    rows = [(table, *row) for table in (tables.META, tables.FACTS) for row in rows_of(folder, table, b"")]
     for table, key, row in rows:
         for at in range(len(row)):
             shutil.copytree(folder, damaged)

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from sonicpy._native.vectors import vector_at
 from sonicpy.api.rows import Row
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.ingest.given_vectors import vector_fields
+from sonicpy.index.ingest.held_vectors import stored_vector
 from sonicpy.index.ingest.tagged import fields_of
 from sonicpy.store.changing.mutations import Fields
 from sonicpy.store.fields.all_fields import TAGS, VALUES, VECTORS
@@ -71,10 +71,6 @@ def _has_vectors(reader: BucketReader, iid: int, packed: bytes) -> bool:
     columns = live_columns(reader.fact(VECTOR_COLUMNS))
     for name, bits in unpack_vectors(packed):
         column = column_for(columns, name, 8 * len(bits))
-        if not isinstance(column, VectorColumn):
-            return False
-        key, place = column.place(reader.state.bucket, iid)
-        row = reader.vector_rows([key]).get(key)
-        if row is None or vector_at(row, place, column.size) != bits:
+        if not isinstance(column, VectorColumn) or stored_vector(reader, reader.state.bucket, iid, column) != bits:
             return False
     return True

@@ -6,8 +6,8 @@ from sonicpy._native.vectors import vector_at
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.fields.field import FieldMode
-from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, live_columns, pack_vectors
-from sonicpy.store.views.bucket_reader import find_object
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, VectorColumn, live_columns, pack_vectors
+from sonicpy.store.views.bucket_reader import BucketReader, find_object
 from sonicpy.store.views.view import View
 
 if TYPE_CHECKING:
@@ -29,14 +29,15 @@ def held_vectors(view: View, names: tuple[str, str, str], column: str, *, others
     found = find_object(view, state, oid) if state is not None and wanted else None
     if state is None or found is None:
         return b""
-    held = []
-    for one in wanted:
-        key, place = one.place(state.bucket, found[0])
-        row = view.vector_rows([key]).get(key)
-        bits = None if row is None else vector_at(row, place, one.size)
-        if bits is not None:
-            held.append((one.name, bits))
-    return pack_vectors(tuple(held))
+    vectors = [(one.name, stored_vector(view, state.bucket, found[0], one)) for one in wanted]
+    return pack_vectors(tuple([(name, bits) for name, bits in vectors if bits is not None]))
+
+
+def stored_vector(rows: View | BucketReader, bucket: int, iid: int, column: VectorColumn) -> bytes | None:
+    """Return the bits of an object in a column of vectors; None: it has none."""
+    key, place = column.place(bucket, iid)
+    row = rows.vector_rows([key]).get(key)
+    return None if row is None else vector_at(row, place, column.size)
 
 
 def forget_vectors(engine: "Engine", names: tuple[str, str, str], column: str) -> None:

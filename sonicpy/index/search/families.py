@@ -6,7 +6,7 @@ an elided word (l'homme). Candidates that share a stem with the typed word belon
 differ from their stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
@@ -57,6 +57,9 @@ HEBREW = range(0x5D0, 0x5EB)
 """The letters of Hebrew."""
 ENGLISH = "english"
 """The stemmer whose irregular forms are looked for even where the language of a word is not known."""
+Way = tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]
+"""The way from a word to its family: its stemmers (the fields of WordStemmers), the letters that keep their marks, and
+finders of forms that the stemmers miss."""
 WAYS_CACHED = 64
 """The most languages of queries and buckets whose rules for words of ASCII letters are remembered."""
 
@@ -74,7 +77,7 @@ class Family(NamedTuple):
     doubtful: tuple[bytes, ...]
 
 
-def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
+def family_of(sources: list[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
     """Return the words of some sources that a word surely finds, and those that it may find. These may include the word
     itself, and words that no object holds any more.
     """
@@ -82,29 +85,25 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     is_plain = word.isalpha()  # letters of ASCII alone
     if len(text) > WORD_CHARACTERS_MAX or not (is_plain or is_spelled(text)):
         return set(), set()
-    among = sources if type(sources) is list else list(sources)
     sure, doubtful, may_agree, own, other_forms = _plain_way(matching) if is_plain else _way(text, matching)
     if may_agree:
-        words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
+        words, doubtful_words = _agreed(sources, _kin_of(text, doubtful, own))
     else:
         kin = _kin_of(text, sure, own)
-        words = set() if kin is None else drawn(among, kin)
-        doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
+        words = set() if kin is None else drawn(sources, kin)
+        doubtful_words = _drawn(sources, _kin_of(text, doubtful, own)) if doubtful else set()
     for forms in other_forms:
         if others := forms(text):
-            doubtful_words.update(words_in(among, map(str.encode, others)))
+            doubtful_words.update(words_in(sources, map(str.encode, others)))
     if own != "":
-        doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
+        doubtful_words |= _drawn(sources, _kin_of(text, sure, ""))
     if not is_plain or len(text) < BEHIND_MIN or has_pair(text):
-        doubtful_words |= _respelled(among, text)
+        doubtful_words |= _respelled(sources, text)
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
-def _way(
-    text: str, matching: Matching
-) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
-    """Return the stemmers of a word (see WordStemmers), the letters that keep their marks, and finders of forms that
-    the stemmers miss."""
+def _way(text: str, matching: Matching) -> Way:
+    """Return the way from a word to its family."""
     sure, doubtful, may_agree = matching.stemming(text)
     names = (*sure, *(name for name in doubtful if name == ENGLISH))
     return sure, doubtful, may_agree, matching.own_letters(text), _finders(names)
@@ -120,7 +119,7 @@ def _finders(names: tuple[str, ...]) -> tuple[FindForms, ...]:
 
 
 @lru_cache(WAYS_CACHED)
-def _plain_way(matching: Matching) -> tuple[tuple[str, ...], tuple[str, ...], bool, str | None, tuple[FindForms, ...]]:
+def _plain_way(matching: Matching) -> Way:
     """Return the result of `_way` for words of ASCII letters, which is the same for all of them."""
     return _way("a", matching)
 
@@ -195,7 +194,7 @@ def _elided(text: str) -> Iterator[str]:
 
 
 def joined_with(
-    sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Matching | None
+    sources: list[WordSource], wholes: list[WordSource], word: bytes, matching: Matching | None
 ) -> set[bytes]:
     """Return the compounds of which a part is `word` or one of its family; some may be in no object.
 
@@ -204,15 +203,15 @@ def joined_with(
         wholes: the sources of words; parts at the beginning of words have no aliases in `sources`.
         matching: leads the typed word to its family; None: it has no family.
     """
-    among, text = sources if type(sources) is list else list(sources), word.decode()
+    text = word.decode()
     kin = None
     if matching is not None and ((is_plain := word.isalpha()) or is_spelled(text)):
         way = _plain_way(matching) if is_plain else _way(text, matching)
         kin = _kin_of(text, way[0], way[3])
     if kin is None:
-        found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
+        found = set(map(word_of, find_words(sources, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
-    return joined_words(among, wholes if type(wholes) is list else list(wholes), kin)
+    return joined_words(sources, wholes, kin)
 
 
 def _has_article(word: str, noun: str) -> bool:

@@ -249,7 +249,7 @@ class Transaction(TableRows):
         """Return the value under `key`, or None."""
         if not HAS_SMALL[table] or self._has_small is False:
             return get(self, table, key)
-        try:
+        try:  # the steps of `_rows`, here and in `get_many`, without its call
             rows = self._small[key[:BUCKET_BYTES]]
         except KeyError:
             rows = self._read_small(key[:BUCKET_BYTES])
