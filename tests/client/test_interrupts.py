@@ -223,7 +223,7 @@ def test_no_more_connections_than_places(shared_server: Server, folder: Path) ->
         before = client.info()["clients_connected"]
         with ThreadPoolExecutor(8) as threads:
             results = threads.map(
-                lambda turn: client.count_object_words(COLLECTION, BUCKET, f"o:{1 + turn % OBJECTS}"), range(400)
+                lambda turn: client.count_object_words(COLLECTION, BUCKET, f"o:{1 + turn % OBJECTS}"), range(100)
             )
-            assert list(results) == [1 + turn % OBJECTS for turn in range(400)]
+            assert list(results) == [1 + turn % OBJECTS for turn in range(100)]
             assert client.info()["clients_connected"] <= before + 2

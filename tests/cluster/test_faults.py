@@ -38,11 +38,11 @@ def cluster(tmp_path: Path) -> Iterator[DevCluster]:
 
 def test_a_killed_node_loses_nothing(cluster: DevCluster, tmp_path: Path) -> None:
     with Load(list(cluster.node_ports.values())) as load:
-        load.wait_for(150)
+        load.wait_for(60)
         kill(cluster, "n2")
-        load.wait_for(150)
+        load.wait_for(60)
         cluster.start_node("n2")
-        load.wait_for(150)
+        load.wait_for(60)
     assert any(writer.repeated for writer in load.writers)
     check(cluster, load, tmp_path / "replay")
 

@@ -35,7 +35,7 @@ def test_answers_are_those_of_an_index_that_has_kept_nothing(tmp_path: Path, see
     try:
         for index in (kept, fresh):
             index.bucket("c", "b").push_many([(number, f"filler{number % 50}") for number in range(OBJECTS)])
-        for _ in range(examples(24)):
+        for _ in range(examples(12)):
             with kept.batch(), fresh.batch():
                 for _ in range(chance.choice((1, 1, 5, 200))):
                     number += 1

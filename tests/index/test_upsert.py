@@ -300,7 +300,7 @@ def test_what_is_reported_as_changed_has_changed(bring: Callable[[Index, dict[st
     dice = random.Random(7)
     with sonicpy.open(":memory:") as index, sonicpy.open(":memory:") as twin:
         outcomes = Counter[bool]()
-        for _ in range(600):
+        for _ in range(200):
             row = {
                 "id": f"o{dice.randrange(3)}",
                 "text": dice.choice(("one two", "three")),

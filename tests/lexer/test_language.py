@@ -312,6 +312,7 @@ def test_texts_that_are_too_short_need_no_table(monkeypatch: pytest.MonkeyPatch,
         guesser.prepare()
 
 
+@pytest.mark.full
 def test_a_build_packs_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "ext")
     assert importlib.import_module("tables.languages").pack() == PACKED

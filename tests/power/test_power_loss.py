@@ -29,7 +29,7 @@ def cut_power(*arguments: str) -> None:
 
 @needs_recorder
 def test_some_states() -> None:
-    cut_power("interval", "restart", "--states", "12")
+    cut_power("interval", "restart", "--states", "8")
 
 
 @needs_recorder

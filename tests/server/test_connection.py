@@ -161,7 +161,7 @@ def test_a_line_that_is_not_utf8_is_answered(shared_server: Server, line: bytes)
 
 def test_a_peer_that_vanishes_harms_nobody(tmp_path: Path) -> None:
     with Server(tmp_path) as server, Peer(server, "search") as search:
-        for _ in range(20):
+        for _ in range(8):
             peer = Peer(server, "ingest")
             peer.send(b'PUSH gone b o "words that nobody waits for"\n' * 200)
             peer.close()
