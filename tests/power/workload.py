@@ -36,6 +36,8 @@ BROKEN = "POWER_BROKEN"
 ROWS = "rows.jsonl"
 RESTARTS = 3
 """The number of processes of the scenario "restart", each of which is killed after its share of the changes."""
+CONSOLIDATED_EVERY = 60
+"""The number of changes after which a run consolidates, whatever its seed: the second time graphs are replaced."""
 
 
 def reply(text: str) -> None:
@@ -74,6 +76,8 @@ class Run:
                 reply(f"backup {number}")
             if change.kind == "restore":
                 reply(f"synced {number}")
+            if number % CONSOLIDATED_EVERY == 0:
+                self.index.maintainer.consolidate()
             if self._dice.random() < 0.4:
                 self._end_turn(number)
         self._end_turn(last)

@@ -69,15 +69,19 @@ def test_a_worker_that_takes_long_to_start_is_waited_for(
     monkeypatch.setattr(workers_module, "SILENCE_S", 0.3)
     monkeypatch.setattr(workers_module, "BEAT_S", 0.05)
 
-    async def test(workers: Workers) -> None:
-        answer = asyncio.ensure_future(workers.run(own_number))
-        await until_in_loop(workers.processes, "it is started")
-        [number] = workers.processes()
-        os.kill(number, signal.SIGSTOP)
-        await asyncio.sleep(0.8)
-        os.kill(number, signal.SIGCONT)
-        assert await answer == number
-        assert caplog.text == ""
+    async def test(_: Workers) -> None:
+        workers = Workers(time_limit_s=0.5)
+        try:
+            answer = asyncio.ensure_future(workers.run(own_number))
+            await until_in_loop(workers.processes, "it is started")
+            [number] = workers.processes()
+            os.kill(number, signal.SIGSTOP)
+            await asyncio.sleep(0.8)
+            os.kill(number, signal.SIGCONT)
+            assert await answer == number
+            assert caplog.text == ""
+        finally:
+            workers.stop()
 
     with_workers(test)
 

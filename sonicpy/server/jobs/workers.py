@@ -222,6 +222,8 @@ class Worker:
                 # A pause of this process or of the machine is not the worker's silence.
                 silence_s = silence_s + min(now - checked_s, 2 * BEAT_S) if told == self._told else 0.0
                 checked_s, told = now, self._told
+                if not self.has_begun:  # the process starts, or reads the job
+                    began_s = now
                 if limit_s and now - began_s > limit_s:
                     self.kill(f"was killed, because its job took longer than {limit_s:g} s")
                 elif silence_s > (most_s := SILENCE_S if self._told else START_SILENCE_S):
