@@ -169,7 +169,8 @@ class Changing:
         fields: Fields = ()
         if tags is not None or values is not None or vector is not None:
             fields = self._fields("", tags, values, vector)
-        is_due = self._embed is not None and vector is None and bool(text)
+        is_embedded = self._embed is not None and vector is None
+        is_due, is_emptied = is_embedded and bool(text), is_embedded and not text
         while True:
             lexer = engine.lexer_of(collection, bucket)
             digest = self._digest(oid, given, lang, lexer.rules)
@@ -182,6 +183,8 @@ class Changing:
                 return True
             if is_due:
                 fields, is_due = fields + self._fields(text, None, None, None), False
+            if is_emptied:
+                self._forget_vector(collection, bucket, oid, getattr(self._embed, "column", ""))
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
@@ -206,7 +209,8 @@ class Changing:
         lang: str | None = None,
         column: str = "",
     ) -> bool:
-        """Return whether an `upsert` needs a vector of its text: the object holds another text, or has no vector.
+        """Return whether an `upsert` needs a vector of its text: the object holds another text, or has no vector. An
+        empty text needs none; if it replaces another text, return whether the object has a vector to take away.
 
         Args:
             collection, bucket, object, text, lang: as in `upsert`.
@@ -217,12 +221,12 @@ class Changing:
         self._check_upsert()
         check_names(collection, bucket, object, new=True)
         given = given_texts(text)
-        if not given.text:
-            return False
         digest = self._digest(
             object, given, None if lang is None else language_of(lang), self._engine.lexer_of(collection, bucket).rules
         )
         is_held = self._engine.has_digest(collection, bucket, object, digest)
+        if not given.text:
+            return not is_held and not self._lacks_vector(collection, bucket, object, column)
         return not is_held or self._lacks_vector(collection, bucket, object, column)
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
@@ -413,6 +417,9 @@ class Changing:
     def _lacks_vector(self, collection: str, bucket: str, oid: str, column: str) -> bool:
         """Return whether an object has no vector of a column; "": of any column."""
         return False
+
+    def _forget_vector(self, collection: str, bucket: str, oid: str, column: str) -> None:
+        """Take the vector of a column away from an object, because its text goes; "": of all columns."""
 
     def _check_upsert(self) -> None:
         if self._engine.is_compat:

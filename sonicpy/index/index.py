@@ -278,6 +278,11 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         with self._engine.read() as view:
             return not held_vectors(view, (collection, bucket, oid), column)
 
+    def _forget_vector(self, collection: str, bucket: str, oid: str, column: str) -> None:
+        from sonicpy.index.ingest.held_vectors import forget_vectors  # noqa: PLC0415  loaded when it is needed
+
+        forget_vectors(self._engine, (collection, bucket, oid), column)
+
     def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:
             self._engine.apply_pushes(chunk, new=new)

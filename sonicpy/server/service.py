@@ -218,7 +218,7 @@ class Service(BaseService):
     async def finish(self, seconds: float) -> None:
         """End the maintenance, then consolidate for at most `seconds`."""
         if self.embedding is not None:
-            self.embedding.stop()
+            await self.embedding.stop()
         await self.maintenance.stop()
         self.maintenance.consolidate_within(seconds)
         self.committer.stop()

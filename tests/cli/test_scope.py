@@ -104,7 +104,7 @@ def test_query_shows_values_beside_objects(run: Run, shared_server: Server) -> N
     assert [hit["values"] for hit in hits] == [{"price": -7, "place": None}, {"price": 5, "place": "47.21/-1.55"}]
     assert run(*asked, "--show", "prize", said="none of these objects has the value prize") == "2\t-\n1\t-\n"
     url = f"sonic://127.0.0.1:{shared_server.port}"
-    said = "flag --show names values, which servers do not return; allowed is a folder (--data)."
+    said = "flag --show names values (price), which servers do not return; allowed are a folder (--data), or a URL"
     run("query", "fruit", "apple", "--server", url, "--show", "price", status=2, said=said)
 
 

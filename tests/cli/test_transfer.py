@@ -4,9 +4,7 @@ round.
 
 import json
 import os
-import pwd
-import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -15,23 +13,10 @@ from uuid import UUID
 import pytest
 
 from sonicpy import Index
-from sonicpy.cli.importing import job, sinks
-from sonicpy.cli.importing.mapping import Entry
-from sonicpy.cli.importing.sinks import FolderSink
 from sonicpy.cli.main import main
-from sonicpy.index.ingest.exported import change_of_facts
 from tests.cli.conftest import Run
+from tests.cli.holdings import held
 from tests.processes import Server
-
-
-def held(folder: str = "d", collection: str = "c", bucket: str = "default") -> dict[str, set[str]]:
-    """Return the words of each object; each object must occur once."""
-    with Index(folder) as index:
-        holdings = list(index.holdings(collection, bucket))
-    objects = {holding.object: {*holding.terms, *holding.hidden} for holding in holdings}
-    assert len(objects) == len(holdings)
-    return objects
-
 
 EXPECTED = {"1": {"amber", "birch"}, "2": {"birch", "cedar"}, "3": {"grün", "tab"}}
 
@@ -245,72 +230,6 @@ def test_what_cannot_be_imported(run: Run, here: Path, arguments: list[str], sta
     run("import", *arguments, "--data", "d", status=status, said=said)
 
 
-class Interrupter(FolderSink):
-    """A sink that is interrupted, as by Ctrl-C, while it pushes the second chunk."""
-
-    chunks = 0
-
-    def push(self, entries: Sequence[Entry]) -> list[sinks.RefusedEntry]:
-        Interrupter.chunks += 1
-        if Interrupter.chunks == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return super().push(entries)
-
-
-def test_an_interrupted_import_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHUNK_ROWS", 10)
-    rows = [f"{number},word{number}" if number % 7 else f"a b,{number}" for number in range(95)]
-    Path("rows.csv").write_text("id,text\n" + "\n".join(rows))
-    verb = ["import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad"]
-    Interrupter.chunks = 0
-    with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
-        run(*verb, status=130, said="sonicpy: interrupted\n")
-    assert len(held()) == 17
-    assert len(Path("bad").read_text().splitlines()) == 3
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    with open("bad", "a") as bad:
-        bad.write("what a killed process wrote after its position\n")
-    Path("rows.csv").write_text("id,text\n" + "\n".join([*rows, "95,word95"]))  # it may have grown
-    report = json.loads(run(*verb, "--resume", "--json", status=3, said="continuing after row 20 of rows.csv"))
-    assert report == {**report, "rows": 96, "indexed": 82, "refused": 14, "resumed": 20}
-    assert held() == {str(number): {f"word{number}"} for number in range(96) if number % 7}
-    assert [json.loads(line)["row"] for line in Path("bad").read_text().splitlines()] == list(range(1, 96, 7))
-    assert not list(Path("d/import").iterdir())
-
-
-def test_an_import_in_the_background_ignores_what_its_shell_ignores(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHUNK_ROWS", 1)
-    Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")
-    Interrupter.chunks = 0
-    monkeypatch.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    run("import", "rows.csv", "--collection", "c", "--data", "d")
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    assert held().keys() == {"1", "2", "3"}
-
-
-def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHUNK_ROWS", 1)
-    Path("rows.csv").write_text("id,text\n1,amber\n2,birch\n3,cedar\n")
-    verb = ["import", "rows.csv", "--collection", "c", "--data", "d"]
-    Interrupter.chunks = 0
-    with monkeypatch.context() as patched:
-        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
-        run(*verb, status=130, said="interrupted")
-    run(*verb[:2], "--collection", "e", "--data", "d", "--resume")  # other rows: another import
-    assert held(collection="e").keys() == {"1", "2", "3"}
-    assert held().keys() == {"1", "2"}
-    Path("rows.csv").write_text("id,text\n9,other\n")
-    run(*verb, "--resume", status=1, said="rows.csv has changed since its import was interrupted")
-    (position,) = Path("d/import").iterdir()
-    position.write_text("{")
-    run(*verb, "--resume", status=1, said="cannot read where the import of rows.csv was interrupted")
-    run(*verb, said="--resume would continue it\n")
-    assert held().keys() == {"1", "2", "9"}
-    assert not list(Path("d/import").iterdir())
-
-
 def test_there_and_back_again(run: Run) -> None:
     with Index("d") as index:
         index.push("c", "b", "o1", "the amber amber", "eng")
@@ -412,141 +331,3 @@ def test_over_the_wire(run: Run, server: Server) -> None:
     assert run("query", "c", "b", "delta", "--server", url) == "2\n"
     said = "export is not offered by this server (Sonic Channel does not give the words of objects; export the folder"
     run("export", "--server", url, status=1, said=said)
-
-
-def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: Path) -> None:
-    """An import continues if its position cannot be saved, unless --resume is given."""
-    (here / "state").write_text("a file")
-    Path("rows.csv").write_text("id,text\n1,cedar\n")
-    verb = ["import", "rows.csv", "--collection", "unsaved", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
-    said = f"sonicpy: cannot write {here}/state/sonicpy/import: Not a directory"
-    assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
-    run(*verb, "--resume", status=1, said=f"{said}\n")
-    assert (here / "state").read_text() == "a file"
-
-
-@pytest.fixture
-def homeless(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove HOME, and the user from the list of users, as for a user in a container who is only a number."""
-
-    def unknown(user: object) -> None:
-        raise KeyError(f"uid not found: {user}")
-
-    monkeypatch.setattr(pwd, "getpwuid", unknown)
-    monkeypatch.setattr(pwd, "getpwnam", unknown)
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    Path("rows.csv").write_text("id,text\n1,cedar\n")
-
-
-@pytest.mark.usefixtures("homeless")
-def test_a_user_without_a_home_imports_into_a_folder(run: Run) -> None:
-    run("import", "rows.csv", "--collection", "c", "--data", "d", "--resume")
-    assert run("query", "c", "default", "cedar", "--data", "d") == "1\n"
-
-
-@pytest.mark.usefixtures("homeless")
-def test_a_user_without_a_home_imports_into_a_server(run: Run, shared_server: Server) -> None:
-    verb = ["import", "rows.csv", "--collection", "homeless", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
-    said = "sonicpy: there is no home to save positions in (XDG_STATE_HOME names another folder)"
-    assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
-    run(*verb, "--resume", status=1, said=f"{said}\n")
-
-
-def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, here: Path) -> None:
-    (here / "state").symlink_to("state")
-    Path("rows.csv").write_text("id,text\n1,cedar\n")
-    url = f"sonic://127.0.0.1:{shared_server.port}"
-    said = f"sonicpy: cannot look into {here}/state/sonicpy/import: Too many levels of symbolic links\n"
-    run("import", "rows.csv", "--collection", "nowhere", "--server", url, status=1, said=said)
-
-
-# -- what is newer than 1.0.0 ------------------------------------------------------------------------------------------
-
-
-def test_facts_are_exported_and_imported(run: Run) -> None:
-    with Index("d") as index:
-        index.maintainer.engine.apply(change_of_facts("c", "b", {3: b"\0fact", 255: b""}))
-        index.push("c", "b", "o1", "amber", "none")
-        index.push("c", "plain", "o2", "birch", "none")
-    run("export", "-o", "all.jsonl", "--data", "d")
-    lines = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
-    assert lines == [
-        {"uses": ["facts", "rules 8"]},
-        {"collection": "c", "bucket": "b", "object": "o1", "terms": {"amber": 1}},
-        {"collection": "c", "bucket": "b", "facts": {"3": "0066616374", "255": ""}},
-        {"collection": "c", "bucket": "plain", "object": "o2", "rules": 8, "terms": {"birch": 1}},
-    ]
-    assert run("import", "all.jsonl", "--data", "other").endswith("; 2 indexed, 0 refused in all\n")
-    with Index("other") as index, index.maintainer.engine.read() as view:
-        states = [view.bucket("c", name) for name in ("b", "plain")]
-        assert [state and view.facts(state.bucket) for state in states] == [{3: b"\0fact", 255: b""}, {8: b"\x08"}]
-    assert held("other", bucket="b") == {"o1": {"amber"}}
-
-
-def test_synonyms_are_exported_and_imported(run: Run) -> None:
-    with Index("d") as index:
-        index.push("c", "b", "o1", "amber", "none")
-        index.set_synonyms("c", ["resin => amber", "a, b"])
-        index.set_synonyms("empty", ["c, d"])
-    run("export", "-o", "all.jsonl", "--data", "d")
-    lines = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
-    assert lines == [
-        {"uses": ["facts", "rules 8", "synonyms"]},
-        {"collection": "c", "synonyms": ["resin => amber", "a, b"]},
-        {"collection": "c", "bucket": "b", "object": "o1", "rules": 8, "terms": {"amber": 1}},
-        {"collection": "empty", "synonyms": ["c, d"]},
-    ]
-    assert run("import", "all.jsonl", "--data", "other").endswith("; 1 indexed, 0 refused in all\n")
-    with Index("other") as index:
-        assert list(index.query("c", "b", "resin", fuzzy=0)) == ["o1"]
-        assert index.synonyms("empty") == ["c, d"]
-
-
-def test_the_verb_of_synonyms(run: Run) -> None:
-    Path("rules.txt").write_text("# towns\n\nny, new york\n")
-    assert run("synonyms", "c", "tv => television", "--data", "d") == "1 rule\n"
-    assert run("synonyms", "c", "--add", "rules.txt", "--data", "d") == "2 rules\n"
-    assert run("synonyms", "c", "--data", "d") == "tv => television\nny, new york\n"
-    assert run("synonyms", "c", "--data", "d", "--json") == '["tv => television", "ny, new york"]\n'
-    assert run("synonyms", "c", "--set", "rules.txt", "--data", "d") == "1 rule\n"
-    run("synonyms", "c", "alone", "--data", "d", status=2, said="one word alone")
-    run("synonyms", "c", "a, b", "--clear", "--data", "d", status=2, said="allowed is one of them")
-    run("synonyms", "c", "--set", "missing", "--data", "d", status=2, said="cannot be read")
-    run("synonyms", "c", "--set", "a, b", "--data", "d", status=2, said="it is a rule: sonicpy synonyms COLLECTION")
-    assert run("synonyms", "c", "--clear", "--data", "d") == "0 rules\n"
-    assert run("synonyms", "c", "--data", "d", said="there is no collection") == ""
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        (
-            [{"uses": ["facts", "colours"]}],
-            "the export rows.jsonl uses 'colours', unknown to this sonicpy: install the",
-        ),
-        (
-            [{"collection": "c", "object": "o2", "fields": {"terms": {"birch": 1}, "colours": "red"}}],
-            "the export uses 'colours', unknown to this sonicpy: install the version that wrote it, or a later one",
-        ),
-    ],
-)
-def test_an_export_that_uses_something_unknown_is_refused(run: Run, lines: list[object], says: str) -> None:
-    known = {"collection": "c", "object": "o1", "terms": {"amber": 1}}
-    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, known]))
-    run("import", "rows.jsonl", "--data", "d", status=1, said=says)
-    assert held() == {}
-
-
-def test_damaged_facts_are_a_refused_row(run: Run) -> None:
-    rows = [{"collection": "c", "bucket": "b", "facts": facts} for facts in ({"3": "x"}, {"256": ""}, {"3": 1})]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report = json.loads(run("import", "rows.jsonl", "--data", "d", "--json", status=3, said="its facts cannot be read"))
-    assert (report["indexed"], report["refused"]) == (0, 3)
-
-
-def test_columns_of_these_names_are_data(run: Run) -> None:
-    row = {"id": 1, "text": "amber", "collection": "c", "uses": ["colours"], "facts": {"1": "x"}, "fields": {"a": 1}}
-    Path("rows.jsonl").write_text(json.dumps(row) + "\n")
-    run("import", "rows.jsonl", "--data", "d")
-    assert held() == {"1": {"amber"}}

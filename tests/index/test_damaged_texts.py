@@ -9,8 +9,12 @@ import pytest
 
 import sonicpy
 from sonicpy import Index
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import SonicError, StoreDamaged
 from sonicpy.store.disk import table_numbers as tables
+from sonicpy.store.rows.bucket_state import FIELD_NAMES
+from sonicpy.store.rows.keys import length_key
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths
 from tests.index.test_damage import change, rows_of
 
 HIGH_BIT = 0x80  # with it, the letters of a text are no UTF-8
@@ -78,3 +82,47 @@ def test_a_damaged_row_refuses_a_change(folder: Path, tmp_path: Path) -> None:
             found |= set(damaged_by(changes, damaged))
             shutil.rmtree(damaged)
     assert found == set(changes)
+
+
+@pytest.mark.parametrize("power", [33, 63])
+def test_a_number_of_a_bucket_that_is_too_high_is_damage(folder: Path, power: int) -> None:
+    calls = {**READS, "push": lambda index: index.push("c", "b", "o:three", "more", "none")}
+    [(key, row)] = rows_of(folder, tables.SCOPES, b"")
+    numbers = unpack_varints(row)
+    for place, name in enumerate(FIELD_NAMES):
+        put(folder, tables.SCOPES, key, pack_varints((*numbers[:place], 1 << power, *numbers[place + 1 :])))
+        for call in calls.values():
+            try:
+                with sonicpy.open(folder, autocommit=True) as index:
+                    call(index)
+                    assert power < 48 and name not in ("bucket", "next_iid"), name
+            except StoreDamaged:
+                pass
+
+
+def test_lengths_of_objects_far_behind_all_others_are_damage(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with Index(folder) as index:
+        for number in range(200):  # too many for a small bucket
+            index.push("c", "b", f"o{number}", "amber boat " * 9 + str(number), "none")
+        index.consolidate()
+    [(key, row)] = rows_of(folder, tables.LENGTHS, b"")
+    put(folder, tables.LENGTHS, length_key(0, (1 << 32) // OBJECTS_PER_ROW - 1), row)
+    calls = {"push": lambda index: index.push("c", "b", "o1", "more", "none"), "query": READS["query"]}
+    assert set(damaged_by(calls, folder)) == set(calls)
+
+
+def test_a_row_of_digests_of_a_wrong_length_is_damage(folder: Path) -> None:
+    with Index(folder) as index:
+        for number in range(2000):
+            index.upsert("c", "b", f"o{number}", f"amber boat {number}", "none")
+    key, row = rows_of(folder, tables.DIGESTS, b"")[0]
+    put(folder, tables.DIGESTS, key, row[:-1])
+    assert list(damaged_by({"stats": lambda index: index.stats("c", "b")}, folder, read_only=True)) == ["stats"]
+
+
+def test_an_object_behind_a_gap_that_has_no_room_is_damage() -> None:
+    lengths = Lengths(bytearray(b"abc"))
+    with pytest.raises(DamagedBytes, match="too far"):
+        lengths[1 << 62] = 1
+    assert lengths.packed == b"abc"

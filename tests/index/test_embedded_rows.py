@@ -194,3 +194,32 @@ def test_vectors_of_another_width_are_refused(tmp_path: Path, bring: Pass) -> No
         with pytest.raises(sonicpy.InvalidArgument, match="it has 24 bits"):
             index.upsert(C, B, "more", "more")
         assert not index.exists(C, B, "more")
+
+
+def by_batch(index: Index, rows: list[Any]) -> tuple[int, int]:
+    """Bring rows in step by one `upsert` each."""
+    for name, text, *_ in rows:
+        index.upsert(C, B, name, text)
+    return 0, 0
+
+
+@pytest.mark.parametrize("column", ["", "m"])
+@pytest.mark.parametrize("bring", [by_batch, by_many])
+def test_an_empty_text_has_no_vector(bring: Pass, column: str) -> None:
+    with sonicpy.open(":memory:", embed=Letters(column)) as index:
+
+        def columns() -> list[str]:
+            return sorted({column for held in index.holdings(C, B) for column in held.fields.get("vectors", {})})
+
+        index.push(C, B, "o", "old", vector={"other": [1] * 24})
+        bring(index, [("o", "text")])
+        assert columns() == ([column, "other"] if column else ["other"])
+        bring(index, [("o", "")])
+        assert columns() == (["other"] if column else [])
+        bring(index, [("o", "text"), ("o", ""), ("p", "")])
+        assert columns() == (["other"] if column else [])
+        index.upsert(C, B, "o", "", vector=[1] * 24 if not column else {column: [1] * 24})
+        given = columns()
+        bring(index, [("o", "")])
+        assert columns() == given, "the vector was given with this text"
+        assert index.verify() == []

@@ -1,5 +1,6 @@
 """A server with an embedder: OK comes only with the vector stored, and vectors outlive the model."""
 
+import asyncio
 import json
 import urllib.request
 from collections.abc import Iterator
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import sonicpy
+from sonicpy.config import Config, ServerConfig
+from sonicpy.errors import ShuttingDown, WorkerError
+from sonicpy.server.jobs.embedding import Embedding
 from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
 
@@ -84,6 +88,23 @@ def test_a_row_that_is_refused_gets_no_vector_and_stops_no_other(server: Server,
         assert (answer["pushed"], answer["refused"]) == (taken, len(rows) - taken)
 
 
+def test_a_row_without_a_vector_is_refused_for_itself(server: Server, model: str) -> None:
+    texts = ["the boat", "the crash", "the jazz", "the boat", "a crash"]
+    rows = [{"collection": "c", "bucket": "b", "object": f"o{at % 3}", "text": text} for at, text in enumerate(texts)]
+    for path in ("/v1/bulk", "/v1/bulk?upsert=true", "/v1/bulk?upsert=true"):
+        answer = posted(server, path, "\n".join(map(json.dumps, rows)))
+        assert (answer["pushed"], answer["refused"]) == (3, 2)
+        reason = f"the text has no vector: server.embed = '{model}' failed: RuntimeError: no vector of this"
+        assert answer["first_refused"] == [{"row": 2, "reason": reason}, {"row": 5, "reason": reason}]
+    with Peer(server, "search") as search:
+        assert search.ask("EXISTS c b o1") == "RESULT 0"
+        assert search.results('QUERY c b "the boat"') == ["o0", "o2"]
+    posted(server, "/v1/push", {"collection": "c", "bucket": "b", "object": "o1", "text": "hive", "vector": [1] * 24})
+    rows = [{"collection": "c", "bucket": "b", "object": "o1", "text": text} for text in ("hive", "crash", "hive")]
+    answer = posted(server, "/v1/bulk?upsert=true", "\n".join(map(json.dumps, rows)))
+    assert (answer["pushed"], answer["refused"]) == (2, 1)
+
+
 def test_a_vector_may_be_missing_where_the_settings_allow_it(tmp_path: Path, model: str) -> None:
     with Server(tmp_path, {"server.embed": model, "server.embed_required": "false"}) as server:
         with Peer(server, "ingest") as ingest:
@@ -119,6 +140,14 @@ def test_an_object_does_not_keep_the_vector_of_another_text(tmp_path: Path, mode
         for text, is_there in (("the boat", True), ("the crash", False), ("the boat", True), ("the boat", True)):
             upsert(text)
             assert has_vector() == is_there
+        upsert("\\n" if way == "channel" else "")
+        server.kill()
+        with sonicpy.open(tmp_path / "store") as index:
+            (held,) = index.holdings("c", "b")
+            assert "vectors" not in held.fields, "of a text that is gone"
+        server.start()
+        upsert("the boat")
+        assert has_vector()
         server.kill()
         server.start({**settings, "server.embed": "no_such_package.at_all:embed"})
         for text, is_there in (("the boat", True), ("the hive", False)):
@@ -190,3 +219,23 @@ def test_a_text_without_a_vector_refuses_no_other(tmp_path: Path, model: str) ->
         for peer in peers:
             peer.close()
         assert [number for number, answer in enumerate(answers) if answer != "OK"] == [3]
+
+
+def test_a_stop_ends_what_waits_for_vectors(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\nSTARTED = time.sleep(600)\n\ndef embed(texts): ...\n")
+    config = Config(server=ServerConfig(embed=f"{tmp_path / 'slow.py'}:embed"))
+
+    async def stop(index: sonicpy.Index) -> None:
+        embedding = Embedding(config, index)
+        finding = asyncio.create_task(embedding.knows_column())
+        pushes = [asyncio.create_task(embedding.vector_of(str(at), is_question=False)) for at in range(70)]
+        await asyncio.sleep(0.2)
+        await embedding.stop()
+        assert {task for task in asyncio.all_tasks() if not task.done()} <= {asyncio.current_task(), finding, *pushes}
+        found = await asyncio.gather(finding, *pushes, return_exceptions=True)
+        assert {type(one) for one in found} == {WorkerError, ShuttingDown}
+        with pytest.raises(ShuttingDown):
+            await embedding.vector_of("late", is_question=False)
+
+    with sonicpy.open(tmp_path / "store") as index:
+        asyncio.run(stop(index))

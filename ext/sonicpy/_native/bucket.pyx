@@ -23,6 +23,8 @@ from sonicpy._native.name_rows import name_key, named
 from sonicpy._native.varint import DamagedBytes
 
 cdef uint64_t LARGEST_IID = IID_MAX
+cdef uint64_t LARGEST_BUCKET = (<uint64_t> 1 << 32) - 1
+cdef uint64_t LARGEST_COUNT = (<uint64_t> 1 << 48) - 1  # of what is counted once for each change
 
 
 cdef class Counters:
@@ -85,12 +87,25 @@ cdef class Counters:
             out = put_varint(out, number)
         return PyBytes_FromStringAndSize(<char *> room, out - room)
 
+    cdef int check(self) except -1:
+        """Raise DamagedBytes if a number is higher than any bucket has: numbers are used as sizes and in keys."""
+        if self.bucket > LARGEST_BUCKET:
+            raise DamagedBytes(f"it has the number {self.bucket}; the last possible one is {LARGEST_BUCKET}")
+        if self.next_iid > LARGEST_IID + 1:
+            raise DamagedBytes(f"its next object is {self.next_iid}; the last possible one is {LARGEST_IID}")
+        if (
+            self.next_term | self.objects | self.total_length | self.live_words | self.pending_seq | self.lexicon_version
+            | self.graph_words | self.graph_seq | self.named | self.slices
+        ) > LARGEST_COUNT:
+            raise DamagedBytes(f"one of its counters is higher than {LARGEST_COUNT}")
+        return 0
+
 
 def unpack_counters(type kind not None, bytes row not None) -> Counters:
     """Return the counters, as an object of a class, in a row made by `Counters.pack`.
 
     Raises:
-        DamagedBytes: the row is cut off or has another number of fields.
+        DamagedBytes: the row is cut off, has another number of fields, or a number that is too high.
     """
     cdef Counters counters = kind.__new__(kind)
     cdef const uint8_t *at = <const uint8_t *> <const char *> row
@@ -111,6 +126,7 @@ def unpack_counters(type kind not None, bytes row not None) -> Counters:
         or at != end
     ):
         raise DamagedBytes(f"it has {len(row)} bytes, and not 12 numbers")
+    counters.check()
     return counters
 
 

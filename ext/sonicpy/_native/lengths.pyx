@@ -5,6 +5,8 @@ from libc.math cimport exp2, log2
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
+from sonicpy._native.varint import DamagedBytes
+
 cdef enum:
     EXACT_LENGTHS = 64
     LENGTHS_PER_ROW = 4000  # with the header of its page, one row fills one page of LMDB
@@ -56,7 +58,10 @@ cdef class Lengths:
         if iid < 0:
             raise IndexError(f"no object has the number {iid}")
         if iid >= size:
-            PyByteArray_Resize(self.packed, iid + 1)
+            try:
+                PyByteArray_Resize(self.packed, iid + 1)
+            except MemoryError as error:
+                raise DamagedBytes(f"object {iid} comes after {size} others: too far for a memory of lengths") from error
             memset(PyByteArray_AS_STRING(self.packed) + size, 0, iid - size)
         PyByteArray_AS_STRING(self.packed)[iid] = <char> length
         if iid // LENGTHS_PER_ROW != self._last_row:

@@ -201,7 +201,7 @@ class NodeService(BaseService):
     async def finish(self, seconds: float) -> None:
         """End the embedder: closing the node ends its other work."""
         if self.embedding is not None:
-            self.embedding.stop()
+            await self.embedding.stop()
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from sonicpy.api.rows import Refused, Row
 from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
-from sonicpy.index.ingest.held_vectors import held_vectors
+from sonicpy.index.ingest.held_vectors import forget_vectors, held_vectors
 from sonicpy.index.ingest.row_digests import ASKED_ROWS, Changed, Digest
 from sonicpy.store.changing.mutations import UpsertTerms
 from sonicpy.store.fields.all_fields import VECTORS
@@ -55,7 +55,9 @@ class EmbeddedRows:
             places: the numbers of these rows.
             made: the packed vectors by the numbers of rows; those that are missing are added.
         """
-        due = [(at, row) for at, row in enumerate(rows) if _is_due(row) and places[at] not in made]
+        emptied = self._forget(rows, upserts)
+        due = [(at, row) for at, row in enumerate(rows) if _is_due(row) and at not in emptied]
+        due = [(at, row) for at, row in due if places[at] not in made]
         made.update((places[at], vectors) for at, vectors in self._kept(due, upserts))
         due = [(at, row) for at, row in due if places[at] not in made]
         for (at, _), vector in zip(due, self._made([row for _, row in due]), strict=True):
@@ -64,6 +66,20 @@ class EmbeddedRows:
             if (vectors := made.get(places[at])) is not None:
                 *fields, digest = upsert.fields
                 upserts[at] = upsert._replace(fields=(*fields, (VECTORS.id, vectors), digest))
+
+    def _forget(self, rows: Sequence[Row], upserts: Sequence[UpsertTerms]) -> set[int]:
+        """Take away the vectors of objects whose text goes; return the places of the rows before these."""
+        emptied, last = set[int](), dict[tuple[str, str, str], bool]()
+        for at in range(len(rows) - 1, -1, -1):
+            names, row = upserts[at][:3], rows[at]
+            if names in last:
+                if last[names]:
+                    emptied.add(at)
+                continue
+            last[names] = row.vector is None and not row.text
+            if last[names] and not self._engine.has_digest(*names, upserts[at].fields[-1][1]):
+                forget_vectors(self._engine, names, self._column)
+        return emptied
 
     def _made(self, rows: Sequence[Row]) -> list[str]:
         return embedded(self._embed, [row.text for row in rows]) if rows else []

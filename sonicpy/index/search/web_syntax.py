@@ -7,8 +7,8 @@ title:word   in this field
 a AND b      as +a +b                         NOT word     as -word
 
 A sign counts only behind a blank or at the start, and before a letter, a quote or `*`: `C++`, `-5` and `e-mail` are
-words. OR, AND and NOT count only in capitals: OR and AND between two items that are not refused, NOT before one without
-a sign.
+words. OR, AND and NOT count only in capitals: OR and AND between two items, NOT before one without a sign. OR beside a
+refused item is left out.
 """
 
 import re
@@ -112,7 +112,7 @@ def read_web(text: str, fields: Container[str] = ()) -> WebQuery:
         fields: the names of texts that the bucket has.
     """
     items = [_in_field(item, fields) for item in _items(text.translate(_QUOTES))]
-    eithers = _eithers(_with_signs(items))
+    eithers = _eithers(items)
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
     if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
         return WebQuery([[WebItem(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
@@ -185,69 +185,63 @@ def _is_meant(found: re.Match[str]) -> bool:
     return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
 
 
-def _with_signs(items: list[WebItem]) -> list[WebItem]:
-    """Return items in which AND and NOT have become signs of the items beside them."""
-    signs: dict[int, str] = {}
-    operators = {place for place, item in enumerate(items) if _is_operator(item, _AND, _NOT)}
-    if not operators:
-        return items
-    for place in sorted(operators, key=lambda at: (items[at].text == _AND, -at)):  # each after those it depends on
-        before, behind = items[place - 1] if place else None, items[place + 1] if place + 1 < len(items) else None
-        if items[place].text == _NOT:
-            if behind is not None and _may_be_refused(behind):
-                signs[place + 1] = REFUSED
-            else:
-                operators.discard(place)
-        elif (
-            before is None
-            or behind is None
-            or not _joins(before)
-            or signs.get(place - 1) == REFUSED
-            or any(_is_operator(items[at], _OR, _AND, _NOT) and at not in operators for at in (place - 1, place + 1))
-        ):
-            operators.discard(place)
-    for place in sorted(operators):
-        if items[place].text == _AND:
-            for at in (place - 1, place + 1):
-                beside = items[max(0, at - 1) : at + 2]
-                if at not in operators and not items[at].sign and not any(_is_operator(one, _OR) for one in beside):
-                    signs.setdefault(at, REQUIRED)
-    return [
-        item._replace(sign=signs.get(place, item.sign)) for place, item in enumerate(items) if place not in operators
-    ]
+class _Term(NamedTuple):
+    """An item that is no operator.
 
+    Attributes:
+        item: the item, with its sign.
+        join: the operator between the item before and this one: OR, AND, or empty.
+    """
 
-def _is_operator(item: WebItem, *words: str) -> bool:
-    return item.is_plain and item.text in words
-
-
-def _may_be_refused(item: WebItem) -> bool:
-    return not item.sign and item.text[:1].isalpha() and not _is_operator(item, _OR, _AND, _NOT)
+    item: WebItem
+    join: str
 
 
 def _eithers(items: list[WebItem]) -> list[list[WebItem]]:
-    """Return items as lists of alternatives, which OR joins."""
+    """Return items as lists of alternatives, which OR joins; AND and NOT become signs of the items beside them."""
+    terms = list(_terms(items))
     found: list[list[WebItem]] = []
-    joins = False
-    for place, item in enumerate(items):
-        if (
-            _is_operator(item, _OR)
-            and 0 < place < len(items) - 1
-            and not joins
-            and _joins(items[place - 1], items[place + 1])
-        ):
-            joins = True
-            continue
-        if joins:
+    for place, (item, join) in enumerate(terms):
+        behind = terms[place + 1].join if place + 1 < len(terms) else ""
+        if _AND in (join, behind) and _OR not in (join, behind) and not item.sign:
+            item = item._replace(sign=REQUIRED)
+        if join == _OR:
             found[-1].append(item)
         else:
             found.append([item])
-        joins = False
     return found
 
 
-def _joins(*items: WebItem) -> bool:
-    return not any(item.sign == REFUSED or _is_operator(item, _OR) for item in items)
+def _terms(items: list[WebItem]) -> Iterator[_Term]:
+    """Yield the items that are no operators, with the operators before them.
+
+    Of several operators between two items the last counts, and AND before NOT.
+    """
+    run: list[WebItem] = []
+    before: WebItem | None = None
+    for item in items:
+        if _is_operator(item):
+            run.append(item)
+            continue
+        last = run[-1].text if run else ""
+        is_refused = last == _NOT and not item.sign and item.text[:1].isalpha()
+        if run and not is_refused and (last == _NOT or before is None):
+            yield from (_Term(word, "") for word in run)
+            run = []
+        if is_refused:
+            item = item._replace(sign=REFUSED)
+        join = ""
+        if run and before is not None:
+            join = last if last != _NOT else _AND if any(one.text == _AND for one in run) else ""
+            if join == _OR and REFUSED in (before.sign, item.sign):
+                join = ""
+        yield _Term(item, join)
+        run, before = [], item
+    yield from (_Term(word, "") for word in run)
+
+
+def _is_operator(item: WebItem) -> bool:
+    return item.is_plain and item.text in (_OR, _AND, _NOT)
 
 
 def _notes(eithers: Iterable[list[WebItem]]) -> Iterator[str]:

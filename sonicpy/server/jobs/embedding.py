@@ -1,16 +1,16 @@
 """The embedder of a server: a worker process makes the vectors of texts, of several at once if they wait.
 
-An UPSERT needs a vector only if its object holds another text, or has none.
+An UPSERT needs a vector only if its object holds another text, or has none. An empty text takes the vector away.
 """
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
-from sonicpy.errors import CommandError, SonicError
+from sonicpy.errors import CommandError, InvalidArgument, ShuttingDown, SonicError, sentence_of
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
 from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
@@ -27,8 +27,13 @@ BATCH_TEXTS = 64
 ROWS_A_TURN = 32
 """The number of rows whose objects are asked for their texts before the loop serves other connections."""
 
+STOPPED = "the server stops: it makes no more vectors"
+
 CommandT = TypeVar("CommandT", bound=Any)
+Value = TypeVar("Value")
 TextOrTexts = str | Mapping[str, str]
+Made = dict[int, str | SonicError | None]
+"""The vectors of rows by their places; None: it could not be made, and need not be, or the text is empty."""
 
 
 def has_embedder(config: Config) -> bool:
@@ -53,6 +58,7 @@ class Embedding:
         self._index = index
         self._column: str | None = None  # that the function fills; None: unknown yet
         self._finding: asyncio.Task[str] | None = None
+        self._is_stopped = False
         self._setting = str(config.server.embed)
         self._is_required = config.server.embed_required
         self._ranks = config.search.ranking == "bm25"
@@ -81,8 +87,10 @@ class Embedding:
 
     def _may_need(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> bool:
         """Return whether an UPSERT needs a vector; True if that is unknown. Raises InvalidArgument as `upsert`."""
-        if self._index is None or self._column is None:
+        if self._index is None:
             return bool(given_texts(text).text)
+        if self._column is None:
+            return True
         return self._index.needs_vector(collection, bucket, object, text, lang, self._column)
 
     async def with_vector(self, command: CommandT) -> CommandT:
@@ -100,24 +108,49 @@ class Embedding:
         with_it: CommandT = command._replace(vector=vector)  # type: ignore[assignment]
         return with_it
 
-    async def with_vectors(self, rows: "Sequence[TextRow]", *, upsert: bool) -> "tuple[list[TextRow], set[int]]":
-        """Return rows with the vectors of their texts, of an UPSERT only where one is needed; and the places of the
-        rows that needed one. Raises as `with_vector`.
-        """
-        found = list(rows)
-        if upsert and not await self.knows_column():
-            return found, set(range(len(found)))
-        due = []
-        for place, row in enumerate(found):
+    async def vectors_of(self, rows: "Sequence[TextRow]", *, upsert: bool) -> Made:
+        """Return the vectors of the rows of a bulk request that need one, as far as that is known now."""
+        due, column = [], await self._made_or_error(self.knows_column()) if upsert else True
+        for place, row in enumerate(rows):
             if self.is_row_due(row, upsert=upsert):
-                due.append((place, row))
+                due.append(place)
             if place % ROWS_A_TURN == 0:
                 await asyncio.sleep(0)
-        texts = [given_texts(row.texts or row.text).text if upsert else row.text for _, row in due]
-        made = await asyncio.gather(*(self.vector_of(text, is_question=False) for text in texts))
-        for (place, row), vector in zip(due, made, strict=True):
-            found[place] = row._replace(vector=vector)
-        return found, {place for place, _ in due}
+        if column is not True:
+            return dict.fromkeys(due, column or None)
+        texts = [given_texts(rows[at].texts or rows[at].text).text if upsert else rows[at].text for at in due]
+        made = await asyncio.gather(*(self._made_or_error(self._vector_of_any(text)) for text in texts))
+        return dict(zip(due, made, strict=True))
+
+    async def with_row_vector(self, row: "TextRow", place: int, made: Made, *, upsert: bool) -> "TextRow":
+        """Return a row of a bulk request with its vector, to be pushed at once; see `vector_of_upsert`.
+
+        Args:
+            place: its place among the rows of `vectors_of`.
+            made: their vectors. The object may have changed since, perhaps by a row before.
+
+        Raises:
+            InvalidArgument: the row is refused, because it has no vector, and needs one.
+            StoreError: as `forget`.
+        """
+        if place not in made and not (upsert and self.is_row_due(row, upsert=True)):
+            return row
+        text = row.texts or row.text
+        vector = made[place] if place in made else await self._made_or_error(self._vector_for(*row[:3], text, row.lang))
+        if isinstance(vector, SonicError):
+            raise InvalidArgument(f"the text has no vector: {sentence_of(vector)}") from vector
+        if vector is None and upsert:
+            self.forget(*row[:3], text, row.lang)
+        return row._replace(vector=vector)
+
+    @staticmethod
+    async def _made_or_error(made: Awaitable[Value]) -> Value | SonicError:
+        try:
+            return await made
+        except ShuttingDown:
+            raise
+        except SonicError as error:
+            return error
 
     async def vector_of_upsert(
         self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None
@@ -129,18 +162,27 @@ class Embedding:
             InvalidArgument: as `upsert`.
             SonicError: the vector could not be made, and is required.
         """
-        vector = None
-        if await self.knows_column():
-            whole = given_texts(text).text
-            if not whole or not self._may_need(collection, bucket, object, text, lang):
-                return None
-            vector = await self.vector_of(whole, is_question=False)
+        vector = await self._vector_for(collection, bucket, object, text, lang)
         if vector is None:
             self.forget(collection, bucket, object, text, lang)
         return vector
 
+    async def _vector_for(
+        self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None
+    ) -> str | None:
+        """Return the vector that an UPSERT needs; None: it needs none, or the vector could not be made. Raises as
+        `vector_of_upsert`.
+        """
+        if not await self.knows_column() or not self._may_need(collection, bucket, object, text, lang):
+            return None
+        return await self._vector_of_any(given_texts(text).text)
+
+    async def _vector_of_any(self, text: str) -> str | None:
+        """Return the vector of a text, as `vector_of`; None for an empty text."""
+        return await self.vector_of(text, is_question=False) if text else None
+
     def forget(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> None:
-        """Take away the vector of another text that an object holds, before an UPSERT whose vector could not be made.
+        """Take away the vector of another text that an object holds, before an UPSERT without a vector.
 
         Raises InvalidArgument and StoreError as `upsert`.
         """
@@ -170,7 +212,10 @@ class Embedding:
 
         Raises:
             SonicError: the vector could not be made, and is required.
+            ShuttingDown: `stop` was called.
         """
+        if self._is_stopped:
+            raise ShuttingDown(STOPPED)
         made: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting[is_question].append((text, made))
         if self._task is None:
@@ -188,21 +233,31 @@ class Embedding:
         self.without += not is_question
         logger.error("without a vector: %s", error)
 
-    def stop(self) -> None:
-        """End the worker process."""
-        if self._task is not None:
-            self._task.cancel()
-        self._workers.stop()
+    async def stop(self) -> None:
+        """End the worker process; texts that wait for their vectors are refused."""
+        self._is_stopped = True
+        self._workers.stop()  # which ends the jobs below
+        await asyncio.gather(*filter(None, (self._task, self._finding)), return_exceptions=True)
 
     async def _work(self) -> None:
         try:
             while are_questions := [which for which in (True, False) if self._waiting[which]]:
+                if self._is_stopped:
+                    self._refuse_waiting()
+                    return
                 for which in are_questions:
                     some = self._waiting[which][:BATCH_TEXTS]
                     del self._waiting[which][: len(some)]
                     await self._make(some, are_questions=which)
         finally:
             self._task = None
+
+    def _refuse_waiting(self) -> None:
+        for waiting in self._waiting.values():
+            for _, made in waiting:
+                if not made.done():
+                    made.set_exception(ShuttingDown(STOPPED))
+            waiting.clear()
 
     async def _make(self, some: list[tuple[str, "asyncio.Future[str]"]], *, are_questions: bool) -> None:
         texts = [text for text, _ in some]

@@ -30,7 +30,6 @@ from sonicpy.http.backend import (
     TextRow,
     WholeStats,
     names_of,
-    others_of,
     push_row,
     text_and_others,
     upsert_row,
@@ -122,7 +121,7 @@ class ServerBackend:
         if embedding is None or method not in TEXT_PLACES:
             return args, options
         text = args[TEXT_PLACES[method]]
-        if options.get("vector") is not None or not text:
+        if options.get("vector") is not None or (not text and method != "upsert"):
             return args, options
         if method == "upsert":
             vector = await embedding.vector_of_upsert(*args)
@@ -200,9 +199,7 @@ class ServerBackend:
         refused: list[RefusedPlace] = []
         index, embedding = self._service.index, self._service.embedding
         change = upsert_row if upsert else push_row
-        place, done = 0, set[int]()
-        if embedding is not None:
-            rows, done = await embedding.with_vectors(rows, upsert=upsert)
+        place, made = 0, None if embedding is None else await embedding.vectors_of(rows, upsert=upsert)
         while place < len(rows):
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)
@@ -210,17 +207,9 @@ class ServerBackend:
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
                     row = rows[place]
-                    if embedding is not None and upsert and place in done and row.vector is None:
-                        embedding.forget(*row[:3], row.texts or row.text, row.lang)
-                    if (
-                        upsert
-                        and embedding is not None
-                        and place not in done
-                        and embedding.is_row_due(row, upsert=True)
-                    ):
-                        # The object has changed since `with_vectors`, perhaps by a row before.
-                        await self.call("upsert", *row[:3], row.texts or row.text, row.lang, **others_of(row))
-                    elif is_long(row) and not upsert:
+                    if embedding is not None and made is not None:
+                        row = await embedding.with_row_vector(row, place, made, upsert=upsert)
+                    if is_long(row) and not upsert:
                         text, options = text_and_others(row)
                         await self._in_pieces("push", *row[:3], text, row.lang, **options)
                     else:

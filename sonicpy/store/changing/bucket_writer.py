@@ -348,7 +348,7 @@ class BucketWriter:
             if self._orders is not None:
                 self._orders.take(iid, before)
             length = record.length + change.length_change
-            self.view.lengths_to_change(state.bucket)[iid] = pack_length(length)
+            self.view.lengths_to_change(state)[iid] = pack_length(length)
             if not self.view.by_association:
                 self._tables.widen_impacts(iid, change.left(), length)
         return change.removed_shown
@@ -419,7 +419,7 @@ class BucketWriter:
         self.view.names(self.state).drop(hash, iid)
         self._pushes.forget_named()
         drop_stored_name(self._transaction, self.state, hash, iid)
-        self.view.lengths_to_change(self.state.bucket)[iid] = 0
+        self.view.lengths_to_change(self.state)[iid] = 0
         self.state.objects -= 1
 
 

@@ -53,7 +53,7 @@ class BucketState(Counters):
         """Return the state in a row made by `pack`.
 
         Raises:
-            StoreDamaged: the row is cut off or has another number of fields.
+            StoreDamaged: the row is cut off, has another number of fields, or a number that is too high.
         """
         try:
             return unpack_counters(cls, row)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.digest import DIGEST_BYTES
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.blake import blake2b
 from sonicpy.store.disk.table_numbers import DIGESTS
 
@@ -61,9 +62,14 @@ def digest_rows(transaction: "Transaction", bucket: int) -> Iterator[tuple[int, 
 
 
 def count_digests(transaction: "Transaction", bucket: int) -> int:
-    """Return how many objects of a bucket have a digest in the table."""
-    rows = (memoryview(row).cast("Q").tolist() for _, row in transaction.rows(DIGESTS, bucket_key(bucket)))
-    return sum(len(row) - row.count(0) for row in rows)
+    """Return how many objects of a bucket have a digest in the table. Raises StoreDamaged."""
+    count = 0
+    for _, row in transaction.rows(DIGESTS, bucket_key(bucket)):
+        if len(row) % DIGEST_BYTES:
+            raise StoreDamaged(f"bucket {bucket}: a row of digests has {len(row)} bytes")
+        digests = memoryview(row).cast("Q").tolist()
+        count += len(digests) - digests.count(0)
+    return count
 
 
 def exported_digest(digest: bytes, settings: bytes) -> str:

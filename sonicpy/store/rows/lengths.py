@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["OBJECTS_PER_ROW", "Lengths", "lengths_in_rows", "read_lengths", "take_lengths"]
 
 
-IID_END = 1 << 32
-"""IIDs are smaller."""
-
-
-def read_lengths(transaction: "Transaction", bucket: int, next_iid: int = IID_END) -> bytearray:
+def read_lengths(transaction: "Transaction", bucket: int, next_iid: int) -> bytearray:
     """Return the lengths of all objects of a bucket.
 
     Args:
@@ -37,7 +33,7 @@ def read_lengths(transaction: "Transaction", bucket: int, next_iid: int = IID_EN
     return lengths_in_rows(few if len(few) < 2 else transaction.rows(LENGTHS, prefix), next_iid)
 
 
-def lengths_in_rows(rows: Iterable[StoredRow], next_iid: int = IID_END) -> bytearray:
+def lengths_in_rows(rows: Iterable[StoredRow], next_iid: int) -> bytearray:
     """Return the lengths of all objects of a bucket, given the rows of `lengths`; see `read_lengths`."""
     packed = bytearray()
     for key, row in rows:

@@ -186,4 +186,4 @@ class OpenSource(SnapshotSource):
 
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
         """Return (number, row) of the existing rows of lengths with these numbers."""
-        return self._view.length_rows(self.state.bucket, numbers)
+        return self._view.length_rows(self.state, numbers)

@@ -177,7 +177,11 @@ class BucketWriteCache:
             rows = None if small is None else small.rows(OBJECTS)
             self.names = new_names(transaction, state) if rows is None else names_in_rows(rows, state)
         if self.lengths is None:
-            packed = read_lengths(transaction, state.bucket) if small is None else lengths_in_rows(small.rows(LENGTHS))
+            rows = None if small is None else small.rows(LENGTHS)
+            if rows is None:
+                packed = read_lengths(transaction, state.bucket, state.next_iid)
+            else:
+                packed = lengths_in_rows(rows, state.next_iid)
             self.lengths = Lengths(packed)
 
     def write_records(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:

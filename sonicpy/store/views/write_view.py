@@ -287,16 +287,16 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
-        return self._lengths(state.bucket).packed
+        return self._lengths(state).packed
 
-    def lengths_to_change(self, bucket: int) -> Lengths:
+    def lengths_to_change(self, state: BucketState) -> Lengths:
         """Return the lengths of all objects of a bucket, which may be changed until the transaction ends."""
-        self._changed_buckets.add(bucket)
-        return self._lengths(bucket)
+        self._changed_buckets.add(state.bucket)
+        return self._lengths(state)
 
-    def length_rows(self, bucket: int, numbers: list[int]) -> list[tuple[int, bytes]]:
+    def length_rows(self, state: BucketState, numbers: list[int]) -> list[tuple[int, bytes]]:
         """Return the (number, row) of rows of lengths, as a commit would write them now."""
-        packed, size = self._lengths(bucket).packed, OBJECTS_PER_ROW
+        packed, size = self._lengths(state).packed, OBJECTS_PER_ROW
         return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
 
     def held(self, state: BucketState) -> BucketWriteCache:
@@ -493,8 +493,8 @@ class WriteView(OpenOrders, OpenFacts, View):
         except DamagedBytes as error:
             raise StoreDamaged(f"bucket {state.bucket}: {error}") from error
 
-    def _lengths(self, bucket: int) -> Lengths:
-        held = self._write_cache.of(bucket)
+    def _lengths(self, state: BucketState) -> Lengths:
+        held = self._write_cache.of(state.bucket)
         if held.lengths is None:
-            held.lengths = Lengths(read_lengths(self.transaction, bucket))
+            held.lengths = Lengths(read_lengths(self.transaction, state.bucket, state.next_iid))
         return held.lengths
