@@ -1,12 +1,12 @@
 """The kinds of values that options take, each with its form on the wire and as an argument of a program."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
+from sonicpy.arguments import NUMBER_MAX, choice_of, decimals_of, language_of, number_of, switch_of, text_of
 from sonicpy.bucket_names import buckets_of, read_buckets
-from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.langcodes import LANG_CODES, NO_LANGUAGE, language_code
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
@@ -45,6 +45,12 @@ class Kind(Protocol):
         """Return a value that a program gave, in its internal form. Raises InvalidArgument if it is not allowed."""
 
 
+Unchecked = Callable[[], tuple[type, Container[Any]]]
+"""Returns a class, and values of exactly this class that `check` returns as they are. A kind may have it: it saves the
+call of `check`.
+"""
+
+
 class Number(NamedTuple):
     """A whole number from 0 to a ceiling. A program may give a larger one, which means the ceiling."""
 
@@ -70,6 +76,10 @@ class Number(NamedTuple):
     def check(self, name: str, value: Any) -> int:
         """Return the number. Raises InvalidArgument unless it is a whole number from 0 on."""
         return number_of(name, value)
+
+    def unchecked(self) -> tuple[type, Container[int]]:
+        """Return the numbers that `check` returns as they are."""
+        return int, range(NUMBER_MAX + 1)
 
 
 class Switch:
@@ -113,6 +123,10 @@ class LanguageCode:
     def check(self, name: str, value: Any) -> str | None:
         """Return the code of a language, `none`, or None."""
         return language_of(value)
+
+    def unchecked(self) -> tuple[type, Container[str]]:
+        """Return the codes that `check` returns as they are."""
+        return str, LANG_CODES
 
 
 class Name:
@@ -222,10 +236,12 @@ class Spec(NamedTuple):
 
     Attributes:
         check_text: a function that returns the text of a value that a program gave, or raises InvalidArgument.
+        unchecked: see `Unchecked`.
     """
 
     check_text: Callable[[Any], str]
     is_text: bool = True
+    unchecked: Unchecked | None = None
 
     def read(self, value: str, languages: Languages) -> str:
         """Return the text. Raises InvalidArgument, which is a ValueError, with the reason."""

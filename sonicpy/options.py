@@ -6,7 +6,7 @@ command. The parser of the channel, the lines of the clients, the HTTP models, t
 documentation are made from it; `tests/test_options.py` compares the rest with it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -162,8 +162,16 @@ VALUES = Option(
     wire="SET",
 )  # fmt: skip
 
+
+def _brief_filters() -> tuple[type, Container[str]]:
+    """Return the filters that need no other check than that they can be read quickly."""
+    from sonicpy.filters.grammar import brief_filters  # noqa: PLC0415  loaded when it is needed
+
+    return str, brief_filters
+
+
 FILTER = Option(
-    "filter", Spec(lambda value: filter_text(value)), None, "FILTER(<conditions>)",
+    "filter", Spec(lambda value: filter_text(value), unchecked=_brief_filters), None, "FILTER(<conditions>)",
     "only objects whose tags and values meet the conditions", is_ours=True,
 )  # fmt: skip
 SORT = Option(

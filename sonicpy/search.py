@@ -310,5 +310,6 @@ _PLACES = {name: place for place, name in enumerate(Search._fields)}
 def _maker(verb: str) -> "Maker[Search]":
     """Return the maker of searches of a command, which checks the options."""
     usual = tuple(Search("", "", "", **{"offset": 0, **checked(verb, {})}))
-    checks = {name: (_PLACES[name], option.kind.check) for name, option in ARGUMENTS[verb].items()}
+    kinds = {name: option.kind for name, option in ARGUMENTS[verb].items()}
+    checks = {name: (_PLACES[name], kind.check, getattr(kind, "unchecked", None)) for name, kind in kinds.items()}
     return Maker(Search, usual, checks, partial(checked_value, verb))

@@ -1,6 +1,7 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Generic, TypeVar
 
+_Unchecked = Callable[[], tuple[type, Container[Any]]]
 _Kind = TypeVar("_Kind", bound=tuple[Any, ...])
 
 class Maker(Generic[_Kind]):
@@ -8,7 +9,7 @@ class Maker(Generic[_Kind]):
         self,
         kind: type[_Kind],
         usual: tuple[Any, ...],
-        checks: Mapping[str, tuple[int, Callable[[str, Any], Any]]],
+        checks: Mapping[str, tuple[int, Callable[[str, Any], Any], _Unchecked | None]],
         unknown: Callable[[str, Any], object],
     ) -> None: ...
     def make(self, first: tuple[Any, ...], named: Mapping[str, Any]) -> _Kind: ...

@@ -82,22 +82,19 @@ class Token(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> Condition:
-    """Return the condition of a filter.
-
-    Raises:
-        InvalidArgument: the text is not a filter, or is too long, too deep, or of too many conditions.
-    """
+def _parse_whole(text: str) -> Condition:
+    """Return the condition of a filter, read by the whole grammar. Raises as `parse`."""
     if len(text) > LENGTH_MAX:
         raise refused(f"filter has {len(text):,} letters; allowed are {LENGTH_MAX:,}")
-    return brief(text) or _Parser(_tokens(normalize("NFC", text))).whole()
+    return _Parser(_tokens(normalize("NFC", text))).whole()
 
 
-brief: Callable[[str], Condition | None] = BriefFilters(
-    HasTag, Range, Not, All, GRAMMAR_WORDS | {TAG_NAME}, is_name, TAG_BYTES_MAX
-).read
-"""Return the condition of a filter that joins a few tags and comparisons by AND, in less time than the whole grammar
-takes; None: the filter may have another form."""
+brief_filters = BriefFilters(
+    HasTag, Range, Not, All, GRAMMAR_WORDS | {TAG_NAME}, is_name, TAG_BYTES_MAX, LENGTH_MAX, _parse_whole
+)
+parse: Callable[[str], Condition] = brief_filters.parse
+"""Return the condition of a filter. Raises InvalidArgument: the text is not a filter, or is too long, too deep, or of
+too many conditions. A filter that joins a few tags and comparisons by AND is read in less time."""
 
 
 def filter_text(value: AnyValue) -> str:

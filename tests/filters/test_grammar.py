@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sonicpy import InvalidArgument
 from sonicpy.filters.conditions import All, Among, Condition, HasTag, Not, Range, Within
 from sonicpy.filters.conditions import Any as AnyOf
-from sonicpy.filters.grammar import brief, filter_text, parse
+from sonicpy.filters.grammar import brief_filters, filter_text, parse
 from sonicpy.filters.sorting import Boost, Facet, Sort, facets_texts, parse_boost, parse_of, parse_ranges, parse_sort
 from tests.reference import filters as twin
 from tests.support.examples import examples
@@ -194,7 +194,7 @@ def test_any_text_ends_in_conditions_or_a_sentence(text: str) -> None:
 
 @given(st.lists(st.sampled_from(CLAUSES), min_size=1, max_size=9).map(lambda parts: "".join(parts)))
 def test_a_brief_filter_is_read_as_a_long_one(text: str) -> None:
-    found = brief(text)
+    found = brief_filters.read(text)
     if found is not None:
         assert found == parse(f"({text})"), "brackets lead through the whole grammar"
 
@@ -209,7 +209,7 @@ def test_brief_filters_are_those_of_tags_and_comparisons() -> None:
         '"a b" AND "tag"',
         '"a AND b"',
     ):
-        assert brief(text) is not None, text
+        assert brief_filters.read(text) is not None, text
     for text in (
         "",
         "NOT red",
@@ -226,7 +226,7 @@ def test_brief_filters_are_those_of_tags_and_comparisons() -> None:
         "9a",
         "a:b < 5",
     ):
-        assert brief(text) is None, text
+        assert brief_filters.read(text) is None, text
 
 
 @given(st.integers(0, 2**32))

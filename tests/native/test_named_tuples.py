@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sonicpy._native.named_tuples import Maker
+from sonicpy.options import ARGUMENTS
 
 
 class Point(NamedTuple):
@@ -26,7 +27,7 @@ def refused(name: str, value: object) -> None:
 
 
 def maker() -> "Maker[Point]":
-    checks = {"z": (2, doubled), "name": (3, lambda name, value: f"{name} {value}")}
+    checks = {"z": (2, doubled, None), "name": (3, lambda name, value: f"{name} {value}", None)}
     return Maker(Point, tuple(Point(0, 0)), checks, refused)
 
 
@@ -48,8 +49,33 @@ def test_it_raises_the_errors_of_its_checks() -> None:
         maker().make((1, 2, 3, 4, 5), {})
 
 
+def test_values_of_a_container_are_not_checked_again() -> None:
+    checked: list[object] = []
+
+    def check(name: str, value: Any) -> Any:
+        checked.append(value)
+        return value if value is None else int(value)
+
+    make = Maker(Point, tuple(Point(0, 0)), {"z": (2, check, lambda: (int, range(10)))}, refused).make
+    given = (None, 3, 4, True, 4.0, 10, 9)
+    assert [make((1, 2), {"z": value}).z for value in given] == [None, 3, 4, 1, 4, 10, 9]
+    assert list(map(repr, checked)) == ["None", "3", "True", "4.0", "10"], "only 4 and 9 are known, once 3 was checked"
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_unchecked_values_of_options_are_those_that_checks_return(verb: str) -> None:
+    for name, option in ARGUMENTS[verb].items():
+        unchecked = getattr(option.kind, "unchecked", None)
+        if unchecked is None:
+            continue
+        kind, values = unchecked()
+        for value in (0, 1, 2**32 - 1, 2**32, -1, "eng", "none", "xyz", "red", "red AND price < 5", "price <", ""):
+            if type(value) is kind and value in values:
+                assert option.kind.check(name, value) == value
+
+
 def test_its_arguments_are_checked() -> None:
     with pytest.raises(TypeError, match="list is no class of tuples"):
         Maker(list, (1,), {}, refused)  # type: ignore[type-var]
     with pytest.raises(ValueError, match="no field 4 of 4"):
-        Maker(Point, tuple(Point(0, 0)), {"a": (4, doubled)}, refused)
+        Maker(Point, tuple(Point(0, 0)), {"a": (4, doubled, None)}, refused)

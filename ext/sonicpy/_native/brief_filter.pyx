@@ -94,28 +94,53 @@ cdef class BriefFilters:
         keywords: the words of filters that are neither tags nor names of values.
         is_name: a function that returns whether values may have a name.
         tag_max: the most bytes of a tag.
+        length_max: the most letters of a filter.
+        other: a function that returns the condition of any other filter, or raises an error.
     """
     cdef type _has_tag, _in_range, _not_met, _all_of
-    cdef object _keywords, _is_name
-    cdef Py_ssize_t _tag_max
+    cdef object _keywords, _is_name, _other
+    cdef Py_ssize_t _tag_max, _length_max
+    cdef tuple _last  # the last brief filter, and its condition: each is checked first, and used then
     cdef set _names  # that values may have
 
     def __init__(self, type has_tag not None, type in_range not None, type not_met not None, type all_of not None,
-                 keywords not None, is_name not None, Py_ssize_t tag_max):
+                 keywords not None, is_name not None, Py_ssize_t tag_max, Py_ssize_t length_max, other not None):
         for kind in (has_tag, in_range, not_met, all_of):
             if not issubclass(kind, tuple):
                 raise TypeError(f"conditions are tuples, and {kind.__name__} is none")
         self._has_tag, self._in_range, self._not_met, self._all_of = has_tag, in_range, not_met, all_of
         self._keywords, self._is_name, self._tag_max = keywords, is_name, tag_max
+        self._length_max, self._other = length_max, other
         self._names = set()
+        self._last = (None, None)
 
-    def read(self, str text not None):
+    def __contains__(self, text) -> bool:
+        """Return whether an object is a brief filter."""
+        return type(text) is str and self.known(text) is not None
+
+    def parse(self, str text not None):
+        """Return the condition of a filter. Raises the errors of `other`."""
+        found = self.known(text)
+        return self._other(text) if found is None else found
+
+    cdef object known(self, str text):
+        """Return the condition of a brief filter; None: the text is none."""
+        cdef tuple last = self._last
+        cdef object found
+        if last[0] is text:
+            return last[1]
+        found = self.read(text)
+        if found is not None:
+            self._last = (text, found)
+        return found
+
+    cpdef object read(self, str text):
         """Return the condition of a filter; None: the text is not a brief filter, or no filter at all."""
         cdef Py_ssize_t size, clauses = 0
         cdef const char *at
         cdef const char *end
         cdef list found = []
-        if not PyUnicode_IS_ASCII(text):
+        if len(text) > self._length_max or not PyUnicode_IS_ASCII(text):
             return None
         at = PyUnicode_AsUTF8AndSize(text, &size)
         end = at + size

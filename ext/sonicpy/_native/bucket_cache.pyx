@@ -12,7 +12,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyBy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
-from libc.stdint cimport uint64_t
+from libc.stdint cimport UINT64_MAX, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of
@@ -403,20 +403,27 @@ cdef class CachingReader:
     cdef int read_names(self, list iids, list found, list missing) except -1:
         """Read missing OIDs, and put them into their places. Raises DamagedBytes if an object has no row."""
         cdef dict names = self._cache._names
-        cdef Py_ssize_t at
-        cdef uint64_t iid
+        cdef Py_ssize_t at, place = 0
+        cdef uint64_t iid, number = UINT64_MAX
         cdef tuple pair
         cdef PyObject *row
+        cdef bytes read = None
         cdef list rows = self._source.record_rows(missing)
         if PyDict_Size(names) + len(rows) > self._cache._name_rows_max:
             PyDict_Clear(names)
-        for pair in rows:
-            PyDict_SetItem(names, row_number(<bytes> pair[0]), names_of_row(<bytes> pair[1]))
         for at in range(len(iids)):
             if found[at] is None:
                 iid = iids[at]
-                row = PyDict_GetItem(names, iid // PLACES)
-                found[at] = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
+                while number != iid // PLACES and place < len(rows):  # mostly, the next row is that of the object
+                    pair = rows[place]
+                    place += 1
+                    number, read = row_number(<bytes> pair[0]), names_of_row(<bytes> pair[1])
+                    PyDict_SetItem(names, number, read)
+                if number == iid // PLACES:
+                    found[at] = name_at(read, <int> (iid % PLACES))
+                else:
+                    row = PyDict_GetItem(names, iid // PLACES)
+                    found[at] = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
                 if found[at] is None:
                     self._source.oids(missing)  # raises an error that names the damage
                     raise DamagedBytes(f"object {iid} has no row")

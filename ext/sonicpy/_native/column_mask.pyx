@@ -41,9 +41,6 @@ cdef class LazyWindows:
         known: the list of windows, with False in place of each window not read yet. Threads may share the list.
     """
 
-    cdef object reader, column
-    cdef list known
-
     def __init__(self, reader, column, list known not None):
         self.reader, self.column, self.known = reader, column, known
 
@@ -110,12 +107,7 @@ cdef class InRange(OfColumn):
         return column.mark(self.low, self.high, bits)
 
     cdef bint holds(self, uint32_t iid) except -1:
-        cdef ColumnWindow column = self.of(iid >> WINDOW_BITS)
-        cdef int place = iid & (WINDOW_OBJECTS - 1)
-        if column is None or self.low > self.high or self.high < column.lowest or self.low > column.highest:
-            return False
-        column.decode()
-        return column.has(place) and self.low <= column.at(place) <= self.high
+        return is_in_range(self.of(iid >> WINDOW_BITS), iid, self.low, self.high)
 
 
 @cython.final

@@ -29,6 +29,25 @@ cdef object made(type kind, tuple values):
     return PyTuple_Type.tp_new(kind, <PyObject *> arguments, NULL)
 
 
+cdef class Check:
+    """The check of a field; see `Maker`."""
+    cdef Py_ssize_t place
+    cdef object check, unchecked
+    cdef object kind, values  # of values that are stored as they are, once `unchecked` was called; None: of none
+
+    def __init__(self, Py_ssize_t place, check not None, unchecked):
+        self.place, self.check, self.unchecked = place, check, unchecked
+
+    cdef object checked(self, name, value):
+        if type(value) is self.kind and value in self.values:
+            return value
+        value = self.check(name, value)
+        if self.unchecked is not None and value is not None:
+            kind, self.values = self.unchecked()
+            self.kind, self.unchecked = kind, None
+        return value
+
+
 cdef class Maker:
     """Makes instances of a named tuple from some of their fields.
 
@@ -36,7 +55,8 @@ cdef class Maker:
         kind: the class of the instances.
         usual: the values of all fields that are not given.
         checks: for each field that may be given by name, its place and a function that returns the value to store for
-            a name and a value.
+            a name and a value; also a function that returns a class, and a container of objects of this class which
+            the check returns as they are: it is called behind the first check of a value. None: there is none.
         unknown: a function that is called with another name and its value, and raises an error.
     """
     cdef type _kind
@@ -47,10 +67,11 @@ cdef class Maker:
     def __init__(self, type kind not None, tuple usual not None, checks not None, unknown not None):
         if not issubclass(kind, tuple):
             raise TypeError(f"{kind.__name__} is no class of tuples")
-        for place, _ in checks.values():
+        for place, _, _ in checks.values():
             if not 0 <= place < len(usual):
                 raise ValueError(f"there is no field {place} of {len(usual)}")
-        self._kind, self._usual, self._checks, self._unknown = kind, usual, dict(checks), unknown
+        self._kind, self._usual, self._unknown = kind, usual, unknown
+        self._checks = {name: Check(*check) for name, check in checks.items()}
 
     def make(self, tuple first not None, named not None):
         """Return an instance.
@@ -65,7 +86,7 @@ cdef class Maker:
         """
         cdef Py_ssize_t at, given = PyTuple_GET_SIZE(first), count = PyTuple_GET_SIZE(self._usual)
         cdef object found
-        cdef tuple check
+        cdef Check check
         if given > count:
             raise ValueError(f"{given} values are more than the {count} fields")
         found = without_items(self._kind, count)
@@ -76,5 +97,5 @@ cdef class Maker:
             if check is None:
                 self._unknown(name, value)
             else:
-                put_item(found, check[0], check[1](name, value))
+                put_item(found, check.place, check.checked(name, value))
         return found

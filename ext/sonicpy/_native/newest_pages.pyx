@@ -3,11 +3,61 @@
 The row of a tag is enough if it has the newest objects with the tag; for a range, the newest windows of values are.
 """
 
-from sonicpy._native.mask cimport Bits, Mask
-from sonicpy._native.term_rows cimport TermInfo
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from sonicpy._native.column_mask import InRange, LazyWindows
-from sonicpy._native.term_mask import newest_in_tail
+from sonicpy._native.column_mask cimport LazyWindows, is_in_range
+from sonicpy._native.mask cimport Mask
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
+from sonicpy._native.term_rows cimport TermInfo
+from sonicpy._native.windows cimport WINDOW_BITS
+
+from sonicpy._native.column_mask import InRange
+
+
+cdef class SharedRange:
+    """A range of the values of one name.
+
+    Attributes:
+        windows: the values; None: no object has one.
+        low, high: the bounds, both included.
+    """
+    cdef LazyWindows windows
+    cdef int64_t low, high
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        """Return whether an object has a value in the range."""
+        if self.windows is None:
+            return False
+        return is_in_range(self.windows.get(iid >> WINDOW_BITS), iid, self.low, self.high)
+
+
+cdef list newest_in_tail(TermInfo tag, SharedRange shared, Mask among, Py_ssize_t wanted):
+    """Return the IIDs of the newest objects that have a tag, newest first; None: the row of the tag does not have
+    enough.
+
+    Args:
+        shared: a range in which the objects have a value; None: there is none.
+        among: the mask of the objects to consider; None: all.
+    """
+    cdef const uint8_t *row = <const uint8_t *> tag._row
+    cdef Posting held[BLOCK_POSTINGS]
+    cdef Py_ssize_t size = len(tag._row) - tag._tail_at, count = 0
+    cdef int at = 0
+    cdef uint32_t iid
+    cdef list found = []
+    if size > 0:
+        at = read_block(row + tag._tail_at, size, held)
+        if at < 0:  # a general search raises the error
+            return None
+    while at > 0 and count < wanted:
+        at -= 1
+        iid = <uint32_t> held[at].iid
+        if at and iid <= held[at - 1].iid:  # the list is by association
+            return None
+        if (shared is None or shared.holds(iid)) and (among is None or among.holds(iid)):
+            found.append(iid)
+            count += 1
+    return found if count >= wanted or tag._word.position == 0 else None
 
 
 cdef class NewestPages:
@@ -56,7 +106,7 @@ cdef class NewestPages:
         if kind is self._all_of:
             return self.driven((<tuple> condition)[0], wanted)
         if kind is self._in_range:
-            return self.shared_range((condition,), -1).newest(wanted)
+            return self.newest_in_range(self.shared_range((condition,), -1), wanted)
         return None
 
     cdef list driven(self, tuple conditions, Py_ssize_t wanted):
@@ -64,14 +114,15 @@ cdef class NewestPages:
         tag; None: masks are needed."""
         cdef list tags = [], places = [], rows
         cdef Py_ssize_t at, best = 0
+        cdef SharedRange shared = None
         cdef Mask among = None
         for at in range(len(conditions)):
             if type(conditions[at]) is self._has_tag and len(<tuple> (<tuple> conditions[at])[0]) == 1:
                 tags.append((<str> (<tuple> (<tuple> conditions[at])[0])[0]).encode())
                 places.append(at)
         if not tags:
-            among = self.shared_range(conditions, -1)
-            return None if among is None else among.newest(wanted)
+            shared = self.shared_range(conditions, -1)
+            return None if shared is None else self.newest_in_range(shared, wanted)
         if self._tags is None:
             return []
         rows = self._tags.words(tags)
@@ -81,17 +132,18 @@ cdef class NewestPages:
             if (<TermInfo?> rows[at])._word.df < (<TermInfo> rows[best])._word.df:
                 best = at
         if len(conditions) > 1:
-            among = self.shared_range(conditions, places[best])
-            if among is None:
+            shared = self.shared_range(conditions, places[best])
+            if shared is None:
                 at = places[best]
                 among = self._mask_of([*conditions[:at], *conditions[at + 1:]])
-        return newest_in_tail(rows[best], among, wanted)
+        return newest_in_tail(rows[best], shared, among, wanted)
 
-    cdef Mask shared_range(self, tuple conditions, Py_ssize_t besides):
-        """Return the objects that meet all conditions except number `besides`; None: these are not ranges of one
-        name."""
+    cdef SharedRange shared_range(self, tuple conditions, Py_ssize_t besides):
+        """Return the range that all conditions except number `besides` share; None: these are not ranges of one name.
+        """
+        cdef SharedRange found
         cdef Py_ssize_t at
-        cdef object one, name = None, low = None, high = None
+        cdef object one, column, name = None, low = None, high = None
         for at in range(len(conditions)):
             if at == besides:
                 continue
@@ -104,11 +156,15 @@ cdef class NewestPages:
                 low, high = max(low, (<tuple> one)[1]), min(high, (<tuple> one)[2])
             else:
                 return None
-        return self.range_mask(name, low, high)
+        found = SharedRange.__new__(SharedRange)
+        found.low, found.high = low, high
+        column = None if self._columns is None else self._columns.names.get(name)
+        if column is not None:
+            found.windows = LazyWindows(self._columns, column, self._columns.known_windows(column, self._windows))
+        return found
 
-    cdef Mask range_mask(self, name, low, high):
-        cdef object column = None if self._columns is None else self._columns.names.get(name)
-        if column is None:
-            return Bits(self._windows)
-        known = self._columns.known_windows(column, self._windows)
-        return InRange(self._windows, LazyWindows(self._columns, column, known), low, high)
+    cdef list newest_in_range(self, SharedRange shared, Py_ssize_t wanted):
+        """Return the IIDs of the newest `wanted` objects with a value in a range."""
+        if shared.windows is None:
+            return []
+        return InRange(self._windows, shared.windows, shared.low, shared.high).newest(wanted)

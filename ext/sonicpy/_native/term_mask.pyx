@@ -144,31 +144,6 @@ def matching(QueryState query not None) -> Bits:
     return matches(query)
 
 
-def newest_in_tail(TermInfo tag not None, Mask among, Py_ssize_t wanted):
-    """Return the IIDs of the newest objects that have a tag, newest first; None: the row of the tag does not have
-    enough.
-
-    Args:
-        among: the mask of the objects to consider; None: all.
-    """
-    cdef const uint8_t *row = <const uint8_t *> tag._row
-    cdef Posting held[BLOCK_POSTINGS]
-    cdef Py_ssize_t size = len(tag._row) - tag._tail_at
-    cdef int at = 0
-    cdef list found = []
-    if size > 0:
-        at = read_block(row + tag._tail_at, size, held)
-        if at < 0:  # a general search raises the error
-            return None
-    while at > 0 and len(found) < wanted:
-        at -= 1
-        if at and held[at].iid <= held[at - 1].iid:  # the list is by association
-            return None
-        if among is None or among.holds(<uint32_t> held[at].iid):
-            found.append(held[at].iid)
-    return found if len(found) >= wanted or tag._word.position == 0 else None
-
-
 def count_in_tails(list rows not None, Bits among not None) -> list:
     """Return, for the TermInfo of each tag, how many objects of a mask have the tag; None: its row does not have all
     objects with the tag."""
