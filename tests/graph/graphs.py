@@ -53,15 +53,25 @@ def nodes_of(content: bytes) -> list[dict[int, dict[bytes, tuple[int, int]]]]:
         while place < size:
             width, count = divmod(automaton[place], 64)
             labels = place + 1
-            if width == count == 0:
-                width, count, labels = 4, automaton[place + 1], place + 2
-            edges = [labels + count + width * step for step in range(count)]
-            numbers = [int.from_bytes(automaton[edge : edge + width], "little") for edge in edges]
-            nodes[place] = {
-                automaton[labels + step : labels + step + 1]: (number & 15, place - (number >> 4) if number >> 4 else 0)
-                for step, number in enumerate(numbers)
-            }
-            place = labels + count * (1 + width)
+            if width == 0 or 0x60 <= automaton[place] < 0x80:
+                nodes[place] = {automaton[place : place + 1]: (2, place + 1)}
+                place += 1
+            elif 0xB0 <= automaton[place] < 0xC0:
+                nodes[place] = {automaton[labels : labels + 1]: (automaton[place] & 15, place + 2)}
+                place += 2
+            else:
+                if automaton[place] == 0x40:
+                    width, count, labels = 4, automaton[place + 1], place + 2
+                edges = [labels + count + width * step for step in range(count)]
+                numbers = [int.from_bytes(automaton[edge : edge + width], "little") for edge in edges]
+                nodes[place] = {
+                    automaton[labels + step : labels + step + 1]: (
+                        number & 15,
+                        place + (number >> 4) if number >> 4 else 0,
+                    )
+                    for step, number in enumerate(numbers)
+                }
+                place = labels + count * (1 + width)
         found.append(nodes)
         at += size
     return found

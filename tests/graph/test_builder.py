@@ -115,10 +115,22 @@ def test_common_beginnings_and_ends_are_stored_once() -> None:
     """All words of three letters take three nodes of 26 edges in each automaton, and a mark every 256 words."""
     letters = string.ascii_lowercase
     words = [f"{one}{two}{three}".encode() for one in letters for two in letters for three in letters]
-    last, other, sign = 1 + 26 * (1 + 1), 1 + 26 * (1 + 2), 1 + 40  # the way back takes two bytes
+    last, other, sign = 1 + 26 * (1 + 1), 1 + 26 * (1 + 2), 1 + 40  # the way to the next node takes two bytes
     assert len(content_of(words)) - len(content_of([])) == 2 * (last + 2 * other) + 26**3 // 256 * sign
     for automaton in nodes_of(content_of(words))[:2]:
         assert [len(edges) for edges in automaton.values()] == [26] * 3
+
+
+@pytest.mark.parametrize(
+    ("word", "size"),
+    [("abcd", 3 + 3), ("a0~\0.b", 5 + 3), ("ABC", 2 * 2 + 3), ("a@b", 1 + 2 + 3), ("é", 2 + 3), ("aé", 2 * 2 + 3)],
+)
+def test_a_node_of_one_edge_to_the_next_takes_one_or_two_bytes(word: str, size: int) -> None:
+    """The last byte of a word takes three bytes; a byte before others one, or two if it is a large letter or no single
+    byte follows it.
+    """
+    assert len(content_of([word.encode()])) - len(content_of([])) == 2 * size
+    assert graph_of([word.encode()]).words(0, -1) == [word.encode()]
 
 
 @given(st.sets(st.text("ab", min_size=1, max_size=6).map(str.encode)))
@@ -141,11 +153,11 @@ def test_every_automaton_is_minimal(words: set[bytes]) -> None:
 def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
     for turned, nodes in enumerate(nodes_of(content_of(words))[:2]):
         found = set[bytes]()
-        below = [(b"", max(nodes, default=0))]  # the root is finished last
+        below = [(b"", min(nodes, default=0))]  # the root is finished last
         while below:
             begun, place = below.pop()
             for label, (flags, target) in nodes.get(place, {}).items():
-                assert target < place
+                assert target == 0 or target > place
                 if flags & 1:
                     found.add(begun + label)
                 if target:
@@ -157,11 +169,11 @@ def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
 def test_a_target_far_away_takes_four_bytes() -> None:
     """The target is a node that two beginnings share, with more than a megabyte of other nodes between its parents."""
     dice = random.Random(5)
-    middle = sorted({b"b" + bytes(dice.choices(b"abcdefghijklmnopqrstuvwxyz", k=12)) for _ in range(60_000)})
+    middle = sorted({b"b" + bytes(dice.choices(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=16)) for _ in range(60_000)})
     words = [b"ashared", *middle, b"cshared"]
     content = content_of(words)
-    widths = {content[HEADER_BYTES + place] >> 6 for place in nodes_of(content)[0]}
-    assert widths == {0, 1, 2, 3}
+    heads = {content[HEADER_BYTES + place] for place in nodes_of(content)[0]}
+    assert content[HEADER_BYTES + 1] == 0x40 and {head >> 6 for head in heads} == {1, 2, 3}
     graph = WordGraph.from_bytes(content)
     assert graph.contains(b"ashared") and graph.contains(b"cshared") and not graph.contains(b"bshared")
     assert graph.words(0, -1) == words

@@ -14,7 +14,7 @@ from sonicpy._native.word_walks import find_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WORD_BYTES_MAX
 from sonicpy.graph.word_graph import WordGraph
-from tests.graph.graphs import ALPHABETS, content_of, graph_of, words_of
+from tests.graph.graphs import ALPHABETS, HEADER_BYTES, content_of, graph_of, nodes_of, words_of
 from tests.reference.word_graph import WordList
 
 WORDS = sorted("ca car card care cart cat catalog do dog zoo über éclair ähre 東京 東 10 2 _x".split())
@@ -239,38 +239,51 @@ def with_number(at: int, value: int) -> bytes:
 
 
 def automaton(*nodes: bytes) -> bytes:
+    """Return a file whose forward automaton is `nodes`, the root first; the others are empty."""
+    header = b"SPYGRAPH" + struct.pack("<IIQQIIIIII", 4, 1, 1, 1, 1 + sum(map(len, nodes)), 1, 1, 0, 1, 0)
+    return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0\0" + bytes(8 + 4)))
+
+
+def node(*edges: tuple[bytes, int, int], head: int = 0x40) -> bytes:
+    """Return a node with edges of (label, flags, distance to the target), in the form for many edges."""
+    numbers = [struct.pack("<I", flags | distance << 4) for _, flags, distance in edges]
+    return bytes([head, len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
+
+
+LEAF = node((b"b", 1, 0))
+
+
+def plain_automaton(*nodes: bytes) -> bytes:
     """Return a file of format 2 whose forward automaton is `nodes`, the root last; the backward one is empty."""
     size = 1 + sum(map(len, nodes))
     header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 2, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
     return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0" + bytes(8 + 4)))
 
 
-def node(*edges: tuple[bytes, int, int]) -> bytes:
-    """Return a node with edges of (label, flags, distance back to the target), in the form for many edges."""
-    numbers = [struct.pack("<I", flags | back << 4) for _, flags, back in edges]
-    return bytes([0, len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
+def plain_node(*edges: tuple[bytes, int, int]) -> bytes:
+    """Return a node of format 2 with edges of (label, flags, distance back to the target)."""
+    return node(*edges, head=0)
 
 
-LEAF = node((b"b", 1, 0))
+PLAIN_LEAF = plain_node((b"b", 1, 0))
 
 
 def old_automaton(*nodes: bytes) -> bytes:
     """Return a file of format 1 with the given nodes."""
-    content = bytearray(automaton(*nodes))
+    content = bytearray(plain_automaton(*nodes))
     content[8] = 1
     return sealed(content)
 
 
 def old_node(*edges: tuple[bytes, int, int]) -> bytes:
     """Return a node of format 1 with edges of (label, flags, target)."""
-    numbers = [struct.pack("<I", flags | target << 4) for _, flags, target in edges]
-    return bytes([len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
+    return plain_node(*edges)[1:]
 
 
 OLD_LEAF = old_node((b"b", 1, 0))
 
 FORGED = [
-    (with_number(8, 4), "another format"),
+    (with_number(8, 3), "another format"),
     (with_number(8, 1), "nodes of another format"),
     (with_number(8, 2), "a header of another format"),
     (old_automaton(OLD_LEAF, old_node((b"a", 0, 7))), "an old edge to its own node"),
@@ -287,28 +300,70 @@ FORGED = [
     (with_number(FORWARD_SIZE, 0), "an automaton without its first byte, and too many bytes"),
     (with_number(WORDS_COUNT, 256), "a sign missing"),
     (with_number(WORDS_COUNT + 4, 0xFFFFFFFF), "more words than any file holds"),
-    (automaton(node((b"b", 1, 1)), node((b"a", 0, 7))), "an edge to the byte before the first node"),
-    (automaton(LEAF, node((b"a", 0, 6))), "an edge into a node"),
-    (automaton(LEAF, node((b"a", 0, 8))), "an edge to the byte before the first node, from the second one"),
-    (automaton(LEAF, node((b"a", 0, 9))), "an edge to before the automaton"),
-    (automaton(LEAF, node((b"a", 0, 0x0FFFFFFF))), "an edge far outside"),
-    (automaton(LEAF, b"\x41a\x81"), "an edge of one byte to before the automaton"),
-    (automaton(node(), node((b"a", 0, 2))), "a node without edges"),
-    (automaton(b"\x40", node((b"a", 0, 1))), "a short node without edges"),
-    (automaton(LEAF, b"\xff" + node((b"a", 0, 7))[1:]), "a node longer than the file"),
-    (automaton(LEAF, b"\0\xff" + node((b"a", 0, 7))[2:]), "a long node longer than the file"),
+    (automaton(node((b"a", 0, 6)), LEAF), "an edge into its own node"),
+    (automaton(node((b"a", 0, 8)), LEAF), "an edge into a node"),
+    (automaton(node((b"a", 0, 14)), LEAF), "an edge to behind the last node"),
+    (automaton(node((b"a", 0, 0x0FFFFFFF)), LEAF), "an edge far outside"),
+    (automaton(b"\x41a\xb1", LEAF), "an edge of one byte to behind the last node"),
+    (automaton(node((b"a", 0, 7)), node()), "a node without edges"),
+    (automaton(node((b"a", 0, 7)), b"\x80"), "a node with short edges without edges"),
+    (automaton(node((b"a", 0, 7)), b"\xff" + LEAF[1:]), "a node longer than the file"),
+    (automaton(node((b"a", 0, 7)), b"\x40\xff" + LEAF[2:]), "a node of many edges longer than the file"),
+    (automaton(b"a"), "a link to nothing"),
+    (automaton(b"\xb0a"), "a link with flags to nothing"),
+    (automaton(b"a\xb0"), "a link without its label"),
+    (plain_automaton(plain_node((b"b", 1, 1)), plain_node((b"a", 0, 7))), "1.0: an edge to before the first node"),
+    (plain_automaton(PLAIN_LEAF, plain_node((b"a", 0, 6))), "1.0: an edge into a node"),
+    (plain_automaton(PLAIN_LEAF, plain_node((b"a", 0, 8))), "1.0: an edge to before the first node from the second"),
+    (plain_automaton(PLAIN_LEAF, plain_node((b"a", 0, 9))), "1.0: an edge to before the automaton"),
+    (plain_automaton(PLAIN_LEAF, plain_node((b"a", 0, 0x0FFFFFFF))), "1.0: an edge far outside"),
+    (plain_automaton(PLAIN_LEAF, b"\x41a\x81"), "1.0: an edge of one byte to before the automaton"),
+    (plain_automaton(plain_node(), plain_node((b"a", 0, 2))), "1.0: a node without edges"),
+    (plain_automaton(b"\x40", plain_node((b"a", 0, 1))), "1.0: a short node without edges"),
+    (plain_automaton(PLAIN_LEAF, b"\xff" + PLAIN_LEAF[1:]), "1.0: a node longer than the file"),
+    (plain_automaton(PLAIN_LEAF, b"\0\xff" + PLAIN_LEAF[2:]), "1.0: a long node longer than the file"),
 ]
 
 
 def test_a_forged_file_that_is_sound_opens() -> None:
     """A valid file opens; each case of FORGED differs from it in one place."""
-    for root in (node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
-        assert WordGraph.from_bytes(automaton(LEAF, root)).words(0, -1) == [b"ab"]
+    for root in (node((b"a", 0, 7)), b"\x41a\x30", b"\x81a\x40\0", b"\xc1a\x50\0\0", b"\xb0a", b"a"):
+        assert WordGraph.from_bytes(automaton(root, LEAF)).words(0, -1) == [b"ab"]
+    for root in (plain_node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
+        assert WordGraph.from_bytes(plain_automaton(PLAIN_LEAF, root)).words(0, -1) == [b"ab"]
+
+
+def in_format_2(content: bytes) -> bytes:
+    """Return the content of a graph file as 1.0 wrote it, without aliases."""
+    automata, roots = [], []
+    for nodes in nodes_of(content)[:2]:
+        automaton, places = b"\0", {0: 0}
+        for place in sorted(nodes, reverse=True):
+            places[place] = here = len(automaton)
+            edges = [
+                (label, flags, target and here - places[target]) for label, (flags, target) in nodes[place].items()
+            ]
+            automaton += plain_node(*edges)
+        automata.append(automaton)
+        roots.append(places[min(nodes, default=0)])
+    sizes = [number for pair in zip(map(len, automata), roots, strict=True) for number in pair]
+    behind = content[HEADER_BYTES + sum(struct.unpack_from("<I", content, at)[0] for at in (32, 40, 48)) :]
+    header = content[:8] + struct.pack("<I", 2) + content[12:32] + struct.pack("<IIII", *sizes)
+    return sealed(bytearray(header + b"".join(automata) + behind))
+
+
+@given(st.sampled_from(list(ALPHABETS.values())).flatmap(lambda letters: st.sets(words_of(letters), max_size=20)))
+def test_a_file_of_format_2_has_the_same_words_and_corrections(words: set[bytes]) -> None:
+    content = content_of(words)
+    graph, plain = WordGraph.from_bytes(content), WordGraph.from_bytes(in_format_2(content))
+    assert plain.words(0, -1) == graph.words(0, -1)
+    for word in list(words)[:3]:
+        asked = [each.correct(word, 2, transpositions=True).matches for each in (graph, plain)]
+        assert asked[0] == asked[1]
 
 
 def test_a_file_of_format_2_opens_without_aliases() -> None:
-    graph = WordGraph.from_bytes(automaton(LEAF, node((b"a", 0, 7), (b"c", 1, 7))))
-    assert graph.words(0, -1) == [b"ab", b"c", b"cb"]
+    graph = WordGraph.from_bytes(in_format_2(content_of([b"a.b", b"x.yy"])))
     assert not graph.has_aliases and find_words([graph.aliases], [b""], Folding({}), begins=True) == {}
 
 
@@ -334,9 +389,9 @@ def test_a_sign_longer_than_a_word_does_no_harm() -> None:
     assert WordGraph.from_bytes(sealed(content)).words(256, 2) == [b"256", b"257"]
 
 
-def test_walks_end_at_the_longest_word_whatever_the_file_says() -> None:
-    chain = [node((b"a", 1, 0))] + [node((b"a", 1 | 2, 7))] * 200
-    graph = WordGraph.from_bytes(automaton(*chain))
+@pytest.mark.parametrize("node_before", [node((b"a", 1 | 2, 7)), b"\xb3a"], ids=["nodes", "links"])
+def test_walks_end_at_the_longest_word_whatever_the_file_says(node_before: bytes) -> None:
+    graph = WordGraph.from_bytes(automaton(*[node_before] * 200, node((b"a", 1, 0))))
     assert graph.words(0, -1) == [b"a" * size for size in range(1, 161)]
     assert graph.complete(b"a" * 160, -1, b"a" * 170) == graph.complete(b"a" * 161, -1) == []
     assert graph.correct(b"a" * 58, 3, transpositions=True).matches[0] == (b"a" * 58, 0)
@@ -347,7 +402,7 @@ def test_walks_end_at_the_longest_word_inside_a_character(before: int) -> None:
     every_width = 2 | 4 | 8
     typed = ("東" * before + "😀").encode()
     labels = [bytes([byte]) for byte in typed]
-    chain = [node((label, 1 | every_width, 7 if number else 0)) for number, label in enumerate(reversed(labels))]
+    chain = [node((label, 1 | every_width, 7)) for label in labels[:-1]] + [node((labels[-1], 1 | every_width, 0))]
     graph = WordGraph.from_bytes(automaton(*chain))
     found = graph.correct(typed, 3, transpositions=True).matches
     assert ((typed, 0) in found) == (len(typed) <= WORD_BYTES_MAX)
@@ -357,7 +412,7 @@ def test_walks_end_at_the_longest_word_inside_a_character(before: int) -> None:
 
 def test_labels_that_are_not_utf8_do_no_harm() -> None:
     for labels in (b"\x80\xbf", b"\xff\xfe", b"\xc0\xc1", b"\xf0a", b"\xe4\xff"):
-        chain = [node((labels[1:], 1, 0)), node((labels[:1], 1, 7))]
+        chain = [node((labels[:1], 1, 7)), node((labels[1:], 1, 0))]
         graph = WordGraph.from_bytes(automaton(*chain))
         for distance in range(4):
             for word in (b"", b"a", "中".encode(), "é中😀".encode()):

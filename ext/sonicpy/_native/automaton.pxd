@@ -12,18 +12,30 @@ cdef extern from *:
     """
     #define MAGIC "SPYGRAPH"
     #define swap_bytes(bytes) __builtin_bswap64(bytes)
+
+    /* By the first byte of a node: the stored edge of a link, 0 for other nodes. The four last bytes are read behind it. */
+    #define SIXTEEN(edge) edge, edge, edge, edge, edge, edge, edge, edge, edge, edge, edge, edge, edge, edge, edge, edge
+    static const uint8_t LINKS[256 + 4] = {
+        SIXTEEN(0x12), SIXTEEN(0x12), SIXTEEN(0x12), SIXTEEN(0x12), SIXTEEN(0), SIXTEEN(0), SIXTEEN(0x12), SIXTEEN(0x12),
+        SIXTEEN(0), SIXTEEN(0), SIXTEEN(0), 0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x2B, 0x2C,
+        0x2D, 0x2E, 0x2F
+    };
     """
     const char *MAGIC
+    const uint8_t *LINKS
     uint64_t swap_bytes(uint64_t bytes) noexcept nogil
 
 
 cdef enum:
-    FORMAT = 3
+    FORMAT = 4
     HEADER_BYTES = 56
 
-    # The first byte of a node. 0: a byte with its number of edges follows, and edges have four bytes.
+    # The first byte of a node
     NODE_WIDTH_SHIFT = 6
     NODE_EDGES = 63
+    WIDE_NODE = 0x40
+    LONG_LINK = 0xB0  # with the flags of its edge
+    LINK_DISTANCE_SHIFT = 5  # of the stored edge of a link, which gives the number of bytes before its label
     WIDEST_EDGE = 4
     ZERO_BYTES = 8
     CRC_BYTES = 4
@@ -87,25 +99,34 @@ cdef struct Node:  # a node of an automaton, opened
 
 cdef inline void open_node(Node *node, const uint8_t *nodes, uint32_t place) noexcept nogil:
     cdef const uint8_t *at = nodes + place
+    cdef const uint8_t *link = LINKS + at[0]
     node.place = place << TARGET_SHIFT
-    if at[0]:
-        node.count, node.width = at[0] & NODE_EDGES, at[0] >> NODE_WIDTH_SHIFT
-        node.labels = at + 1
+    if link[0]:
+        node.count = node.width = 1
+        node.labels, node.edges = at + (link[0] >> LINK_DISTANCE_SHIFT), link
     else:
-        node.count, node.width = at[1], WIDEST_EDGE
-        node.labels = at + 2
-    node.edges = node.labels + node.count
+        if at[0] != WIDE_NODE:
+            node.count, node.width = at[0] & NODE_EDGES, at[0] >> NODE_WIDTH_SHIFT
+            node.labels = at + 1
+        else:
+            node.count, node.width = at[1], WIDEST_EDGE
+            node.labels = at + 2
+        node.edges = node.labels + node.count
     node.mask = <uint32_t> -1 >> (32 - 8 * node.width & 31)
 
 
+cdef inline bint is_link(const Node *node) noexcept nogil:
+    return node.edges != node.labels + node.count
+
+
 cdef inline uint32_t stored_edge(const Node *node, int step) noexcept nogil:
-    """Return an edge in stored form: with the distance back to its target instead of the target."""
+    """Return an edge in stored form: with the distance to its target instead of the target."""
     return read_u32(node.edges + node.width * step) & node.mask
 
 
 cdef inline uint32_t edge_of(const Node *node, int step) noexcept nogil:
     cdef uint32_t edge = stored_edge(node, step)
-    return edge if target_of(edge) == 0 else node.place - edge + 2 * (edge & FLAGS)
+    return edge if target_of(edge) == 0 else node.place + edge
 
 
 cdef inline void prefetch_target(const Node *node, const uint8_t *nodes, int step) noexcept nogil:

@@ -11,7 +11,7 @@ them are among those with this beginning. The file (little-endian):
     words       u64
     forward     u32 bytes of the automaton, u32 its root
     backward    u32 bytes of the automaton, u32 its root
-    aliases     u32 bytes of the automaton, u32 its root; a file of format 2 has none
+    aliases     u32 bytes of the automaton, u32 its root; files of formats 1 and 2 have none
     automata    forward, backward, aliases: a zero byte, then the nodes
     signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number;
                 of a word of more than 40 bytes 255, its first 38 bytes, and u16 how many words there are from them on
@@ -20,13 +20,17 @@ them are among those with this beginning. The file (little-endian):
     crc         u32, CRC-32 of everything before it
 
     node        u8 bytes of an edge << 6 | number of edges, their labels by rising value, their edges; identified by its
-                place in the automaton. If a u8 is too small: u8 zero, u8 number of edges, labels, edges of four bytes
+                place in the automaton. If that u8 has another meaning, or is too small: u8 0x40, u8 number of edges,
+                labels, edges of four bytes
+    link        a node of one edge, to the next node, takes the place of its label alone below 0x40 or 0x60 to 0x7F, if
+                bit 1 alone is set; else u8 0xB0 + bits 0 to 3 of the edge, label
     label       a byte of UTF-8
     edge        1 to 4 bytes: bit 0 a word ends here; bits 1 to 3 a character of one byte, of two, of more begins
-                somewhere behind it; the other bits are its place less that of its target, or 0: nothing is behind it
+                somewhere behind it; the other bits are its target less the place of its node, or 0: nothing is behind it
 
-Invariant: a target is always a node before the one that points to it, so an automaton has no cycle and every walk ends.
-Labels are adjacent so that a walk in search of a label rejects most nodes by comparing eight bytes.
+Invariant: a target is always a node behind the one that points to it, so an automaton has no cycle and every walk ends.
+Labels are adjacent so that a walk in search of a label rejects most nodes by comparing eight bytes. More than half of all
+nodes are links.
 
 graph_builder.pyx builds the automata by the incremental minimisation of sorted words of Daciuk, Mihov, Watson and
 Watson (2000); corrector.pyx walks them with the bit-parallel NFA of Wu and Manber (1992).
@@ -57,6 +61,7 @@ from sonicpy._native.automaton cimport (
     Node,
     edge_of,
     find_label,
+    is_link,
     open_node,
     read_u32,
     read_u64,
@@ -68,8 +73,8 @@ from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS
 from sonicpy._native.corrector cimport Corrections, correct
 from sonicpy._native.graph_cursor cimport Cursor, go_behind, next_word, node_below, start_cursor
 from sonicpy._native.memory cimport grown
+from sonicpy._native.old_nodes cimport OLD_FORMAT, PLAIN_FORMAT, in_this_format
 from sonicpy._native.parts cimport Parts, find_parts
-from sonicpy._native.short_nodes cimport short_nodes
 from sonicpy._native.word_source cimport WordSource
 
 import os
@@ -79,9 +84,7 @@ from sonicpy._native.corrector import EDGE_BUDGET
 
 
 cdef enum:
-    OLD_FORMAT = 1  # of versions before 1.0: finished nodes (short_nodes.pxd), which become those of this format in memory
-    PLAIN_FORMAT = 2  # of 1.0: without aliases
-    PLAIN_HEADER_BYTES = 48  # of both
+    PLAIN_HEADER_BYTES = 48  # of formats 1 and 2, which have no aliases
 
 
 class DamagedGraph(ValueError):
@@ -166,11 +169,11 @@ cdef class PackedGraph:
         else:
             raise TypeError(f"a graph is a MappedFile or bytes, not {type(content).__name__}")
         format = format_of(start, size)
-        if format == OLD_FORMAT:
-            content = in_short_nodes(start, size)
+        if format == OLD_FORMAT or format == PLAIN_FORMAT:
+            content = in_short_nodes(start, size, format)
             start = <const uint8_t *> <bytes> content
         else:
-            check_frame(start, size, PLAIN_FORMAT if format == PLAIN_FORMAT else FORMAT)
+            check_frame(start, size, FORMAT)
         self.has_aliases = format == FORMAT
         if self.has_aliases:
             header, aliases_bytes, aliases_root = HEADER_BYTES, read_u32(start + 48), read_u32(start + 52)
@@ -336,23 +339,25 @@ cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
     return read_u32(start + 8) if size >= PLAIN_HEADER_BYTES else 0
 
 
-cdef bytes in_short_nodes(const uint8_t *start, size_t size):
-    """Return the content of a file of format 1 with its nodes in the form of format 2, without a checksum. Raises
-    DamagedGraph."""
+cdef bytes in_short_nodes(const uint8_t *start, size_t size, uint32_t format):
+    """Return the content of a file of format 1 or 2 with its nodes in the form of this format, without a checksum.
+    Raises DamagedGraph."""
     cdef uint8_t *forward = NULL
     cdef uint8_t *backward = NULL
+    cdef const uint8_t *nodes
     cdef uint32_t old_forward, old_backward, forward_root, backward_root
     cdef Py_ssize_t forward_size = 0, backward_size = 0, signs
     cdef uint8_t *out
     cdef bytes content
-    check_frame(start, size, OLD_FORMAT)
+    check_frame(start, size, format)
     old_forward, old_backward = read_u32(start + 32), read_u32(start + 40)
     forward_root, backward_root = read_u32(start + 36), read_u32(start + 44)
     signs = size - PLAIN_HEADER_BYTES - old_forward - old_backward
     try:
         with nogil:
-            forward = short_nodes(start + PLAIN_HEADER_BYTES, old_forward, &forward_root, &forward_size)
-            backward = short_nodes(start + PLAIN_HEADER_BYTES + old_forward, old_backward, &backward_root, &backward_size)
+            nodes = start + PLAIN_HEADER_BYTES
+            forward = in_this_format(nodes, old_forward, format, &forward_root, &forward_size)
+            backward = in_this_format(nodes + old_forward, old_backward, format, &backward_root, &backward_size)
         content = PyBytes_FromStringAndSize(NULL, PLAIN_HEADER_BYTES + forward_size + backward_size + signs)
         out = <uint8_t *> <char *> content
         memcpy(out, start, PLAIN_HEADER_BYTES)
@@ -395,41 +400,55 @@ cdef int check_frame(const uint8_t *start, size_t size, uint32_t format) except 
 
 
 cdef int check_automaton(const uint8_t *nodes, uint32_t size, uint32_t root) except -1:
-    """Verify that every node lies inside the automaton, every edge leads to a node before its own, and the root is a
+    """Verify that every node lies inside the automaton, every edge leads to a node behind its own, and the root is a
     node or 0. Raises DamagedGraph."""
-    cdef uint8_t *begins = <uint8_t *> calloc(<size_t> size // 8 + 1, 1)  # a bit for each byte: a node begins here
+    cdef uint32_t bitmap = size // 8 + 1
+    cdef uint8_t *begins = <uint8_t *> calloc(2 * <size_t> bitmap, 1)  # a bit for each byte: a node begins here,
+    cdef uint8_t *targets = begins + bitmap  # and an edge leads here
     cdef bint sound
     if begins == NULL:
         raise MemoryError
     with nogil:
-        sound = mark_nodes(nodes, size, begins) and (root == 0 or is_marked(begins, size, root))
+        if root < size:
+            mark(targets, root)
+        sound = root < size and mark_nodes(nodes, size, begins, targets)
     free(begins)
     if not sound:
         raise DamagedGraph("an edge leads to where no node is")
     return 0
 
 
-cdef bint mark_nodes(const uint8_t *nodes, uint32_t size, uint8_t *begins) noexcept nogil:
-    cdef uint64_t place = 1, end
-    cdef uint32_t back
+cdef bint mark_nodes(const uint8_t *nodes, uint32_t size, uint8_t *begins, uint8_t *targets) noexcept nogil:
+    """Mark where nodes begin and where their edges lead; return whether there is a node wherever an edge leads, and all
+    lie inside the automaton."""
+    cdef uint32_t place = 1, distance
+    cdef uint64_t end
     cdef Node node
     cdef int step
+    mark(begins, 0)  # of edges that lead nowhere
     while place < size:
-        open_node(&node, nodes, <uint32_t> place)
-        end = node.edges + node.count * node.width - nodes
+        mark(begins, place)
+        open_node(&node, nodes, place)
+        end = node.labels + node.count - nodes
+        if not is_link(&node):
+            end += node.count * node.width
         if node.count == 0 or node.width == 0 or end > size:
             return False
         for step in range(node.count):
-            back = target_of(stored_edge(&node, step))
-            if back and (back >= place or not is_marked(begins, size, <uint32_t> place - back)):
+            distance = target_of(stored_edge(&node, step))
+            if distance >= size - place:
                 return False
-        begins[place >> 3] |= <uint8_t> (1 << (place & 7))
-        place = end
+            if distance:
+                mark(targets, place + distance)
+        place = <uint32_t> end
+    for place in range(size // 8 + 1):
+        if targets[place] & ~begins[place]:
+            return False
     return True
 
 
-cdef inline bint is_marked(const uint8_t *begins, uint32_t size, uint32_t place) noexcept nogil:
-    return place < size and begins[place >> 3] >> (place & 7) & 1
+cdef inline void mark(uint8_t *bitmap, uint32_t place) noexcept nogil:
+    bitmap[place >> 3] |= <uint8_t> (1 << (place & 7))
 
 
 cdef bint has_word(const uint8_t *nodes, uint32_t place, const uint8_t *text, Py_ssize_t size) noexcept nogil:
