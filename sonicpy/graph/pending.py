@@ -2,12 +2,11 @@
 
 import threading
 from bisect import bisect_left
-from collections.abc import Sequence
 
 from sonicpy._native.held import Held
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.parts import JOINT_MARK, aliases_of
-from sonicpy._native.word_source import SortedWords
+from sonicpy._native.parts import aliases_from
+from sonicpy._native.word_source import SortedWords, whole_words
 from sonicpy._native.word_text import NearWords
 from sonicpy._native.word_walks import find_words
 
@@ -33,7 +32,7 @@ class PendingWords:
         taken: the number of words of the source that were taken.
     """
 
-    def __init__(self, source: Sequence[bytes]) -> None:
+    def __init__(self, source: list[bytes]) -> None:
         self.source = source
         self.words = SortedWords([])
         self.aliases = SortedWords([])
@@ -60,7 +59,7 @@ class PendingWords:
             aliases: list[bytes] = []
             for place, some in self._joined[bisect_left(self._joined, (before,)) :]:
                 aliases += some if place < now else ()
-            found = apart[before] = SortedWords(_whole(self.source[before:now])), SortedWords(aliases)
+            found = apart[before] = SortedWords(whole_words(self.source[before:now])), SortedWords(aliases)
         return found
 
     def __len__(self) -> int:
@@ -72,10 +71,11 @@ class PendingWords:
             end = len(self.source)
             if end > self.taken:
                 new = self.source[self.taken : end]
-                joined = [(place, some) for place, word in enumerate(new, self.taken) if (some := aliases_of(word))]
-                self.words.add(_whole(new))
-                self.aliases.add([alias for _, some in joined for alias in some])
-                self._joined += joined
+                joined = aliases_from(new, self.taken)
+                self.words.add(whole_words(new))
+                if joined:
+                    self.aliases.add([alias for _, some in joined for alias in some])
+                    self._joined += joined
                 self.taken = end
 
     def text(self) -> bytes:
@@ -83,7 +83,7 @@ class PendingWords:
         with Held(self._refreshing):
             if self._in_text < self.taken:
                 new = self.source[self._in_text : self.taken]
-                self._text = self._text + b"".join([word + b"\n" for word in new if not word.startswith(JOINT_MARK)])
+                self._text = self._text + b"".join([word + b"\n" for word in whole_words(new)])
                 self._in_text = self.taken
             return self._text
 
@@ -109,11 +109,6 @@ class PendingWords:
                 near = self._near = NearWords()
             if self._in_near < self.taken:
                 new = self.source[self._in_near : self.taken]
-                near.add([word for word in new if not word.startswith(JOINT_MARK)])
+                near.add(whole_words(new))
                 self._in_near = self.taken
             return near
-
-
-def _whole(words: Sequence[bytes]) -> list[bytes]:
-    """Return the pending words that are no joints, for walks."""
-    return [word for word in words if not word.startswith(JOINT_MARK)]

@@ -60,6 +60,9 @@ class Source:
     def read_lengths(self) -> bytearray:
         return self._lengths[:]
 
+    def lengths_now(self) -> None:
+        return None
+
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
         return self._first_row
 

@@ -17,6 +17,11 @@ cdef struct Norms:  # by packed length, for the average length of one bucket at 
     double norms[256]
 
 
+cdef double[256] LENGTHS  # by packed length
+cdef int _number
+for _number in range(256):
+    LENGTHS[_number] = unpack_length(<uint8_t> _number)
+
 cdef Norms last_norms  # most queries are for the same bucket as the query before
 last_norms.k1 = -1.0
 
@@ -29,7 +34,7 @@ cdef const double *norms_of(double average, double k1, double b) noexcept:
         return norms
     last_norms.average, last_norms.k1, last_norms.b = average, k1, b
     for number in range(256):
-        norms[number] = k1 * (1.0 - b + b * unpack_length(<uint8_t> number) / average) if average > 0 else k1
+        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
     return norms
 
 

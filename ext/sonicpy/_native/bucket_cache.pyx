@@ -136,41 +136,49 @@ cdef class BucketCache:
         cdef StoredPostings found = self._postings.pop(term_id, None)
         return self._older_postings.pop(term_id, None) if found is None else found
 
-    cdef int renew_lengths(self, dict rows, list numbers) except -1:
+    cdef int renew_lengths(self, dict rows, bytearray now, list numbers) except -1:
         """Update the lengths with changed rows.
 
         While a reader of the older commit uses them, they are copied. No other thread runs meanwhile, because this
         creates no object that the garbage collector counts.
 
         Args:
-            rows: the changed rows by number, without deleted ones.
+            rows: the changed rows by number, without deleted ones; None: they are in `now`.
+            now: the lengths of all objects.
             numbers: the numbers of all changed rows, rising.
         """
         cdef LengthMasks masks = self._length_masks
         cdef object lengths = self._lengths
-        cdef Py_ssize_t number
+        cdef Py_ssize_t number, start
+        cdef bytes row
         self._length_masks = None
         # This cache, this variable and the masks refer to the lengths, and a variable to the masks.
         if references(lengths) > 2 + (masks is not None) or (masks is not None and references(masks) > 1):
             self._lengths, masks = bytearray(lengths), None
         lengths = None
         for number in numbers:
-            self.renew_row(masks, number * LENGTHS_PER_ROW, rows.get(number, b""))
+            start = number * LENGTHS_PER_ROW
+            if rows is None:
+                self.renew_row(
+                    masks, start, PyByteArray_AS_STRING(now) + start, min(PyByteArray_GET_SIZE(now) - start, LENGTHS_PER_ROW)
+                )
+            else:
+                row = rows.get(number, b"")
+                self.renew_row(masks, start, PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row))
         if masks is not None:
             masks.renew(self._lengths)
         self._length_masks = masks
         self._old_rows = None
         return 0
 
-    cdef int renew_row(self, LengthMasks masks, Py_ssize_t start, bytes row) except -1:
-        """Replace the lengths of a row; drop the masks of windows with changes."""
-        cdef Py_ssize_t size = PyByteArray_GET_SIZE(self._lengths), first = 0, end
+    cdef int renew_row(self, LengthMasks masks, Py_ssize_t start, const char *now, Py_ssize_t end) except -1:
+        """Replace the lengths of a row by the `end` lengths from `now` on; drop the masks of windows with changes."""
+        cdef Py_ssize_t size = PyByteArray_GET_SIZE(self._lengths), first = 0
         cdef char *held
-        cdef const char *now = PyBytes_AS_STRING(row)
-        if not PyBytes_GET_SIZE(row):  # its objects are gone
+        cdef bytes row
+        if end <= 0:  # its objects are gone
             row = bytes(max(min(size - start, LENGTHS_PER_ROW), 0))
-            now = PyBytes_AS_STRING(row)
-        end = PyBytes_GET_SIZE(row)
+            now, end = PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row)
         if start + end > size:
             PyByteArray_Resize(self._lengths, start + end)
             memset(PyByteArray_AS_STRING(self._lengths) + size, 0, start + end - size)
@@ -441,9 +449,10 @@ cdef class CachingReader:
             return lengths
         if old_rows is not None:
             numbers = sorted(old_rows)
-            rows = dict(self._source.length_rows(numbers))
+            now = self._source.lengths_now()
+            rows = dict(self._source.length_rows(numbers)) if now is None else None
             if cache._old_rows is old_rows:  # else another thread was faster
-                cache.renew_lengths(rows, numbers)
+                cache.renew_lengths(rows, now, numbers)
             return self.lengths()
         return cache._lengths
 

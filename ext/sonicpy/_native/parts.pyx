@@ -452,6 +452,20 @@ def aliases_of(bytes word not None) -> list:
     return found
 
 
+def aliases_from(list words not None, Py_ssize_t first) -> list:
+    """Return (place, aliases) of the words that have aliases, with places counted from `first`. Raises like
+    `aliases_of`."""
+    cdef bytes word
+    cdef list found = [], aliases
+    for word in words:
+        if not is_plain(<const uint8_t *> word, len(word)):
+            aliases = aliases_of(word)
+            if aliases:
+                found.append((first, aliases))
+        first += 1
+    return found
+
+
 def parts_of(bytes word not None) -> list:
     """Return the parts of a word, at most 16: its tokens, then pieces of several tokens, then runs, the shortest first.
 

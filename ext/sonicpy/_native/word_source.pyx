@@ -8,6 +8,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memmove
 
+from sonicpy._native.joints cimport JOINT
 from sonicpy._native.memory cimport grown
 
 cdef enum:
@@ -51,11 +52,16 @@ cdef class SortedWords(WordSource):
 
     def add(self, list words not None) -> None:
         """Add the words that are not there already."""
-        cdef Py_ssize_t number, left, end
+        cdef Py_ssize_t left, end
         cdef uint32_t place
-        cdef bytes word
+        cdef bytes word, before = None
         cdef list fresh = [], places = []
-        for word in sorted(set(words)):
+        if len(words) > 1:
+            words = sorted(words)
+        for word in words:
+            if before is not None and word == before:
+                continue
+            before = word
             place = self.place_of(word)
             if PyBytes_GET_SIZE(word) <= SIZE_MAX and not self.is_at(place, word):
                 fresh.append(word)
@@ -119,6 +125,15 @@ cdef inline bint is_word(const Words *words, uint32_t place, const uint8_t *word
     return place < words.count and words.sizes[place] == size and (
         memcmp(words.letters + words.starts[place], word, size) == 0
     )
+
+
+def whole_words(list words not None) -> list:
+    """Return the words that are no hidden terms, which begin with JOINT."""
+    cdef bytes word
+    for word in words:
+        if PyBytes_AS_STRING(word)[0] == JOINT:  # an empty word has a NUL there
+            return [each for each in words if PyBytes_AS_STRING(each)[0] != JOINT]
+    return words
 
 
 def words_in(list sources not None, words not None) -> list:

@@ -105,12 +105,12 @@ class Lexicons:
             return cached[1]
         source = view.pending_words(state)
         words = cached[1] if cached is not None and cached[1].source is source else PendingWords(source)
-        before = 0 if cached is None else len(cached[1])
+        before = 0 if cached is None else len(cached[1].words)
         words.refresh()
-        self._pending_words += len(words) - before
+        self._pending_words += len(words.words) - before
         if len(self._pending) >= PENDING_CACHED or self._pending_words > PENDING_WORDS_CACHED:
             self._pending.clear()
-            self._pending_words = len(words)
+            self._pending_words = len(words.words)
         self._pending[state.bucket] = (moment, words)
         return words
 

@@ -22,6 +22,7 @@ from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 from sonicpy.store.views.read_cache import (
     CACHED_NAMES_BYTES,
+    ROWS_MAX_BYTES,
     Changes,
     Snapshot,
     SnapshotCache,
@@ -34,6 +35,8 @@ from sonicpy.store.views.write_view import WriteView
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
 
+NOTHING = Touched.nothing()
+"""No changes: read, and never changed."""
 ReadableView = Snapshot | WriteView
 """The views that a store hands out for reading."""
 
@@ -138,22 +141,21 @@ class OpenCache(SnapshotCache):
     def growing_pending_words(self, state: BucketState) -> KnownPending:
         """Return the list of `pending_words` as the object that later changes extend."""
         known = self.known_pending(state)
-        self._add_pending(known, state)
-        touched = self._view.touched.get(state.bucket, Touched.nothing())
-        read_pending(known, self._view, state, self.commit - 1, touched.words or ())
+        touched = self._view.touched.get(state.bucket, NOTHING)
+        if not known.take_last(touched.words, state.pending_seq, self.commit - 1):
+            self._add_earlier(known, state, touched.words)
+        if known.seq < state.pending_seq:
+            read_pending(known, self._view, state, self.commit - 1, touched.words or ())
         return known
 
-    def _add_pending(self, known: KnownPending, state: BucketState) -> None:
-        """Add new pending words, of this transaction and of earlier commits, to the known ones, if they were
-        recorded."""
-        touched = self._view.touched.get(state.bucket, Touched.nothing())
-        if known.take_last(touched.words, state.pending_seq, self.commit - 1):
-            return
+    def _add_earlier(self, known: KnownPending, state: BucketState, words: list[bytes] | None) -> None:
+        """Add the pending words of earlier commits and `words`, those of this transaction, to the known ones, if they
+        were recorded."""
         changes = self.changes_since(known.commit, self._view.transaction)
         if changes is not None:
-            earlier = (changes.get(state.bucket) or Touched.nothing()).words
-            if earlier is not None and touched.words is not None:
-                known.take_last(earlier + touched.words, state.pending_seq, self.commit - 1)
+            earlier = (changes.get(state.bucket) or NOTHING).words
+            if earlier is not None and words is not None:
+                known.take_last(earlier + words, state.pending_seq, self.commit - 1)
 
     def left_to_commit(self) -> SnapshotCache:
         """Return the cache of the commit that the transaction is about to become, and leave this one empty."""
@@ -176,14 +178,16 @@ class OpenSource(SnapshotSource):
 
     def record_rows(self, iids: list[int]) -> list[StoredRow]:
         """Return the (key, row) of the rows with the records of some objects."""
-        rows = self._view.record_rows(self.state.bucket, iids)
-        self._snapshot_cache.note_rows(CACHED_NAMES_BYTES * len(rows), self._bucket_cache)
+        rows, cache = self._view.record_rows(self.state.bucket, iids), self._snapshot_cache
+        cache.row_bytes += CACHED_NAMES_BYTES * len(rows)
+        if cache.row_bytes > ROWS_MAX_BYTES:
+            cache.note_rows(0, self._bucket_cache)
         return list(rows.items())
 
     def read_lengths(self) -> bytearray:
         """Return the packed lengths of all objects: a copy, which does not change with the transaction."""
         return self._view.lengths(self.state)[:]
 
-    def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
-        """Return (number, row) of the existing rows of lengths with these numbers."""
-        return self._view.length_rows(self.state, numbers)
+    def lengths_now(self) -> bytearray:
+        """Return the packed lengths of all objects, which the next change changes."""
+        return self._view.lengths(self.state)

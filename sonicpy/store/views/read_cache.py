@@ -444,6 +444,10 @@ class SnapshotSource(BucketReader):
         """Return the packed lengths of all objects."""
         return read_lengths(self._transaction, self.state.bucket, self.state.next_iid)
 
+    def lengths_now(self) -> bytearray | None:
+        """Return the packed lengths of all objects, which the next change changes; None: `length_rows` has to be used."""
+        return None
+
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
         """Return (number, row) of the existing rows of lengths with these numbers."""
         keys = [length_key(self.state.bucket, number) for number in numbers]

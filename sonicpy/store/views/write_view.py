@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
@@ -33,7 +33,7 @@ from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths, take_lengths
+from sonicpy.store.rows.lengths import Lengths, read_lengths, take_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
@@ -294,11 +294,6 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_buckets.add(state.bucket)
         return self._lengths(state)
 
-    def length_rows(self, state: BucketState, numbers: list[int]) -> list[tuple[int, bytes]]:
-        """Return the (number, row) of rows of lengths, as a commit would write them now."""
-        packed, size = self._lengths(state).packed, OBJECTS_PER_ROW
-        return [(number, bytes(packed[number * size : (number + 1) * size])) for number in numbers]
-
     def held(self, state: BucketState) -> BucketWriteCache:
         """Return the cache of a bucket, with the rows that PUSH changes, until the transaction ends."""
         self._changed_buckets.add(state.bucket)
@@ -397,12 +392,16 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Return the rows with the records of some objects of a bucket, by key."""
         rows: dict[bytes, bytes] = {}
         stored: list[bytes] = []
-        for number in {iid // OBJECTS_PER_RECORD_ROW for iid in iids}:
-            key, packed = object_key(bucket, number), self._waiting_records(bucket, number)
-            if packed is None:
-                stored.append(key)
+        held = self._write_cache.of(bucket)
+        newest, recent = held.newest, held.recent
+        for key in row_keys(bucket, iids):
+            number = int.from_bytes(key[4:])  # behind the number of the bucket
+            if newest is not None and newest.number == number:
+                rows[key] = newest.packed
+            elif number in recent:
+                rows[key] = recent[number].packed
             else:
-                rows[key] = packed
+                stored.append(key)
         if stored:
             rows.update(self.transaction.get_many(OBJECTS, stored))
         return rows
