@@ -48,6 +48,9 @@ class _Rarely(Protocol):
     def heads(self, statistics: Any, clause: Clause, /) -> None:
         """Add the words that end with a typed word."""
 
+    def again(self, statistics: Any, clause: Clause, matching: Any, /, *, is_last: bool) -> None:
+        """Add words for a word that leads to nothing else: with errors, unfinished, or in another form."""
+
     def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
         """Complete the numbers at the end of a query to addresses and versions."""
 
@@ -98,7 +101,15 @@ def last_of(clauses: list[Clause], terms: Terms) -> Clause | None: ...
 def complete(
     statistics: _Statistics, last: Clause, clauses: list[Clause], search: _Settings, rarely: _Rarely
 ) -> None: ...
-def add_heads(statistics: Any, clauses: list[Clause], pieces: dict[int, Any], rarely: _Rarely) -> None: ...
+def read_unknown(
+    statistics: _Statistics,
+    clauses: list[Clause],
+    terms: Terms,
+    pieces: dict[int, list[_Piece]],
+    last: Clause | None,
+    matching: _Matching | None,
+    rarely: _Rarely,
+) -> None: ...
 def complete_last(
     statistics: _Statistics,
     last: Clause | None,

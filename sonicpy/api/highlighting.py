@@ -98,8 +98,9 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
             for other in term.alternates:
                 if is_run and other.word.startswith(term.word):
                     continue
-                is_whole = other.how in ("spelling", "synonym")
-                for word in other.word.split():  # synonyms may be several words
+                words = other.word.split()  # synonyms, and words written apart, may be several
+                is_whole = other.how in ("spelling", "synonym") or len(words) > 1
+                for word in words:
                     wanted.setdefault(word, set()).add("" if is_whole else term.word)
     letters = {word for word in wanted if is_unspaced_letter(word.encode())}
     for letter in letters:  # a pair of letters shows where they are

@@ -47,4 +47,4 @@ cdef list clauses_of(
 )
 cdef double size_of(list clauses, bytes flags) except -1.0
 cdef int put_expansions(Clause clause, list found, uint64_t objects) except -1
-cdef int put_joined(Clause clause, list words, dict held, uint64_t objects) except -1
+cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, Kind kind) except -1

@@ -417,10 +417,10 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
         held: word -> row, for the words that objects hold.
         objects: the number of all objects.
     """
-    put_joined(clause, words, held, objects)
+    put_joined(clause, words, held, objects, COMPLETED)
 
 
-cdef int put_joined(Clause clause, list words, dict held, uint64_t objects) except -1:
+cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, Kind kind) except -1:
     cdef tuple typed = (<Slot?> clause.slots[0]).words
     cdef list found = []
     cdef uint64_t holders = 0
@@ -439,7 +439,7 @@ cdef int put_joined(Clause clause, list words, dict held, uint64_t objects) exce
             break
         place += 1
     slot = new_slot(
-        tuple(found), PART_SHARE * min(clause.weight, idf(objects, min(holders, objects))), 0.0, COMPLETED, 0
+        tuple(found), PART_SHARE * min(clause.weight, idf(objects, min(holders, objects))), 0.0, kind, 0
     )
     clause.slots.insert(place, slot)
     clause.holders = max(clause.holders, 1)

@@ -29,6 +29,7 @@ from sonicpy._native.term_rows import held_forms, held_words
 
 cdef enum:
     EXPANDED = 16
+    LOW_LINE = 95
     LIKE = 3  # a short form of a word that no object holds surely begins with this number of its letters
     SHORT_FORM = 4  # letters of such a form, at most
     SENTENCE = 8  # more terms than this make no words together: TERMS_MAX of neighbours.pyx
@@ -51,6 +52,7 @@ LONGEST_FROM letters more than the typed one; the last list has all others."""
 
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
 cdef tuple shares = COMPLETION_SHARES
+cdef tuple SIGNED = (b"++", b"#")
 cdef object NOTHING_LEFT_OUT = MappingProxyType({})
 
 
@@ -188,7 +190,7 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
     Args:
         matching: the matching of families; None: no word has a family.
     """
-    cdef list joined = [], words, asked = []
+    cdef list joined = [], words, same, asked = []
     cdef dict held
     cdef Clause clause
     for clause in whole_clauses(clauses, terms):
@@ -199,7 +201,16 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
     if joined:
         held = dict(statistics.held(asked))
         for clause, words in joined:
-            put_joined(clause, words, held, statistics.objects)
+            same = [word for word in words if is_core(word, (<Slot?> clause.slots[0]).words)]
+            if same:  # first, so that it comes behind the word itself
+                put_joined(clause, same, held, statistics.objects, EXACT)
+                words = [word for word in words if word not in same]
+            put_joined(clause, words, held, statistics.objects, COMPLETED)
+
+
+cdef bint is_core(bytes word, tuple words):
+    """Return whether a word is one of some others with low lines at its ends: `__main__`, or `_so_` in Markdown."""
+    return (word[0] == LOW_LINE or word[len(word) - 1] == LOW_LINE) and word.strip(b"_") in words
 
 
 # -- completions ---------------------------------------------------------------------------------------------------
@@ -234,16 +245,38 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     complete(statistics, last, clauses, search, rarely)
 
 
-def add_heads(statistics, list clauses not None, dict pieces not None, rarely) -> None:
-    """Add the words that end with the typed word to the clauses of words that lead to no other word.
+def read_unknown(
+    statistics, list clauses not None, Terms terms not None, dict pieces not None, Clause last, matching, rarely
+) -> None:
+    """Add words to the clauses of words that lead to no other word: those that end with the typed one, then those
+    that are found if it is read again.
 
     Args:
         pieces: the words written apart, by the number of the term.
+        last: the clause of the last word; None: it is not completed.
+        matching: the matching of families; None: no word has a family.
     """
     cdef Clause clause
     for clause in clauses:
-        if clause.is_expandable and not clause.holders and len(clause.slots) == 1 and clause.term not in pieces:
+        if clause.holders or len(clause.slots) > 1 or not clause.role & R_BRINGS or clause.term in pieces:
+            continue
+        if clause.is_expandable:
             rarely.heads(statistics, clause)
+        if not clause.holders and may_be_read_again(terms, clause.term):
+            rarely.again(statistics, clause, matching, is_last=clause is last)
+
+
+cdef inline bint may_be_read_again(Terms terms, Py_ssize_t number) except -1:
+    return len(terms.words) <= SENTENCE and not (<const uint8_t *> PyBytes_AS_STRING(terms.flags))[number] & F_PART
+
+
+cdef bint is_signed(Terms terms, Py_ssize_t number) except -1:
+    """Return whether a word is that of C++ or C#, which is no beginning of `create`."""
+    cdef bytes word, other
+    if number + 1 >= len(terms.words):
+        return False
+    word, other = terms.words[number], terms.words[number + 1]
+    return len(word) < len(other) and other.startswith(word) and other[len(word):] in SIGNED
 
 
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
@@ -321,7 +354,7 @@ def plan_words(
         others = rarely.stand_ins(statistics, found, matching, clauses)
     last = last_of(clauses, terms)
     for clause in clauses:
-        if clause.is_expandable and clause is not last:
+        if clause.is_expandable and clause is not last and not is_signed(terms, clause.term):
             put_expanded(statistics, clause, clause.holders, search)
     if fills is not None:
         apart = rarely.apart(statistics, clauses, pieces, last, others) if pieces or others else clauses
@@ -330,7 +363,7 @@ def plan_words(
             return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
-    add_heads(statistics, clauses, pieces, rarely)
+    read_unknown(statistics, clauses, terms, pieces, last, matching, rarely)
     if full_first:
         weigh_as_beginning(last, clauses)
     if pieces or others:

@@ -22,6 +22,7 @@ from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
+from sonicpy.index.search.planners.unknown import EDITS_MAX, asked_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 from sonicpy.index.search.synonym_matches import Matches, has_family
@@ -49,6 +50,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         if flags & SPECIAL:
             if number == terms.last:
                 sketch.add_beginnings(term, 0)
+            sketch.add_unknown(term, matching, is_last=number == terms.last)
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
@@ -57,6 +59,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
         sketch.add_heads(term)
+        sketch.add_unknown(term, matching, is_last=number == terms.last)
     for word in other_spellings(terms):
         sketch.add(word)
     sketch.add_pieces(terms)
@@ -149,13 +152,36 @@ class _Sketcher:
     def add_heads(self, word: bytes) -> None:
         """Add the words that end with a word to which no other one was added."""
         text = word.decode()
-        if text not in self.sketch["words"] and not any(
-            self.sketch[key].get(text) for key in ("families", "doubtful", "joined", "completed", "corrected", "begun")
-        ):
+        if self._is_unknown(text):
             found = compounds(self._lexicon, word)
             self.sketch.setdefault("holding", {})[text] = [each.decode() for each, _ in found]
             for each, row in found:
                 self._note(each, row)
+
+    def add_unknown(self, word: bytes, matching: Matching | None, *, is_last: bool) -> None:
+        """Add the words by which a word is read again to which no other one was added."""
+        if not self._is_unknown(word.decode()) or self.sketch.get("holding", {}).get(word.decode()):
+            return
+        asked = asked_of(word, is_last=is_last)
+        length = len(word.decode())
+        if not word.isalpha():
+            self.add_others(word, 0, edits_allowed(length), transpositions=True)
+        if not word.isalpha() or not is_last:
+            self.add_beginnings(word, min(edits_of_beginning(length), EDITS_MAX))
+        for each in asked.begun:
+            self.add_beginnings(each, 0)
+        if matching is not None:
+            for each in asked.formed:
+                self.add(each)
+                self.add_family(each, matching)
+        for each in asked.corrected:
+            self.add(each)
+            self.add_others(each, 0, edits_allowed(len(each.decode())), transpositions=True)
+
+    def _is_unknown(self, text: str) -> bool:
+        """Return whether a word leads to no other word."""
+        keys = ("families", "doubtful", "joined", "completed", "corrected", "begun")
+        return text not in self.sketch["words"] and not any(self.sketch[key].get(text) for key in keys)
 
     def add_languages(self, matching: Matching) -> None:
         """Add the counts of the part's texts by language, and the languages by which it finds families."""

@@ -7,12 +7,12 @@ from sonicpy._native.expansions import expand
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
 from sonicpy._native.planner import (
     EXPANDED_WORDS,
-    add_heads,
     add_inner,
     complete_last,
     families_of,
     find_pieces,
     last_of,
+    read_unknown,
     words_together,
 )
 from sonicpy._native.term_rows import TermInfo
@@ -65,7 +65,7 @@ def plan_newest(
             expand(statistics, clause, 0, search)
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, Rarely)
-    add_heads(statistics, clauses, pieces, Rarely)
+    read_unknown(statistics, clauses, terms, pieces, last, matching, Rarely)
     clauses = write_apart(statistics, clauses, pieces, last)
     clauses = with_stand_ins(clauses, others, statistics.objects, has_weights=False)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}

@@ -25,6 +25,7 @@ class Rarely:
     pieces = staticmethod(late("sonicpy.index.search.planners.spacing", "find_pieces"))
     first_letters = staticmethod(late("sonicpy.index.search.planners.runs", "first_letters"))
     heads = staticmethod(late("sonicpy.index.search.planners.inner", "add_heads"))
+    again = staticmethod(late("sonicpy.index.search.planners.unknown", "read_again"))
     addresses = staticmethod(complete_address)
     corrections = staticmethod(add_corrections)
 

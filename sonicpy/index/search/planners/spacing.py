@@ -5,6 +5,7 @@ hold several words of the query written together, the clauses of these words get
 apart, its clause becomes one for each piece: an object that holds the joined word, or every piece, holds all of these.
 """
 
+import re
 from collections.abc import Iterator
 
 from sonicpy._native import neighbours
@@ -39,6 +40,10 @@ SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 """A piece of this number of letters must be in this share of all objects, as `in`, `an` and `zu` are: most other words
 that could be cut off such a piece are misspelt (`sayng` is not `say ng`).
 """
+RARE_MIN, RARE_SHARE = 4, 1 / 16
+"""The number of objects, or their share, that may hold a single letter that is cut off a word."""
+SIGNS = re.compile(rb"[^\w\x80-\xff]+|_+")
+SIZES = re.compile(rb"\d+(?:x\d+)+")
 SHARE = 0.5
 """The share of the typed spelling's weight that the other one has."""
 
@@ -53,8 +58,10 @@ def other_spellings(terms: Terms) -> list[bytes]:
         found.update(dict.fromkeys(together))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
-                found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word)]))
-                found.update(dict.fromkeys(each for pair in _pairs(word) for each in pair))
+                found.update(
+                    dict.fromkeys([*same_numbers(word), *(each for way in _ways_at_joints(word) for each in way)])
+                )
+                found.update(dict.fromkeys(each for pair in [*_pairs(word), *_letters_off(word)] for each in pair))
     return list(found)
 
 
@@ -116,10 +123,46 @@ def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) 
 
 
 def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) -> list[Piece]:
-    for pieces in () if word.isalpha() else (tokens_of(word), groups_of(word)):
-        if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
+    for pieces in _ways_at_joints(word):
+        if len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return [(piece,) for piece in pieces]
-    return _cut_in_two(statistics, word) if is_held else _cut(statistics, word, folds=folds)
+    if is_held:
+        return _cut_in_two(statistics, word)
+    return _cut(statistics, word, folds=folds) or _cut_off_letter(statistics, word)
+
+
+def _ways_at_joints(word: bytes) -> list[list[bytes]]:
+    """Return the ways to cut a word at its joints, or at its signs alone, and a number into groups of digits; without
+    the `x` between two numbers.
+    """
+    if word.isalpha():
+        return []
+    tokens = tokens_of(word)
+    sized = SIZES.fullmatch(word)
+    ways = [tokens, SIGNS.split(word), [token for token in tokens if token != b"x"] if sized else [], groups_of(word)]
+    return [way for place, way in enumerate(ways) if way not in ([], [word], *ways[:place]) and b"" not in way]
+
+
+def _cut_off_letter(statistics: Statistics, word: bytes) -> list[Piece]:
+    """Return a rare single letter and the word behind or before it (email: e, mail; usbc: usb, c)."""
+    pairs = _letters_off(word)
+    known = set(statistics.may_hold([each for pair in pairs for each in pair])) if pairs else set()
+    for pair in pairs:
+        rows = dict(statistics.held(list(pair))) if known.issuperset(pair) else {}
+        if len(rows) == len(set(pair)) and is_rare(rows[min(pair, key=len)].df, statistics.objects):
+            return [(piece,) for piece in pair]
+    return []
+
+
+def _letters_off(word: bytes) -> list[tuple[bytes, bytes]]:
+    """Return a word of ASCII letters without its first letter, and without its last one."""
+    is_cut = LETTERS_MIN <= len(word) <= LETTERS_MAX and word.isalpha()
+    return [(word[:1], word[1:]), (word[:-1], word[-1:])] if is_cut else []
+
+
+def is_rare(holders: int, objects: int) -> bool:
+    """Return whether few objects hold a single letter, unlike `a` or `i`, which are words."""
+    return holders <= max(RARE_MIN, RARE_SHARE * objects)
 
 
 def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
@@ -146,7 +189,7 @@ def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
     piece.
     """
     text = folded(word).decode()
-    if not _may_be_cut(text):
+    if not may_be_cut(text):
         return []
     most = DIGITS_TOGETHER_MAX if text.isdigit() else PIECES_MAX
     ways: dict[str, tuple[int, list[Piece]]] = {text: (len(text), [])}
@@ -215,10 +258,11 @@ def pieces_of(terms: Terms) -> Iterator[bytes]:
 def _rests(word: bytes) -> list[bytes]:
     """Return the letters for which `_cut` may need the pieces: the word without accents, and each rest of it."""
     text = folded(word).decode()
-    return [text[start:].encode() for start in range(len(text))] if _may_be_cut(text) else []
+    return [text[start:].encode() for start in range(len(text))] if may_be_cut(text) else []
 
 
-def _may_be_cut(text: str) -> bool:
+def may_be_cut(text: str) -> bool:
+    """Return whether a word without accents may be several words written together."""
     return (
         LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
         and text.isalnum()
@@ -234,6 +278,8 @@ def write_apart(
     Where a query has one word that brings objects, an object must hold all pieces; otherwise objects with one piece are
     found, too, behind all others.
 
+    A single letter and the word beside it count only together (a `mail` is no `email`).
+
     Args:
         last: the clause of the last word. A last word of letters alone may well be unfinished, so its pieces rank as
             completions do (cels: celsius before ce and ls). The two words of a held word rank so, too.
@@ -245,10 +291,13 @@ def write_apart(
     for clause in clauses:
         apart = pieces.get(clause.term) if clause.role & BRINGS else None
         is_plain = clause.slots[0].words[0].isalpha()
-        if apart and is_plain and clause.holders:
-            found.append(_in_two(statistics, clause, apart))
-            continue
         how = "completion" if clause is last and is_plain else "exact"
+        if apart and is_plain and min(len(word) for piece in apart for word in piece) == 1:
+            found.append(_in_two(statistics, clause, apart, how))
+            continue
+        if apart and is_plain and clause.holders:
+            found.append(_in_two(statistics, clause, apart, "completion"))
+            continue
         found += _apart(statistics, clause, apart, how, is_alone=is_alone) if apart else [clause]
     return found
 
@@ -266,21 +315,21 @@ def _apart(
         yield Clause(clause.term, role, weight, [first, own, *others], holders=max(clause.holders, 1))
 
 
-def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> Clause:
-    """Return the clause of a held word with a slot for objects that hold both words of which it consists."""
+def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece], how: str) -> Clause:
+    """Return the clause of a word with a slot for objects that hold both words of which it consists."""
     words = tuple(word for piece in pieces for word in piece)
     holders = min(row.df for _, row in statistics.held(list(words)))
     own = Slot(
         words,
         SHARE * min(clause.weight, idf(statistics.objects, holders)),
-        how="completion",
+        how=how,
         together=tuple(map(len, pieces)),
     )
-    place = next((place for place, slot in enumerate(clause.slots) if slot.how == "correction"), len(clause.slots))
+    kinds = [slot.how for slot in clause.slots]
+    place = 1 if how == "exact" else kinds.index("correction") if "correction" in kinds else len(kinds)
     slots = [*clause.slots[:place], own, *clause.slots[place:]]
-    return Clause(
-        clause.term, clause.role, clause.weight, slots, is_expandable=clause.is_expandable, holders=clause.holders
-    )
+    holders = max(clause.holders, 1)
+    return Clause(clause.term, clause.role, clause.weight, slots, is_expandable=clause.is_expandable, holders=holders)
 
 
 def _weighed(slot: Slot, share: float) -> Slot:

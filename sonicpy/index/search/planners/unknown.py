@@ -1,0 +1,200 @@
+"""Words that lead to nothing else: identifiers with an error in their letters, and words written together of which one
+is unfinished, in another form, or mistyped.
+
+`iphnoe15` finds `iphone15`, but not `iphone16`: digits have no errors. `newyo` finds New York while it is typed,
+`notebooks` finds `note book`.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sonicpy._native.bm25 import idf
+from sonicpy._native.clauses import add_misspelt
+from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections, edits_allowed
+from sonicpy._native.parts import tokens_of
+from sonicpy._native.plan import Clause, Slot, add_expansions
+from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
+from sonicpy.index.search.begun_words import folded
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.completions import LIKELIEST, LIKELIEST_SHARES
+from sonicpy.index.search.planners.spacing import SHARE, Piece, is_hangul, is_rare, may_be_cut
+from sonicpy.index.search.statistics import Statistics
+
+CORRECTED_MAX, COMPARED = 4, 16
+"""The most corrections of a word, and of those that are compared with it."""
+EDITS_MAX = 1
+"""The most errors in the beginning of a word: looking for more takes long."""
+WORDS_MAX = 16
+"""The most words of a piece: those that most objects hold."""
+FORM_LETTERS_MIN, BEGUN_LETTERS_MIN = 3, 2
+"""The fewest letters of a second word in another form, and of one that is unfinished."""
+
+
+class Asked(NamedTuple):
+    """The words with which a word may continue behind another one.
+
+    Attributes:
+        begun: those that may be unfinished.
+        formed: those that may have another form.
+        corrected: those that may have an error.
+    """
+
+    begun: list[bytes]
+    formed: list[bytes]
+    corrected: list[bytes]
+
+
+def asked_of(word: bytes, *, is_last: bool) -> Asked:
+    """Return the words of which `read_again` may need others.
+
+    Args:
+        is_last: the word is the last one of a query, and so may be unfinished.
+    """
+    ways = _ways(word)
+    if ways:
+        last = [way[-1] for way in ways] if is_last else []
+        return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece))))
+    text = folded(word).decode()
+    tails = [text[start:] for start in range(1, len(text))] if may_be_cut(text) else []
+    begun = [tail.encode() for tail in tails if _may_be_begun(text, tail)] if is_last else []
+    return Asked(begun, [tail.encode() for tail in tails if _may_be_formed(tail)], [])
+
+
+def read_again(statistics: Statistics, clause: Clause, matching: Matching | None, *, is_last: bool) -> None:
+    """Add other words to the clause of a word that leads to nothing else.
+
+    Args:
+        matching: leads words to their families; None: no word has a family.
+        is_last: as in `asked_of`.
+    """
+    word = clause.slots[0].words[0]
+    ways = _ways(word)
+    if ways:
+        found = [each for each in corrections(statistics, word, COMPARED, ()) if _is_alike(word, each[0], each[4])]
+        add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
+    if len(clause.slots) == 1 and (ways or not is_last):
+        _add_begun(statistics, clause, word, is_alike=bool(ways))
+    if len(clause.slots) > 1:
+        return
+    for way in ways:
+        if _add(statistics, clause, [_piece(statistics, piece, way, is_last=is_last) for piece in way]):
+            return
+    if not ways:
+        text = folded(word) if matching is not None else word
+        _add(statistics, clause, _two(statistics, text.decode(), matching, is_last=is_last))
+
+
+def _add(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> bool:
+    """Add a slot for the objects that hold a word of each piece; return whether there are pieces."""
+    if not pieces or not all(pieces):
+        return False
+    words = tuple(word for piece in pieces for word in piece)
+    rows = dict(statistics.held(list(dict.fromkeys(words))))
+    holders = min(sum(rows[word].df for word in piece) for piece in pieces)
+    weight = SHARE * min(clause.weight, idf(statistics.objects, min(holders, statistics.objects)))
+    clause.slots.append(Slot(words, weight, how="completion", together=tuple(map(len, pieces))))
+    clause.holders = max(clause.holders, 1)
+    return True
+
+
+# -- words with digits or signs --------------------------------------------------------------------------------------
+
+
+def _ways(word: bytes) -> list[list[bytes]]:
+    """Return the ways to cut a word at its joints: at all of them, and at the first."""
+    tokens = tokens_of(word)
+    if len(tokens) < 2:
+        return []
+    rest = word[word.index(tokens[0]) + len(tokens[0]) :]
+    return [tokens, [tokens[0], rest]] if rest.isalnum() and rest != tokens[1] else [tokens]
+
+
+def _is_alike(word: bytes, other: bytes, edits: int) -> bool:
+    """Return whether a word is another one, or parts of it, but for errors in its letters: its digits and its short
+    tokens are the same.
+    """
+    typed, tokens = tokens_of(word), tokens_of(other)
+    for start in range(len(tokens) - len(typed) + 1):
+        pairs = [pair for pair in zip(typed, tokens[start : start + len(typed)], strict=True) if pair[0] != pair[1]]
+        if all(map(_is_mistyped, (each for pair in pairs for each in pair))):
+            return edits <= sum(edits_allowed(len(one.decode())) for one, _ in pairs)
+    return False
+
+
+def _is_mistyped(token: bytes) -> bool:
+    """Return whether a token may have errors."""
+    text = token.decode()
+    return text.isalpha() and len(text) >= EDITED_LETTERS_MIN
+
+
+def _piece(statistics: Statistics, piece: bytes, way: list[bytes], *, is_last: bool) -> Piece:
+    """Return the words that a piece of a word may be: itself, those that begin so if it is the last one, or its
+    corrections.
+    """
+    if is_last and piece is way[-1]:
+        return _begun(statistics, piece)
+    if statistics.held([piece]):
+        return (piece,)
+    found = corrections(statistics, piece, CORRECTED_MAX, ()) if _is_mistyped(piece) else []
+    return tuple(each[0] for each in found)
+
+
+# -- words of letters ------------------------------------------------------------------------------------------------
+
+
+def _two(statistics: Statistics, text: str, matching: Matching | None, *, is_last: bool) -> list[Piece]:
+    """Return the words that two pieces of a word may be; of several ways to cut it, those with the longest shorter
+    piece.
+    """
+    heads: dict[int, list[tuple[bytes, int]]] = {}
+    for word, row, size in statistics.leading(text.encode()) if may_be_cut(text) else ():
+        if matching is not None or text.encode().startswith(word):
+            heads.setdefault(size, []).append((word, row.df))
+    for size in sorted(heads, key=lambda size: -min(size, len(text) - size)):
+        words, tail = heads[size], text[size:]
+        if size == 1 and not is_rare(sum(df for _, df in words), statistics.objects):
+            continue
+        for ends in _ends(statistics, text, tail, matching, is_last=is_last):
+            if ends:
+                return [tuple(word for word, _ in words[:WORDS_MAX]), ends]
+    return []
+
+
+def _ends(statistics: Statistics, text: str, tail: str, matching: Matching | None, *, is_last: bool) -> Iterator[Piece]:
+    if matching is not None and _may_be_formed(tail):
+        words = [tail.encode(), *statistics.family(tail.encode(), matching).words]
+        yield tuple(word for word, _ in statistics.held(words))[:WORDS_MAX]
+    if is_last and _may_be_begun(text, tail):
+        yield _begun(statistics, tail.encode(), folds=matching is not None)
+
+
+def _may_be_formed(tail: str) -> bool:
+    return tail.isalpha() and len(tail) >= FORM_LETTERS_MIN
+
+
+def _may_be_begun(text: str, tail: str) -> bool:
+    return text.isalpha() and (len(tail) >= BEGUN_LETTERS_MIN or is_hangul(text))
+
+
+def _begun(statistics: Statistics, letters: bytes, *, folds: bool = True) -> Piece:
+    """Return the words that begin with some letters: those that most objects hold.
+
+    Args:
+        folds: words may differ from the letters in accents, or have a part that begins so.
+    """
+    found = sorted(statistics.beginnings(letters, 0), key=lambda each: (-each[1].df, each[0]))
+    return tuple(word for word, _, _ in found if folds or word.startswith(letters))[:WORDS_MAX]
+
+
+def _add_begun(statistics: Statistics, clause: Clause, word: bytes, *, is_alike: bool) -> None:
+    """Add the words that begin as a word does, or have a part that does, but for an error.
+
+    Args:
+        is_alike: only words that are alike, see `_is_alike`.
+    """
+    edits = min(edits_of_beginning(len(word.decode())), EDITS_MAX)
+    found = likeliest_beginnings(statistics, word, edits, ())
+    found = [each for each in found if not is_alike or _is_alike(word, each[0], each[2])]
+    add_misspelt(clause, found, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
+    if found:
+        clause.holders = max(clause.holders, 1)
