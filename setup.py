@@ -49,9 +49,9 @@ MODULES = [
     "one_thread", "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner",
     "postings", "query_state", "quoting", "readers", "records", "remove_terms", "replies", "score_bounds",
     "slot_scores", "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes",
-    "stored_postings", "tag_rows", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together",
-    "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice",
-    "window_scores", "word_break", "word_range", "word_source", "word_text", "word_walks",
+    "stored_postings", "table_access", "tag_rows", "term_cache", "term_mask", "term_rows", "term_windows", "terms",
+    "together", "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds",
+    "window_choice", "window_scores", "word_break", "word_range", "word_source", "word_text", "word_walks",
 ]  # fmt: skip
 HOT = {
     "add_terms", "analyzer", "column_window", "corrector", "dense_records", "language", "mask", "merged_list",

@@ -1,5 +1,6 @@
 """The rows of one bucket inside the write transaction, read and written by PUSH, POP and FLUSHO."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
@@ -14,7 +15,7 @@ from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OIDS, POSTINGS, WO
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
-from sonicpy.store.rows.word_rows import stored_words
+from sonicpy.store.rows.word_rows import stored_words, words_reader
 from sonicpy.store.views.bucket_reader import find_among
 
 if TYPE_CHECKING:
@@ -31,8 +32,17 @@ class BucketTables:
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
         self._view = view
-        self._transaction = view.transaction
+        self._transaction = transaction = view.transaction
         self._state = state
+        # Without a call in Python around those of the transaction, which each change makes.
+        self.read_names = partial(transaction.get, OIDS)
+        """A function that returns the row of `oids` under a key, or None."""
+        self.read_words = words_reader(transaction)
+        """A function that returns the (key, row) of the words that have a row in the tables, in the order of the keys
+        it is given."""
+        self.read_blocks = partial(transaction.floor_many, POSTINGS, prefix_bytes=TERM_KEY_BYTES)
+        """A function that returns, for each key, the (key, block) of the last block of its term at or before the key,
+        or None."""
 
     def push_writer(self, *, letters: bool) -> PushWriter:
         """Return the writer of PUSH into the bucket while the transaction lasts.
@@ -47,17 +57,9 @@ class BucketTables:
         assert held.lengths is not None
         return PushWriter(state, self, view.terms, held.names, held.newest, held.lengths, view.by_association, letters)
 
-    def read_names(self, key: bytes) -> bytes | None:
-        """Return the row of `oids` under a key, or None."""
-        return self._transaction.get(OIDS, key)
-
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
         """Return the IID and the record of the object among `iids` that has an OID, or None."""
         return find_among(self._view.record_to_change, self._view.by_association, self._state.bucket, iids, oid)
-
-    def read_words(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return the (key, row) of the words that have a row in the tables, in the order of their keys."""
-        return stored_words(self._transaction, keys)
 
     def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
         """Return the terms of a list of ids, by id."""
@@ -127,10 +129,6 @@ class BucketTables:
             self._transaction.delete_many(POSTINGS, deleted_blocks)
         if shorter is not None:
             self.widen_impacts_to(iid, shorter, view.lengths(state)[iid])
-
-    def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
-        """Return, for each key, the (key, block) of the last block of its term at or before the key, or None."""
-        return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
 
     def write_blocks(self, rows: list[StoredRow]) -> None:
         """Write (key, block) pairs into `postings`."""
