@@ -1,14 +1,15 @@
-from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Protocol
 
+from sonicpy._native.counters import Counters
 from sonicpy._native.lengths import Lengths
 from sonicpy._native.name_map import NameMap
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
+from sonicpy._native.word_notes import WordNotes
 
-_Kind = TypeVar("_Kind", bound=Counters)
 _Rows = list[tuple[bytes, bytes]]
 
 class _Tables(Protocol):
@@ -22,57 +23,18 @@ class _Tables(Protocol):
         self,
         iid: int,
         rewritten: list[int] | None,
-        new_terms: list[tuple[int, bytes]] | None,
-        appeared: list[bytes] | None,
         record: bytes | None,
         blocks: _Rows | None,
     ) -> None: ...
     def write_cut(
         self,
         iid: int,
-        vanished: list[bytes] | None,
         blocks: _Rows | None,
         deleted_blocks: list[bytes] | None,
         shorter: list[tuple[int, int]] | None,
     ) -> None: ...
 
-_WriteGone = Callable[
-    [int, int, ObjectRecord, bool, list[int], list[bytes] | None, _Rows | None, list[bytes] | None], None
-]
-
-class Counters:
-    bucket: int
-    next_iid: int
-    next_term: int
-    objects: int
-    total_length: int
-    live_words: int
-    pending_seq: int
-    lexicon_version: int
-    graph_words: int
-    graph_seq: int
-    named: int
-    slices: int
-    average_length: float
-    def __init__(
-        self,
-        bucket: int,
-        next_iid: int = 0,
-        next_term: int = 0,
-        objects: int = 0,
-        total_length: int = 0,
-        live_words: int = 0,
-        pending_seq: int = 0,
-        lexicon_version: int = 0,
-        graph_words: int = 0,
-        graph_seq: int = 0,
-        named: int = 0,
-        slices: int = 0,
-    ) -> None: ...
-    def pack(self) -> bytes: ...
-
-def unpack_counters(kind: type[_Kind], row: bytes) -> _Kind: ...
-def count_states(rows: Iterable[tuple[bytes, bytes]], prefix: bytes, place: int) -> int: ...
+_WriteGone = Callable[[int, int, ObjectRecord, bool, list[int], _Rows | None, list[bytes] | None], None]
 
 class PushWriter:
     def __init__(
@@ -80,6 +42,7 @@ class PushWriter:
         counters: Counters,
         tables: _Tables,
         terms: TermCache,
+        notes: WordNotes,
         names: NameMap,
         newest: BufferedRow,
         lengths: Lengths,

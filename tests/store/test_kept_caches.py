@@ -492,16 +492,16 @@ def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     store.apply(push("two", "newer"))
     if not is_open:
         store.commit()
-    original = snapshot.pending_since
+    original = View.pending_since
 
     def interrupted(*given: Any) -> list[bytes]:
         found: list[bytes] = original(*given)
         with monkeypatch.context() as patched:
-            patched.setattr(snapshot, "pending_since", original)
+            patched.setattr(View, "pending_since", original)
             assert older.pending_words(bucket_of(older)) == [b"older"]
         return found
 
-    monkeypatch.setattr(snapshot, "pending_since", interrupted)
+    monkeypatch.setattr(View, "pending_since", interrupted)
     with store.reading() as view:
         assert isinstance(view, WriteView) == is_open
         assert set(view.pending_words(bucket_of(view))) == {b"older", b"newer"}

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.errors import StoreError
 from sonicpy.store.changing.mutations import PopTerms
+from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.disk.transaction import Transaction
@@ -107,13 +108,20 @@ def test_what_is_written_does_not_wait_any_longer(tmp_path: Path) -> None:
     store.flush_term_rows()
     for number in range(4):
         store.apply(push(f"o{number}", f"word{number} shared"))
-    with mock.patch.object(Transaction, "put_many", autospec=True, side_effect=Transaction.put_many) as put:
+    original, written = Transaction.put_many, list[tuple[int, list[bytes]]]()
+
+    def noted(self: Transaction, table: int, rows: list[tuple[bytes, bytes]]) -> None:
+        written.append((table, [key[4:] for key, _ in rows]))
+        original(self, table, rows)
+
+    words = [b"shared", b"word0", b"word1", b"word2", b"word3"]
+    with mock.patch.object(Transaction, "put_many", noted):
         store.flush_term_rows()
-        rows = [key[4:] for call in put.call_args_list for key, _ in call.args[2]]
-        assert rows == [b"shared", b"word0", b"word1", b"word2", b"word3"]
-        put.reset_mock()
+        assert [rows for table, rows in written if table == tables.WORDS] == [words]
+        assert [rows for table, rows in written if table == tables.PENDING] == [words]
+        written.clear()
         store.flush_term_rows()
-        assert not put.called
+        assert not written
     assert found(store, "shared") == ["o3", "o2", "o1", "o0"]
     store.close()
 

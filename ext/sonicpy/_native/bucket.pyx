@@ -1,13 +1,12 @@
-"""One bucket inside a write transaction: its counters, and the writer of its changes.
-
-    Counters        the counters of a bucket as a whole
-    PushWriter      PUSH, UPSERT and FLUSHO: work on cached rows, read the rows that no cache holds, and hand over the rows to write
+"""PUSH, UPSERT and FLUSHO in one bucket inside a write transaction: work on cached rows, read the rows that no cache
+holds, and hand over the rows to write.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.add_terms cimport AddTerms, begin_add_terms
+from sonicpy._native.counters cimport Counters
 from sonicpy._native.cut_terms cimport CutTerms, begin_cut_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
 from sonicpy._native.name_map cimport NameMap, name_hash
@@ -16,146 +15,13 @@ from sonicpy._native.objects cimport PLACES, BufferedRow
 from sonicpy._native.object_record cimport ObjectRecord, empty_record
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
-from sonicpy._native.varint cimport get_varint, put_varint
+from sonicpy._native.word_notes cimport APPEARED, ORPHANED, POPPED, WordNotes
 
 from sonicpy._native.keys import IID_MAX
 from sonicpy._native.name_rows import name_key, named
 from sonicpy._native.varint import DamagedBytes
 
 cdef uint64_t LARGEST_IID = IID_MAX
-cdef uint64_t LARGEST_BUCKET = (<uint64_t> 1 << 32) - 1
-cdef uint64_t LARGEST_COUNT = (<uint64_t> 1 << 48) - 1  # of what is counted once for each change
-
-
-cdef class Counters:
-    """The counters in a bucket's row of `scopes`; `sonicpy.store.rows.bucket_state.BucketState` documents them."""
-    cdef public uint64_t bucket
-    cdef public uint64_t next_iid
-    cdef public uint64_t next_term
-    cdef public uint64_t objects
-    cdef public uint64_t total_length
-    cdef public uint64_t live_words
-    cdef public uint64_t pending_seq
-    cdef public uint64_t lexicon_version
-    cdef public uint64_t graph_words
-    cdef public uint64_t graph_seq
-    cdef public uint64_t named
-    cdef public uint64_t slices
-
-    def __init__(
-        self,
-        uint64_t bucket,
-        uint64_t next_iid=0,
-        uint64_t next_term=0,
-        uint64_t objects=0,
-        uint64_t total_length=0,
-        uint64_t live_words=0,
-        uint64_t pending_seq=0,
-        uint64_t lexicon_version=0,
-        uint64_t graph_words=0,
-        uint64_t graph_seq=0,
-        uint64_t named=0,
-        uint64_t slices=0,
-    ):
-        self.bucket = bucket
-        self.next_iid = next_iid
-        self.next_term = next_term
-        self.objects = objects
-        self.total_length = total_length
-        self.live_words = live_words
-        self.pending_seq = pending_seq
-        self.lexicon_version = lexicon_version
-        self.graph_words = graph_words
-        self.graph_seq = graph_seq
-        self.named = named
-        self.slices = slices
-
-    @property
-    def average_length(self) -> float:
-        """The mean length of the objects."""
-        return <double> self.total_length / <double> self.objects if self.objects else 0.0
-
-    def pack(self) -> bytes:
-        """Return the row of the counters."""
-        cdef uint8_t[120] room
-        cdef uint8_t *out = room
-        cdef uint64_t number
-        for number in (
-            self.bucket, self.next_iid, self.next_term, self.objects, self.total_length, self.live_words,
-            self.pending_seq, self.lexicon_version, self.graph_words, self.graph_seq, self.named, self.slices,
-        ):
-            out = put_varint(out, number)
-        return PyBytes_FromStringAndSize(<char *> room, out - room)
-
-    cdef int check(self) except -1:
-        """Raise DamagedBytes if a number is higher than any bucket has: numbers are used as sizes and in keys."""
-        if self.bucket > LARGEST_BUCKET:
-            raise DamagedBytes(f"it has the number {self.bucket}; the last possible one is {LARGEST_BUCKET}")
-        if self.next_iid > LARGEST_IID + 1:
-            raise DamagedBytes(f"its next object is {self.next_iid}; the last possible one is {LARGEST_IID}")
-        if (
-            self.next_term | self.objects | self.total_length | self.live_words | self.pending_seq | self.lexicon_version
-            | self.graph_words | self.graph_seq | self.named | self.slices
-        ) > LARGEST_COUNT:
-            raise DamagedBytes(f"one of its counters is higher than {LARGEST_COUNT}")
-        return 0
-
-
-def unpack_counters(type kind not None, bytes row not None) -> Counters:
-    """Return the counters, as an object of a class, in a row made by `Counters.pack`.
-
-    Raises:
-        DamagedBytes: the row is cut off, has another number of fields, or a number that is too high.
-    """
-    cdef Counters counters = kind.__new__(kind)
-    cdef const uint8_t *at = <const uint8_t *> <const char *> row
-    cdef const uint8_t *end = at + len(row)
-    if (
-        get_varint(&at, end, &counters.bucket) < 0
-        or get_varint(&at, end, &counters.next_iid) < 0
-        or get_varint(&at, end, &counters.next_term) < 0
-        or get_varint(&at, end, &counters.objects) < 0
-        or get_varint(&at, end, &counters.total_length) < 0
-        or get_varint(&at, end, &counters.live_words) < 0
-        or get_varint(&at, end, &counters.pending_seq) < 0
-        or get_varint(&at, end, &counters.lexicon_version) < 0
-        or get_varint(&at, end, &counters.graph_words) < 0
-        or get_varint(&at, end, &counters.graph_seq) < 0
-        or get_varint(&at, end, &counters.named) < 0
-        or get_varint(&at, end, &counters.slices) < 0
-        or at != end
-    ):
-        raise DamagedBytes(f"it has {len(row)} bytes, and not 12 numbers")
-    counters.check()
-    return counters
-
-
-def count_states(rows, bytes prefix not None, int place) -> int:
-    """Return how many rows of `scopes` have a number other than 0 at `place`.
-
-    Args:
-        rows: (key, row) pairs in key order; counting ends before the first key that does not begin with `prefix`.
-        place: the place of the number among the fields of BucketState.
-
-    Raises:
-        DamagedBytes: a row cannot be read.
-    """
-    cdef Py_ssize_t count = 0
-    cdef int number
-    cdef uint64_t value = 0
-    cdef bytes key, row
-    cdef const uint8_t *at
-    cdef const uint8_t *end
-    for key, row in rows:
-        if not key.startswith(prefix):
-            break
-        at = <const uint8_t *> <const char *> row
-        end = at + len(row)
-        for number in range(place + 1):
-            if get_varint(&at, end, &value) < 0:
-                raise DamagedBytes("the row of a bucket cannot be read")
-        count += value != 0
-    return count
 
 
 cdef class PushWriter:
@@ -165,6 +31,7 @@ cdef class PushWriter:
         counters: the counters of the bucket.
         tables: reads and writes the rows that no cache holds: an object with the methods of `BucketTables`.
         terms: the cached rows of words.
+        notes: what waits to be written about the words of the bucket.
         names: the OIDs that `oids` may lack.
         newest: the row for new objects.
         lengths: the lengths of all objects.
@@ -179,6 +46,7 @@ cdef class PushWriter:
     """
     cdef Counters _counters
     cdef TermCache _terms
+    cdef WordNotes _notes
     cdef NameMap _names
     cdef BufferedRow _newest
     cdef Lengths _lengths
@@ -196,6 +64,7 @@ cdef class PushWriter:
         Counters counters not None,
         tables not None,
         TermCache terms not None,
+        WordNotes notes not None,
         NameMap names not None,
         BufferedRow newest not None,
         Lengths lengths not None,
@@ -205,6 +74,7 @@ cdef class PushWriter:
         self._tables = tables
         self._counters = counters
         self._terms = terms
+        self._notes = notes
         self._names = names
         self._newest = newest
         self._lengths = lengths
@@ -236,7 +106,7 @@ cdef class PushWriter:
         """Add terms to an object as `find` returned it; None: it is created."""
         cdef Counters counters = self._counters
         cdef uint64_t iid
-        cdef list rewritten = None, new_terms = None, appeared = None
+        cdef list rewritten = None
         cdef bytes packed = None
         cdef ObjectRecord record
         cdef AddTerms change
@@ -258,11 +128,7 @@ cdef class PushWriter:
             self.keep_ids(change, found is None)
         if found is not None:
             rewritten = change.term_ids()
-        if change._next_term != counters.next_term:
-            new_terms = change.new_terms()
-            counters.next_term = change._next_term
-        if change.turned:
-            appeared = change.changed_words()
+        self.note_words(change)
         packed = change.record()
         if iid // PLACES == self._newest.number:
             self._newest.put_record(<int> (iid % PLACES), packed)
@@ -275,8 +141,8 @@ cdef class PushWriter:
         counters.live_words += change.live_change
         counters.total_length += change.length_change
         self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
-        if new_terms is not None or rewritten is not None or appeared is not None or packed is not None or change.blocks:
-            self._tables.write_push(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+        if rewritten is not None or packed is not None or change.blocks:
+            self._tables.write_push(iid, rewritten, packed, change.blocks or None)
             if rewritten is not None:
                 self._tables.end_digest(iid)
         return 0
@@ -329,8 +195,8 @@ cdef class PushWriter:
         Args:
             write_gone: a function that writes the rows that no cache takes, called once the caches and the counters
                 hold the change. Its arguments: the IID; the hash of the OID; the record; whether the newest row held
-                the record; the ids of the words whose lists changed; the keys of words that were live; (key, block)
-                pairs; the keys of blocks to delete. Each of the last three may be None.
+                the record; the ids of the words whose lists changed; (key, block) pairs; the keys of blocks to delete.
+                Each of the last two may be None.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -364,11 +230,21 @@ cdef class PushWriter:
             self._newest.drop(<int> (iid % PLACES))
         self._names.drop(hash, iid)
         self._lengths.set(iid, 0)
+        if cut.turned:
+            self._notes.note(counters, cut.changed_words(), ORPHANED)
         write_gone(
-            iid, hash, record, in_newest, cut.changed_terms(), cut.changed_words() if cut.turned else None,
-            cut.blocks or None, cut.deleted_blocks or None,
+            iid, hash, record, in_newest, cut.changed_terms(), cut.blocks or None, cut.deleted_blocks or None,
         )
         return cut.removed_shown
+
+    cdef int note_words(self, AddTerms change) except -1:
+        """Note the terms of new words, and the words that became live."""
+        if change._next_term != self._counters.next_term:
+            self._notes.terms += change.new_terms()
+            self._counters.next_term = change._next_term
+        if change.turned:
+            self._notes.note(self._counters, change.changed_words(), APPEARED)
+        return 0
 
     def named(self, str oid not None) -> tuple:
         """Return the IIDs of the objects that may have an OID, because its hash is that of their names; the next call
@@ -419,7 +295,7 @@ cdef class PushWriter:
     cdef int write_replaced(self, uint64_t iid, ObjectRecord record, AddTerms change, CutTerms cut) except -1:
         """Put a replaced text into the caches and the counters, and hand over the rows to write."""
         cdef Counters counters = self._counters
-        cdef list new_terms = None, rewritten = change.changed_terms(), shorter = None
+        cdef list rewritten = change.changed_terms(), shorter = None
         cdef uint64_t length = record.total_tf() + change.length_change
         cdef bytes packed = change.record()
         change.finish()
@@ -432,20 +308,18 @@ cdef class PushWriter:
         if pack_length(length) < pack_length(record.total_tf()):
             rewritten += change.term_ids()
             shorter = change.kept_in_blocks()
-        if change._next_term != counters.next_term:
-            new_terms = change.new_terms()
-            counters.next_term = change._next_term
+        self.note_words(change)
         if iid // PLACES == self._newest.number:
             self._newest.put_record(<int> (iid % PLACES), packed)
             packed = None
         counters.total_length += length - record.total_tf()
         self._lengths.set(iid, pack_length(length))
-        appeared = change.changed_words() if change.turned else None
-        self._tables.write_push(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+        self._tables.write_push(iid, rewritten, packed, change.blocks or None)
+        if cut is not None and cut.turned:
+            self._notes.note(counters, cut.changed_words(), POPPED)
         if cut is not None or shorter:
             self._tables.write_cut(
                 iid,
-                cut.changed_words() if cut is not None and cut.turned else None,
                 (cut.blocks or None) if cut is not None else None,
                 (cut.deleted_blocks or None) if cut is not None else None,
                 shorter or None,

@@ -1,5 +1,6 @@
 """The rows of one bucket inside the write transaction, read and written by PUSH, POP and FLUSHO."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
@@ -11,10 +12,9 @@ from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OIDS, POSTINGS, WORDS, StoredRow
-from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
-from sonicpy.store.rows.word_rows import stored_words
+from sonicpy.store.rows.word_rows import stored_words, words_reader
 from sonicpy.store.views.bucket_reader import find_among
 
 if TYPE_CHECKING:
@@ -31,8 +31,17 @@ class BucketTables:
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
         self._view = view
-        self._transaction = view.transaction
+        self._transaction = transaction = view.transaction
         self._state = state
+        # Without a call in Python around those of the transaction, which each change makes.
+        self.read_names = partial(transaction.get, OIDS)
+        """A function that returns the row of `oids` under a key, or None."""
+        self.read_words = words_reader(transaction)
+        """A function that returns the (key, row) of the words that have a row in the tables, in the order of the keys
+        it is given."""
+        self.read_blocks = partial(transaction.floor_many, POSTINGS, prefix_bytes=TERM_KEY_BYTES)
+        """A function that returns, for each key, the (key, block) of the last block of its term at or before the key,
+        or None."""
 
     def push_writer(self, *, letters: bool) -> PushWriter:
         """Return the writer of PUSH into the bucket while the transaction lasts.
@@ -45,19 +54,14 @@ class BucketTables:
         assert held.names is not None
         assert held.newest is not None
         assert held.lengths is not None
-        return PushWriter(state, self, view.terms, held.names, held.newest, held.lengths, view.by_association, letters)
-
-    def read_names(self, key: bytes) -> bytes | None:
-        """Return the row of `oids` under a key, or None."""
-        return self._transaction.get(OIDS, key)
+        notes = view.word_notes(state.bucket)
+        return PushWriter(
+            state, self, view.terms, notes, held.names, held.newest, held.lengths, view.by_association, letters
+        )
 
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
         """Return the IID and the record of the object among `iids` that has an OID, or None."""
         return find_among(self._view.record_to_change, self._view.by_association, self._state.bucket, iids, oid)
-
-    def read_words(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return the (key, row) of the words that have a row in the tables, in the order of their keys."""
-        return stored_words(self._transaction, keys)
 
     def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
         """Return the terms of a list of ids, by id."""
@@ -71,8 +75,6 @@ class BucketTables:
         self,
         iid: int,
         rewritten: list[int] | None,
-        new_terms: list[tuple[int, bytes]] | None,
-        appeared: list[bytes] | None,
         record: bytes | None,
         blocks: list[StoredRow] | None,
     ) -> None:
@@ -81,16 +83,10 @@ class BucketTables:
         Args:
             iid: the object.
             rewritten: the ids of words whose lists changed other than at their end. None, as below: nothing to do.
-            new_terms: the (term id, term) of new words.
-            appeared: the keys of words that became live.
             record: the record of the object, if it does not belong in the newest row.
             blocks: (key, block) pairs.
         """
         view, state = self._view, self._state
-        if new_terms is not None:
-            view.add_terms(state.bucket, new_terms)
-        if appeared is not None:
-            view.note_pending(state, appeared, Why.APPEARED)
         if rewritten is not None:
             view.note_rewritten(state.bucket, rewritten)
         if record is not None:
@@ -103,7 +99,6 @@ class BucketTables:
     def write_cut(
         self,
         iid: int,
-        vanished: list[bytes] | None,
         blocks: list[StoredRow] | None,
         deleted_blocks: list[bytes] | None,
         shorter: list[tuple[int, int]] | None,
@@ -112,25 +107,17 @@ class BucketTables:
 
         Args:
             iid: the object.
-            vanished: the keys of words that were live. None, as below: nothing to do.
-            blocks: (key, block) pairs.
+            blocks: (key, block) pairs. None, as below: nothing to do.
             deleted_blocks: the keys of blocks to delete.
             shorter: if the object became shorter, the (term id, tf) of its postings whose impacts are stored.
         """
-        view, state = self._view, self._state
-        if vanished is not None:
-            view.note_pending(state, vanished, Why.POPPED)
         if blocks is not None:
             self.write_blocks(blocks)
         if deleted_blocks is not None:
             self.drop_impacts(deleted_blocks)
             self._transaction.delete_many(POSTINGS, deleted_blocks)
         if shorter is not None:
-            self.widen_impacts_to(iid, shorter, view.lengths(state)[iid])
-
-    def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
-        """Return, for each key, the (key, block) of the last block of its term at or before the key, or None."""
-        return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
+            self.widen_impacts_to(iid, shorter, self._view.lengths(self._state)[iid])
 
     def write_blocks(self, rows: list[StoredRow]) -> None:
         """Write (key, block) pairs into `postings`."""

@@ -372,7 +372,7 @@ class BucketWriter:
         """Note vanished words for the next consolidation; as in Sonic, words whose object was deleted stay in the
         graph."""
         if why is not Why.ORPHANED or not self.view.by_association:
-            self.view.note_pending(self.state, change.changed_words(), why)
+            self.view.word_notes(self.state.bucket).add(self.state, change.changed_words(), why)
 
     def _change_words(self, change: RemoveTerms) -> None:
         """Write the changed rows and postings of words."""
@@ -386,7 +386,6 @@ class BucketWriter:
         record: ObjectRecord,
         in_newest: bool,
         rewritten: list[int],
-        vanished: list[bytes] | None,
         blocks: list[StoredRow] | None,
         deleted_blocks: list[bytes] | None,
     ) -> None:
@@ -395,9 +394,7 @@ class BucketWriter:
         for field in self._fields_beside():
             field.remove(self, iid, record)
         view.note_rewritten(state.bucket, rewritten)
-        self._tables.write_cut(iid, None, blocks, deleted_blocks, None)
-        if vanished is not None:
-            view.note_pending(state, vanished, Why.ORPHANED)
+        self._tables.write_cut(iid, blocks, deleted_blocks, None)
         if not in_newest:
             self._tables.drop_record(iid)
         drop_stored_name(self._transaction, state, hash, iid)

@@ -121,7 +121,7 @@ class TagWriter:
         if iid + 1 < self._state.next_iid:  # the newest object is behind all others anyway
             view.note_rewritten(self._number, ids)
         if new:
-            view.add_terms(self._number, new)
+            view.word_notes(self._number).terms.extend(new)
         if change.blocks:
             tables.write_blocks(change.blocks)
             tables.put_impacts(change.blocks)

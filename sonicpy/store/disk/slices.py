@@ -27,12 +27,11 @@ class SlicedTransaction(Transaction):
     __slots__ = ("_began_s", "_environment", "_reading", "_slice")
 
     def __init__(self, environment: Environment) -> None:
+        super().__init__([], None, write=False)  # each read asks the transaction of a slice
         self._environment = environment
         self._slice: Transaction | None = None
         self._reading: AbstractContextManager[Transaction] | None = None  # of the slice
         self._began_s = 0.0
-        self.cached_view = None
-        self.write = False
 
     def _now(self) -> Transaction:
         now = time.monotonic()

@@ -9,11 +9,11 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, NoReturn, Protocol, TypeVar, cast
 
 import lmdb
 
-from sonicpy._native.keys import floor_rows
+from sonicpy._native.table_access import StoredRows
 from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
@@ -42,27 +42,17 @@ KEY_BYTES_MAX: Final = 511
 """The most bytes of a key, fixed when LMDB is compiled."""
 
 
-class TableRows:
+class TableRows(StoredRows):
     """The rows of all tables in one transaction of LMDB, for reading or for writing. Threads must not share it.
 
     The ignored type errors exist because lmdb's stubs also allow memoryviews, which it returns only with `buffers`.
     """
 
-    __slots__ = ("_cursors", "_tables", "_txn", "began_after", "cached_view", "write")
-
-    def __init__(self, tables: Tables, txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
-        self.began_after = commits
-        """The number of commits that this process had made when the transaction began."""
-        self.cached_view: CachedView | None = None
-        """State that the reader keeps for the next reader of the snapshot."""
-        self._txn = txn
-        self._tables = cast("list[lmdb._Database]", tables)
-        self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
-        self.write = write
+    __slots__ = ()
 
     def is_missing(self, table: int) -> bool:
         """Return whether the environment does not have a table: an older version made it."""
-        return cast(Tables, self._tables)[table] is None
+        return self._tables[table] is None
 
     def table_names(self) -> set[bytes]:
         """Return the names of all tables of the environment, also of those that another program made."""
@@ -80,13 +70,6 @@ class TableRows:
         number: int = self._txn.id()
         return number
 
-    def get(self, table: int, key: bytes) -> bytes | None:
-        """Return the value under `key`, or None."""
-        try:
-            return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
     def getter(self, table: int) -> Callable[[bytes], bytes | None]:
         """Return `get` for one table, for callers that read very many rows."""
         get, db = self._txn.get, self._tables[table]
@@ -98,26 +81,6 @@ class TableRows:
                 raise translated(error) from error
 
         return value
-
-    def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
-        """Return the (key, value) of each key that exists, in the order of `keys`."""
-        if not keys:
-            return []
-        try:
-            cursor = self._cursors[table]
-            if cursor is None:  # each search comes here some times
-                cursor = self._cursor(table)
-            return cursor.getmulti(keys)  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
-        """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
-        None."""
-        try:
-            return floor_rows(self._cursor(table), keys, prefix_bytes)
-        except lmdb.Error as error:
-            raise translated(error) from error
 
     def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
@@ -152,27 +115,6 @@ class TableRows:
             raise translated(error) from error
         return found
 
-    def put(self, table: int, key: bytes, value: bytes) -> None:
-        """Write one row.
-
-        Raises:
-            StoreFull: the map or the disk is full; the transaction is lost.
-            StoreError: any other error of the storage; the transaction is lost.
-        """
-        try:
-            self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
-        """Write several rows. Raises the errors of `put`."""
-        if not rows:
-            return
-        try:
-            (self._cursors[table] or self._cursor(table)).putmulti(rows)
-        except lmdb.Error as error:
-            raise translated(error) from error
-
     def append(self, table: int, key: bytes, value: bytes) -> None:
         """Write a row whose key probably sorts behind all others, so that LMDB fills pages completely."""
         try:
@@ -180,14 +122,6 @@ class TableRows:
                 self._txn.put(key, value, db=self._tables[table])
         except lmdb.Error as error:
             raise translated(error) from error
-
-    def delete(self, table: int, key: bytes) -> bool:
-        """Delete one row; return whether it was there."""
-        try:
-            gone: bool = self._txn.delete(key, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return gone
 
     def delete_many(self, table: int, keys: Iterable[bytes]) -> None:
         """Delete the rows with these keys that exist."""
@@ -314,17 +248,17 @@ class TableRows:
         """The size of a page in bytes."""
         return self._stat(0)["psize"]
 
+    def _failed(self, error: Exception) -> NoReturn:
+        """Raise the error for an error of a method in native code."""
+        if isinstance(error, lmdb.Error):
+            raise translated(error) from error
+        raise error
+
     def _stat(self, table: int) -> Mapping[str, int]:
         try:
             return cast("Mapping[str, int]", self._txn.stat(self._tables[table]))
         except lmdb.Error as error:
             raise translated(error) from error
-
-    def _cursor(self, table: int) -> lmdb.Cursor:
-        cursor = self._cursors[table]
-        if cursor is None:
-            cursor = self._cursors[table] = self._txn.cursor(db=self._tables[table])
-        return cursor
 
     def _placed(self, table: int, start: bytes) -> lmdb.Cursor | None:
         """Return a cursor at the first row whose key is not before `start`; None: there is no such row."""

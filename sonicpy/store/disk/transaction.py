@@ -7,13 +7,14 @@ rows.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import islice
 from operator import add, sub
 from typing import Final
 
-from sonicpy._native.small_rows import SmallRows, are_of_one_bucket, pack_small, put_in_small
+from sonicpy._native.small_rows import SmallRows, pack_small
+from sonicpy._native.table_access import MixedRows, StoredRows
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
@@ -23,8 +24,6 @@ from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
 """The size of the number of a bucket, with which keys of SMALL_TABLES begin."""
-SPILLED_BYTES: Final = 1 << 14
-"""The size at which rows move into the tables before they are written."""
 KEPT_MAX: Final = 2_048
 KEPT_BYTES: Final = 1 << 21
 """The most buckets, and the most bytes of their rows in `small`, that are kept: in memory they take ten times as much.
@@ -33,29 +32,25 @@ LATER_MAX: Final = 1_000
 """The most rows that wait to be put into a bucket."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
 
-get, get_many, put, put_many = TableRows.get, TableRows.get_many, TableRows.put, TableRows.put_many
-"""For methods that each change calls: `super()` takes longer than the rest of them."""
-
 TableRow = tuple[int, bytes, bytes]
 """A table, and the key and the value of a row of it."""
 
 
-class Transaction(TableRows):
+class Transaction(MixedRows, TableRows):
     """One transaction, for reading or for writing. Threads must not share it.
 
     Attributes:
         moved: the numbers of buckets that have moved into the tables, as keys begin with them.
     """
 
-    __slots__ = ("_has_small", "_kept_bytes", "_later", "_small", "moved")
+    __slots__ = ("_kept_bytes", "_later", "moved")
 
-    def __init__(self, tables: Tables, txn: OpenTransaction, write: bool, commits: int = 0) -> None:
+    def __init__(self, tables: Tables, txn: OpenTransaction | None, write: bool, commits: int = 0) -> None:
         super().__init__(tables, txn, write, commits)
-        self._has_small: bool | None = None  # whether there are small buckets; None: unknown yet
+        self._mixed = HAS_SMALL
         self.moved: list[bytes] = []
         self._kept_bytes = 0  # of the rows in `_small`
         self._later: dict[bytes, list[TableRow]] = {}  # rows to put into small buckets that are not in `_small`
-        self._small: dict[bytes, SmallRows | None] = {}  # by number; None: the bucket is not small
 
     # -- small buckets -----------------------------------------------------------------------------------------------
 
@@ -125,22 +120,12 @@ class Transaction(TableRows):
         """Return the rows of a small bucket that are not in `_small`."""
         return self._unpacked(number, super().get(SMALL, number))
 
-    def _rows(self, table: int, key: bytes) -> SmallRows | None:
-        """Return the rows of the small bucket to which a key of a table belongs; None: the table itself has the key."""
-        if self._has_small is False or not HAS_SMALL[table]:
-            return None
-        number = key[:BUCKET_BYTES]
-        try:
-            return self._small[number]
-        except KeyError:
-            return self._read_small(number)
-
     def _read_small(self, number: bytes) -> SmallRows | None:
         if not self._look() or len(number) < BUCKET_BYTES:
             return None
         if len(self._small) >= KEPT_MAX or self._kept_bytes >= KEPT_BYTES:
             self._make_room()
-        row = get(self, SMALL, number)
+        row = self.get(SMALL, number)
         rows = None if row is None else self._unpacked(number, row)
         self._small[number] = rows
         self._kept_bytes += 0 if row is None else len(row)
@@ -182,14 +167,10 @@ class Transaction(TableRows):
             self._has_small = is_there and super().count(SMALL) > 0
         return self._has_small
 
-    def _is_mixed(self, table: int) -> bool:
-        """Return whether rows of a table may be in the table `small`."""
-        return HAS_SMALL[table] and self._look()
-
     def _move(self, number: bytes, rows: SmallRows) -> None:
         """Move the rows of a bucket into the tables."""
         for table in rows.tables():
-            super().put_many(table, rows.rows(table))
+            StoredRows.put_many(self, table, rows.rows(table))
         super().delete(SMALL, number)
         self._small[number] = None
         self.moved.append(number)
@@ -245,16 +226,6 @@ class Transaction(TableRows):
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def get(self, table: int, key: bytes) -> bytes | None:
-        """Return the value under `key`, or None."""
-        if not HAS_SMALL[table] or self._has_small is False:
-            return get(self, table, key)
-        try:  # the steps of `_rows`, here and in `get_many`, without its call
-            rows = self._small[key[:BUCKET_BYTES]]
-        except KeyError:
-            rows = self._read_small(key[:BUCKET_BYTES])
-        return get(self, table, key) if rows is None else rows.get(table, key)
-
     def getter(self, table: int) -> Callable[[bytes], bytes | None]:
         """Return `get` for one table, for callers that read very many rows."""
         stored, find = super().getter(table), self._rows
@@ -264,28 +235,6 @@ class Transaction(TableRows):
             return stored(key) if rows is None else rows.get(table, key)
 
         return value
-
-    def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
-        """Return the (key, value) of each key that exists, in the order of `keys`."""
-        if not HAS_SMALL[table] or self._has_small is False or not keys:
-            return get_many(self, table, keys)
-        if are_of_one_bucket(keys):
-            try:
-                rows = self._small[keys[0][:BUCKET_BYTES]]
-            except KeyError:
-                rows = self._read_small(keys[0][:BUCKET_BYTES])
-            return get_many(self, table, keys) if rows is None else rows.get_many(table, keys)
-        found = ((key, self.get(table, key)) for key in keys)
-        return [(key, value) for key, value in found if value is not None]
-
-    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
-        """Return, for each key, the last row at or before it whose key has the same first `prefix_bytes` bytes, or
-        None."""
-        if not keys or not self._is_mixed(table):
-            return super().floor_many(table, keys, prefix_bytes)
-        if are_of_one_bucket(keys) and self._rows(table, keys[0]) is None:
-            return super().floor_many(table, keys, prefix_bytes)
-        return [self._floor(table, key, prefix_bytes) for key in keys]
 
     def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
@@ -370,34 +319,11 @@ class Transaction(TableRows):
     def _floor(self, table: int, key: bytes, prefix_bytes: int) -> StoredRow | None:
         rows = self._rows(table, key)
         if rows is None:
-            return super().floor_many(table, [key], prefix_bytes)[0]
+            return StoredRows.floor_many(self, table, [key], prefix_bytes)[0]
         found = rows.floor(table, key)
         return None if found is None or found[0][:prefix_bytes] != key[:prefix_bytes] else found
 
     # -- writing -----------------------------------------------------------------------------------------------------
-
-    def put(self, table: int, key: bytes, value: bytes) -> None:
-        """Write one row.
-
-        Raises:
-            StoreFull: the map or the disk is full; the transaction is lost.
-            StoreError: any other error of the storage; the transaction is lost.
-        """
-        rows = self._rows(table, key) if HAS_SMALL[table] else None
-        if rows is None:
-            put(self, table, key, value)
-        else:
-            rows.put(table, key, value)
-            if rows.size > SPILLED_BYTES:
-                self._spill(key[:BUCKET_BYTES])
-
-    def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
-        """Write several rows. Raises the errors of `put`."""
-        if HAS_SMALL[table] and (self._has_small or self._look()):
-            rows, large = put_in_small(self._small, self._place, table, rows, SPILLED_BYTES)
-            for key in large:
-                self._spill(key[:BUCKET_BYTES])
-        put_many(self, table, rows)
 
     def append(self, table: int, key: bytes, value: bytes) -> None:
         """Write a row whose key probably sorts behind all others, so that LMDB fills pages completely."""
@@ -405,19 +331,6 @@ class Transaction(TableRows):
             super().append(table, key, value)
         else:
             self.put(table, key, value)
-
-    def delete(self, table: int, key: bytes) -> bool:
-        """Delete one row; return whether it was there."""
-        rows = self._rows(table, key)
-        return super().delete(table, key) if rows is None else rows.delete(table, key)
-
-    def delete_many(self, table: int, keys: Iterable[bytes]) -> None:
-        """Delete the rows with these keys that exist."""
-        if not self._is_mixed(table):
-            super().delete_many(table, keys)
-            return
-        for key in keys:
-            self.delete(table, key)
 
     def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
         """Delete at most `limit` rows whose keys begin with `prefix`; return their number."""

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from sonicpy._native.bucket import Counters, unpack_counters
+from sonicpy._native.counters import Counters, unpack_counters
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 

@@ -4,8 +4,11 @@ Common words change with nearly every text. Ordered by letters, they would be sp
 every commit would have to write; ordered by term ids, they fill a few pages.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sonicpy._native.table_access import words_found
 from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy._native.word_range import WordRange
 from sonicpy.store.disk.table_numbers import COMMON, WORDS, StoredRow
@@ -20,9 +23,12 @@ def stored_words(transaction: "Transaction", keys: list[bytes]) -> list[StoredRo
     Raises:
         DamagedBytes: the row of a common word is missing.
     """
-    rows = transaction.get_many(WORDS, keys)
-    common = common_keys(rows) if rows else None
-    return with_common(rows, transaction.get_many(COMMON, common)) if common else rows
+    return words_found(transaction, WORDS, COMMON, keys)
+
+
+def words_reader(transaction: "Transaction") -> Callable[[list[bytes]], list[StoredRow]]:
+    """Return `stored_words` of a transaction, for callers that call it with each change."""
+    return partial(words_found, transaction, WORDS, COMMON)
 
 
 def stored_words_from(transaction: "Transaction", start: bytes, limit: int, prefix: bytes) -> list[StoredRow]:

@@ -7,7 +7,6 @@ OIDs always stay, because an IID always means the same object. Queries repeat th
 
 import threading
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,7 @@ from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
-from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.table_numbers import IMPACTS, LENGTHS, OBJECTS, PENDING, StoredRow
+from sonicpy.store.disk.table_numbers import IMPACTS, LENGTHS, OBJECTS, StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
@@ -28,7 +26,6 @@ from sonicpy.store.rows.keys import (
     TERM_KEY_BYTES,
     VALUES_MARK,
     block_key,
-    bucket_key,
     length_key,
     length_row_of,
     term_key,
@@ -475,16 +472,5 @@ def read_pending(
             held = set(known.words)
             new = [word for word in chain(compared_words(view, state), vanished) if word not in held]
         else:
-            new = pending_since(view.transaction, state.bucket, seq)
+            new = view.pending_since(state.bucket, seq)
         known.take(new, seq, state.pending_seq, commit)
-
-
-def pending_since(transaction: Transaction, bucket: int, seq: int) -> list[bytes]:
-    """Return the pending words of a bucket with a larger number than `seq`."""
-    prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
-    return [
-        key[4:]
-        for rows in pages(partial(transaction.some_rows, PENDING), prefix)
-        for key, row in rows
-        if row >= first and key.startswith(prefix)
-    ]

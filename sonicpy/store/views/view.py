@@ -5,7 +5,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sonicpy._native.bucket import count_states
+from sonicpy._native.counters import count_states
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
@@ -276,6 +276,7 @@ class View:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
         if state.is_graphless:
             return compared_words(self, state)
+        self._flush_pending()
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
@@ -302,6 +303,9 @@ class View:
     def _flush_states(self) -> None:
         """Write changed states of buckets. A view for reading has none."""
 
+    def _flush_pending(self) -> None:
+        """Write the pending words that wait to be written. A view for reading has none."""
+
     def all_states(self, collection: str | None = None) -> Iterator[tuple[Scope, BucketState]]:
         """Yield every bucket of the store, or of a collection, with its state, by name."""
         prefix = b"" if collection is None else collection_prefix(collection)
@@ -318,6 +322,7 @@ class View:
 
     def count_pending(self) -> int:
         """Return the number of pending words in all buckets, including flushed ones that are not swept yet."""
+        self._flush_pending()
         return self.transaction.count(PENDING)
 
     def has_dropped(self) -> bool:
@@ -330,16 +335,19 @@ class View:
 
     def pending_rows(self, bucket: int) -> Iterator[StoredRow]:
         """Yield the rows of a bucket's pending words in key order."""
+        self._flush_pending()
         return self.transaction.rows(PENDING, bucket_key(bucket))
 
     def some_pending_rows(self, bucket: int, start: bytes, limit: int) -> list[StoredRow]:
         """Return the first `limit` rows of a bucket's pending words in key order, from key `start` on."""
+        self._flush_pending()
         prefix = bucket_key(bucket)
         rows = self.transaction.some_rows(PENDING, start or prefix, limit)
         return rows if rows and rows[-1][0].startswith(prefix) else [row for row in rows if row[0].startswith(prefix)]
 
     def pending_changes(self, bucket: int) -> dict[bytes, int]:
         """Return each pending word of a bucket with its last change, a `Why`."""
+        self._flush_pending()
         prefix = bucket_key(bucket)
         state = self.bucket_numbered(bucket)
         # A small bucket is read at once, and not those behind it.
@@ -351,12 +359,25 @@ class View:
             if key.startswith(prefix)
         }
 
+    def pending_since(self, bucket: int, seq: int) -> list[bytes]:
+        """Return the pending words of a bucket with a larger number than `seq`."""
+        self._flush_pending()
+        prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
+        return [
+            key[4:]
+            for rows in pages(partial(self.transaction.some_rows, PENDING), prefix)
+            for key, row in rows
+            if row >= first and key.startswith(prefix)
+        ]
+
     def pending_in_order(self, bucket: int) -> list[bytes]:
         """Return the pending words of a bucket in the order of their last changes."""
+        self._flush_pending()
         return [
             key[4:] for key, _ in sorted(self.transaction.rows(PENDING, bucket_key(bucket)), key=lambda row: row[1])
         ]
 
     def is_pending(self, bucket: int, word: bytes) -> bool:
         """Return whether a word of a bucket is pending."""
+        self._flush_pending()
         return self.transaction.get(PENDING, bucket_key(bucket) + word) is not None

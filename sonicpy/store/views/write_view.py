@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.keys import bucket_key, pending_rows
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.word_notes import WordNotes
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
@@ -81,7 +82,8 @@ class WriteView(OpenOrders, OpenFacts, View):
         self.touched: defaultdict[int, Touched] = defaultdict(Touched.nothing)
         self.changes = 0
         self.open_cache: ReadRows | None = None
-        self._new_terms: dict[int, list[tuple[int, bytes]]] = {}  # (term id, term) that `terms` does not hold yet
+        self._word_notes: dict[int, WordNotes] = {}
+        self._pending: dict[bytes, bytes] = {}  # rows of `pending` that it does not hold yet
         self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
         if cache.removals is None:
             cache.removals = read_removals(transaction)
@@ -95,12 +97,15 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._used: frozenset[str] | None = None  # what it listed before; None: not read
         self._facts_read = {}
 
-    def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
-        """Add (term id, term) pairs of new words, by rising term id; sixteen terms share a row, written once."""
-        waiting = self._new_terms.get(bucket)
-        if waiting is None:
-            waiting = self._new_terms[bucket] = []
-        waiting += terms
+    def word_notes(self, bucket: int) -> WordNotes:
+        """Return the notes about the words of a bucket, which take the terms of new words, and pending words."""
+        notes = self._word_notes.get(bucket)
+        if notes is None:
+            key, cache, touched = bucket_key(bucket), self._write_cache, self.touched[bucket]
+            recorded, begins_small = cache.pending_buckets, cache.begins_small
+            notes = WordNotes(self.transaction, key, WORDS, self._pending, recorded, touched.words, begins_small)
+            self._word_notes[bucket] = notes
+        return notes
 
     def terms_numbered(self, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
         """Return the terms of term ids of a bucket, by id; ids without a term are left out."""
@@ -114,15 +119,21 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def flush_new_terms(self, bucket: int) -> None:
         """Write the terms of new words of a bucket."""
-        waiting = self._new_terms.get(bucket)
-        if waiting is not None:
-            put_terms(self.transaction, bucket, waiting)
-            del self._new_terms[bucket]
+        notes = self._word_notes.get(bucket)
+        if notes is not None and notes.terms:
+            put_terms(self.transaction, bucket, notes.terms)
+            notes.terms.clear()
+
+    def _flush_pending(self) -> None:
+        if self._pending:
+            self.transaction.put_many(PENDING, sorted(self._pending.items()))
+            self._pending.clear()
 
     def flush_term_rows(self) -> None:
-        """Write the rows of words that PUSH changed in the cache, and the terms of new words."""
-        for bucket in list(self._new_terms):
+        """Write the rows of words that PUSH changed in the cache, the terms of new words, and pending words."""
+        for bucket in self._word_notes:
             self.flush_new_terms(bucket)
+        self._flush_pending()
         if self.terms.changed:
             open_words.delete_vanished(self.transaction, self.terms)
             words, common = self.terms.rows()
@@ -351,20 +362,9 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Return the list of `pending_words`, which later changes extend; None: there is no cache of queries."""
         return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
-    def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
-        """Add words, by their keys, that appeared or vanished; those of a small bucket without a graph need no rows."""
-        bucket, cache = state.bucket, self._write_cache
-        graphless = cache.begins_small and state.is_graphless
-        if bucket in cache.pending_buckets or not (graphless and self.transaction.small_rows(bucket_key(bucket))):
-            cache.pending_buckets.add(bucket)
-            self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
-        state.pending_seq += len(keys)
-        words = self.touched[bucket].words
-        if words is not None:
-            words += [key[4:] for key in keys]
-
     def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
         """Delete pending words, given by their keys, that the bucket's graph includes now."""
+        self._flush_pending()
         self.transaction.delete_many(PENDING, keys)
         self._write_cache.pending_buckets.discard(bucket)
         prefix = bucket_key(bucket)
