@@ -91,8 +91,10 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        search = self._with_vector(asked("QUERY", collection, bucket, text, options))
-        counted = joined(search, facets)
+        search = asked("QUERY", collection, bucket, text, options)
+        if self._embed is not None:
+            search = self._with_vector(search)
+        counted = None if facets is None else joined(search, facets)
         found = self.find_hits(search)
         return found if counted is None else with_facets(found, self.find_facets(counted))
 
@@ -160,8 +162,11 @@ class Answers(TextReader):
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
-        check_scope(search)
-        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
+        collection, bucket, buckets = search.collection, search.bucket, search.buckets
+        if not are_names(collection, bucket):
+            check_names(collection, bucket)
+        reading = self._reading(collection, bucket, buckets) if buckets else self._engine.read_words(collection, bucket)
+        with reading as lexicon:
             terms, matching = self._terms_in(lexicon, search)
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
