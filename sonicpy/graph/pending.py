@@ -12,6 +12,7 @@ from sonicpy._native.word_walks import find_words
 
 AS_TYPED = Folding({})
 """A folding that changes no letter: corrections compare letters as they are."""
+NO_WORDS = SortedWords([])
 NEW_WORDS_MAX = 64
 """The most new words that are sorted apart from the others; with more, a walk over all pending words costs less."""
 WALKED_DISTANCE = 1
@@ -59,7 +60,10 @@ class PendingWords:
             aliases: list[bytes] = []
             for place, some in self._joined[bisect_left(self._joined, (before,)) :]:
                 aliases += some if place < now else ()
-            found = apart[before] = SortedWords(whole_words(self.source[before:now])), SortedWords(aliases)
+            found = apart[before] = (
+                SortedWords(whole_words(self.source[before:now])),
+                SortedWords(aliases) if aliases else NO_WORDS,
+            )
         return found
 
     def __len__(self) -> int:

@@ -94,9 +94,7 @@ class Answers(TextReader):
         search = asked("QUERY", collection, bucket, text, options)
         if self._embed is not None:
             search = self._with_vector(search)
-        if facets is None:
-            return self.find_hits(search)
-        counted = joined(search, facets)
+        counted = None if facets is None else joined(search, facets)
         found = self.find_hits(search)
         return found if counted is None else with_facets(found, self.find_facets(counted))
 
@@ -164,8 +162,9 @@ class Answers(TextReader):
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
-        check_scope(search)
         collection, bucket, buckets = search.collection, search.bucket, search.buckets
+        if not are_names(collection, bucket):
+            check_names(collection, bucket)
         reading = self._reading(collection, bucket, buckets) if buckets else self._engine.read_words(collection, bucket)
         with reading as lexicon:
             terms, matching = self._terms_in(lexicon, search)

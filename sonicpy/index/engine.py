@@ -120,7 +120,7 @@ class Engine(TextEngine):
             self.lexicons = Lexicons(
                 self.graphs,
                 live=self.live_words,
-                recoveries=lambda: store.recoveries,
+                recoveries=partial(getattr, store, "recoveries"),  # no frame of Python: each query asks twice
                 languages_of=self.lexer.languages_of,
                 listed=self.lexer.listed,
             )

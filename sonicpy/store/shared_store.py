@@ -44,7 +44,7 @@ class SharedStore(Store):
         view = self.view
         if self.is_torn or self._transactions.is_lost:
             view = self._writing()
-        return None if view is None else self._with_cache(view)
+        return view if view is None or view.open_cache is not None else self._with_cache(view)
 
     def readable_stamp(self) -> int | None:
         """Return `stamp` if this thread reads the newest state; None: another thread makes a long change."""

@@ -6,6 +6,7 @@ completions and forms, words that were missing, and words that no object holds a
 """
 
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import sonicpy
 from sonicpy import Index
 from tests.support.examples import examples
+from tests.support.texts import messages, oid
 
 C, BUCKETS = "c", ("b", "other")
 WORDS = (
@@ -24,6 +26,8 @@ WORDS = (
 )  # fmt: skip
 ASKED = (*WORDS, "alp", "ga", "epsi", "alpah", "gamme", "state", "example", "alpha beta", "better gamma del", "10.0")
 STEPS = 60
+CALLS_MAX = 110
+"""The most functions of Python that a PUSH and a query that finds it call together, on average."""
 
 
 def text(chance: random.Random) -> str:
@@ -76,3 +80,22 @@ def test_answers_between_changes_are_those_of_an_index_that_was_just_opened(tmp_
     assert index.verify() == []
     index.close()
     twin.close()
+
+
+def test_a_change_and_a_query_call_few_functions_of_python(tmp_path: Path) -> None:
+    texts, called = messages(600), 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal called
+        called += event == "call"
+
+    with sonicpy.open(tmp_path) as index:
+        try:
+            for number, each in enumerate(texts):
+                if number == 400:
+                    sys.setprofile(count)
+                index.push(C, "b", oid(number), each)
+                index.query(C, "b", max(each.split(), key=len))
+        finally:
+            sys.setprofile(None)
+    assert called / 200 < CALLS_MAX

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.parts import aliases_of, nearest_parts, parts_of
+from sonicpy._native.parts import aliases_from, aliases_of, nearest_parts, parts_of
+from sonicpy._native.word_source import whole_words
 from sonicpy._native.plan import BRINGS, Clause, Slot, add_joined, by_length
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
@@ -139,3 +140,15 @@ def test_bytes_that_are_no_utf8_have_no_parts(word: bytes) -> None:
         for parts in (aliases_of, parts_of):
             with pytest.raises(UnicodeDecodeError):
                 parts(word)
+
+
+def test_aliases_of_several_words_name_their_places() -> None:
+    words = [b"plain", b"os.path", b"123", b"\x02get\x02Element", b"wi-fi", b""]
+    expected = [(7 + place, aliases_of(word)) for place, word in enumerate(words) if aliases_of(word)]
+    assert aliases_from(words, 7) == expected
+    assert [place for place, _ in expected] == [8, 10, 11]
+
+
+def test_hidden_terms_are_left_out_of_whole_words() -> None:
+    assert whole_words(words := [b"one", b"", b"wi\x02fi"]) is words
+    assert whole_words([b"one", b"\x02get\x02Element", b"two"]) == [b"one", b"two"]

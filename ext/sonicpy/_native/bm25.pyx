@@ -33,9 +33,19 @@ cdef const double *norms_of(double average, double k1, double b) noexcept:
     if last_norms.average == average and last_norms.k1 == k1 and last_norms.b == b:
         return norms
     last_norms.average, last_norms.k1, last_norms.b = average, k1, b
-    for number in range(256):
-        norms[number] = k1 * (1.0 - b + b * LENGTHS[number] / average) if average > 0 else k1
+    if average > 0:
+        put_norms(norms, LENGTHS, average, k1, b)
+    else:
+        for number in range(256):
+            norms[number] = k1
     return norms
+
+
+cdef void put_norms(double *norms, const double *lengths, double average, double k1, double b) noexcept nogil:
+    """Write the norms, two at a time."""
+    cdef Py_ssize_t number
+    for number in range(256):
+        norms[number] = k1 * (1.0 - b + b * lengths[number] / average)
 
 
 cpdef double idf(uint64_t objects, uint64_t df) noexcept:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sonicpy._native.find import shown_scores
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
-from sonicpy.index.search.parts import Page, Part
+from sonicpy.index.search.parts import HIGHEST_SHARE, WHOLLY, Part
 from sonicpy.index.search.several import COUNTED_PARTS, SeveralParts
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.search import Search
@@ -38,13 +39,14 @@ def hits_of(
     names, found = part.page(search.offset, search.limit)
     if not isinstance(part, COUNTED_PARTS):
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)
-    page = Page(names, found, plan.ceiling * boost, part.total)
-    scores = None if config.search.ranking == "newest" else page.scores
+    scores = None
+    if config.search.ranking != "newest":
+        scores = shown_scores(found, plan.ceiling * boost, WHOLLY, HIGHEST_SHARE)
     buckets = part.buckets(found) if isinstance(part, SeveralParts) else None
     if not search.how:
-        return Hits(names, scores, page.total, whole, buckets=buckets)
+        return Hits(names, scores, part.total, whole, buckets=buckets)
     hows, corrected = hows_of(statistics, plan, part, terms, search, [place for place, _, _ in found])
-    return Hits(names, scores, page.total, whole, hows, corrected, buckets)
+    return Hits(names, scores, part.total, whole, hows, corrected, buckets)
 
 
 def hows_of(

@@ -94,7 +94,8 @@ class Lexicons:
         if state is None:
             return None
         lexicon = Lexicon(self, view, view.reader(state), collection)
-        view.cache.put(scope, lexicon)
+        if view.cache.entries_max:
+            view.cache.put(scope, lexicon)
         return lexicon
 
     def pending(self, view: "ReadableView", state: BucketState) -> PendingWords:
@@ -215,8 +216,10 @@ class Lexicon(BucketWords, Statistics):
             return matching
         found = self._resolved.get(matching)
         if found is None:
+            if self._languages is None:
+                self._languages = self._lexicons.languages.of(self.reader)
             code, is_ascii, is_given, _ = matching
-            found = self._resolved[matching] = Matching(code, is_ascii, is_given, self.languages_for(matching))
+            found = self._resolved[matching] = Matching(code, is_ascii, is_given, self._languages)
         return found
 
     def leading(self, letters: bytes) -> list[tuple[bytes, TermInfo, int]]:

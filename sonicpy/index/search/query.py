@@ -73,4 +73,5 @@ def query_hits(
 
         return meant_hits(lexicon, terms, config, search, matching)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
-    return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config))
+    whole = count_whole(lexicon, plan, part, config) if search.total else None
+    return hits_of(lexicon, plan, part, terms, config, search, whole)

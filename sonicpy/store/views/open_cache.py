@@ -8,7 +8,9 @@ committed.
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache
-from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.keys import word_keys
+from sonicpy._native.term_rows import TermInfo, infos_found
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -16,7 +18,8 @@ from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import VALUES_MARK
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
-from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
+from sonicpy.store.rows.word_rows import stored_words
+from sonicpy.store.views.bucket_reader import TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
@@ -72,27 +75,21 @@ class OpenCache(SnapshotCache):
             self._own.discard(bucket)
         if self._seen[bucket] != now:
             del self.buckets[bucket]  # if an exception comes, the changes are not reported again
-            words = self._changed_words(bucket)
+            terms = self._view.terms
+            lost = terms.lost_notes
+            words: list[bytes] | None = terms.take_noted(bucket)
+            if lost != self._lost.get(bucket, 0):
+                self._lost[bucket] = lost
+                words = None  # not all changed words are noted
             touched = self._view.take_touched(bucket)
             if touched is not None and bucket in self._own:
-                cache.renew(None if view.by_association else touched.rewritten, touched.length_rows, words)
+                cache.renew(None if view.by_association else touched[0], touched[1], words)
             elif touched is not None:
-                cache = self._taken_over(bucket, cache, touched, view, words)
+                cache = self._taken_over(bucket, cache, Touched(*touched, None), view, words)
                 self._own.add(bucket)
             self.buckets[bucket] = self.commit, cache
             self._seen[bucket] = now
         return cache
-
-    def _changed_words(self, bucket: int) -> list[bytes] | None:
-        """Return the words of a bucket whose rows changed since the last call; None: not all of them are noted, so any
-        row may have changed."""
-        terms = self._view.terms
-        lost = terms.lost_notes
-        words = terms.take_noted(bucket)
-        if lost == self._lost.get(bucket, 0):
-            return words
-        self._lost[bucket] = lost
-        return None
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
         """Return the changes of the commits after `commit`, without those of the open transaction; None: they are not
@@ -131,16 +128,13 @@ class OpenCache(SnapshotCache):
             self._view.transaction, owner.state, columns, cache, lambda size_bytes: self.note_read(size_bytes, cache)
         )
 
-    def pending_words(self, state: BucketState) -> list[bytes]:
-        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
-
-        Earlier and later snapshots share the list.
-        """
-        return self.growing_pending_words(state).words
-
     def growing_pending_words(self, state: BucketState) -> KnownPending:
-        """Return the list of `pending_words` as the object that later changes extend."""
-        known = self.known_pending(state)
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once, as
+        the object that later changes extend. Earlier and later snapshots share it.
+        """
+        known = self.pending.get(state.bucket)
+        if known is None or known.graph_seq != state.graph_seq:
+            known = self.known_pending(state)
         touched = self._view.touched.get(state.bucket, NOTHING)
         if not known.take_last(touched.words, state.pending_seq, self.commit - 1):
             self._add_earlier(known, state, touched.words)
@@ -174,7 +168,13 @@ class OpenSource(SnapshotSource):
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term; None: no object holds the term."""
         self.note_words(len(terms))
-        return BucketReader.words(self, terms)
+        if self._letters is None:
+            self._letters = counts_letters(self.rules)
+        keys = word_keys(self.state.bucket, terms)
+        rows, others = self._view.terms.held(keys)
+        if others:
+            rows.update(stored_words(self._transaction, others))
+        return infos_found(terms, keys, rows, letters=self._letters)
 
     def record_rows(self, iids: list[int]) -> list[StoredRow]:
         """Return the (key, row) of the rows with the records of some objects."""
@@ -189,5 +189,5 @@ class OpenSource(SnapshotSource):
         return self._view.lengths(self.state)[:]
 
     def lengths_now(self) -> bytearray:
-        """Return the packed lengths of all objects, which the next change changes."""
+        """Return the packed lengths of all objects, valid until the next change."""
         return self._view.lengths(self.state)

@@ -425,8 +425,10 @@ class SnapshotSource(BucketReader):
 
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
         """Return a word's postings, of which the row and the impacts are read, but no blocks yet."""
-        found = self.postings_with(word, lengths)
-        self._snapshot_cache.note_read(found.size_bytes, self._bucket_cache)
+        found, cache = self.postings_with(word, lengths), self._snapshot_cache
+        cache.posting_bytes += found.size_bytes
+        if 2 * cache.posting_bytes > cache.postings_max_bytes:
+            cache.note_read(0, self._bucket_cache)
         return found
 
     def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
@@ -442,7 +444,7 @@ class SnapshotSource(BucketReader):
         return read_lengths(self._transaction, self.state.bucket, self.state.next_iid)
 
     def lengths_now(self) -> bytearray | None:
-        """Return the packed lengths of all objects, which the next change changes; None: `length_rows` has to be used."""
+        """Return the packed lengths of all objects, valid until the next change; None: use `length_rows`."""
         return None
 
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:

@@ -64,10 +64,11 @@ class ViewCache:
 
     Attributes:
         entries: the cached objects.
+        entries_max: as given.
     """
 
     def __init__(self, entries_max: int) -> None:
-        self._entries_max = entries_max
+        self.entries_max = entries_max
         self.entries: dict[tuple[object, ...], object] = {}
 
     def get(self, scope: tuple[object, ...]) -> object | None:
@@ -76,9 +77,9 @@ class ViewCache:
 
     def put(self, scope: tuple[object, ...], made: object) -> None:
         """Cache an object made for a bucket, if `entries_max` allows it."""
-        if not self._entries_max:
+        if not self.entries_max:
             return
-        if len(self.entries) >= self._entries_max:
+        if len(self.entries) >= self.entries_max:
             self.entries.clear()
         self.entries[scope] = made
 

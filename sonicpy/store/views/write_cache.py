@@ -4,6 +4,8 @@ A loss of the cache is harmless: its changes (rows of words, the newest row of r
 before every commit, and a replay of the log restores later ones.
 """
 
+from collections.abc import Callable
+
 from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow
@@ -205,6 +207,14 @@ class BucketWriteCache:
             self._orders.write(transaction)
 
 
+class _Buckets(dict[int, BucketWriteCache]):
+    """The caches of buckets, each made when it is first asked for."""
+
+    def __missing__(self, bucket: int) -> BucketWriteCache:
+        cache = self[bucket] = BucketWriteCache()
+        return cache
+
+
 class WriteCache:
     """The caches of all buckets, and other state that the writer keeps over commits.
 
@@ -231,14 +241,9 @@ class WriteCache:
         self.states: dict[tuple[str, str], BucketState] = {}
         self.rules: dict[int, int] = {}
         self.recent_changes = RecentChanges()
-        self._buckets: dict[int, BucketWriteCache] = {}
-
-    def of(self, bucket: int) -> BucketWriteCache:
-        """Return the cache of a bucket."""
-        cache = self._buckets.get(bucket)
-        if cache is None:
-            cache = self._buckets[bucket] = BucketWriteCache()
-        return cache
+        self._buckets = _Buckets()
+        self.of: Callable[[int], BucketWriteCache] = self._buckets.__getitem__
+        """Returns the cache of a bucket."""
 
     def undo(self) -> None:
         """Drop everything that may include changes of a lost transaction; the caller reads `pending_buckets` again."""

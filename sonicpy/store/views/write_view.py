@@ -197,16 +197,17 @@ class WriteView(OpenOrders, OpenFacts, View):
             if noted is not None:
                 noted.update(term_ids)
 
-    def take_touched(self, bucket: int) -> Touched | None:
-        """Return the changes of a bucket since the last call, or since the transaction began; None: there are none. It
-        may include rows of lengths that changed earlier, and at a commit includes all that the transaction changed."""
+    def take_touched(self, bucket: int) -> tuple[set[int] | None, set[int]] | None:
+        """Return the rewritten lists and the rows of lengths of a bucket, as `Touched` has them, that changed since the
+        last call, or since the transaction began; None: nothing changed. The rows may have changed earlier, and at a
+        commit are all that the transaction changed."""
         touched = self.touched.get(bucket)
         if touched is None:
             return None
         rewritten, self._untaken[bucket] = self._untaken.get(bucket, touched.rewritten), set()
         held = self._write_cache.of(bucket).lengths
         changed = touched.length_rows if held is None else touched.length_rows | held.take_unseen()
-        return Touched(rewritten, changed, None)
+        return rewritten, changed
 
     def forget_bucket(self, collection: str, bucket: str) -> bool:
         """Drop a bucket from `scopes` and leave its rows to `sweep`; return whether it existed."""
@@ -298,7 +299,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
-        return self._lengths(state).packed
+        held = self._write_cache.of(state.bucket).lengths
+        return self._lengths(state).packed if held is None else held.packed
 
     def lengths_to_change(self, state: BucketState) -> Lengths:
         """Return the lengths of all objects of a bucket, which may be changed until the transaction ends."""
@@ -356,7 +358,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
-        return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
+        cache = self.open_cache
+        return super().pending_words(state) if cache is None else cache.growing_pending_words(state).words
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
         """Return the list of `pending_words`, which later changes extend; None: there is no cache of queries."""
@@ -393,15 +396,13 @@ class WriteView(OpenOrders, OpenFacts, View):
         rows: dict[bytes, bytes] = {}
         stored: list[bytes] = []
         held = self._write_cache.of(bucket)
-        newest, recent = held.newest, held.recent
         for key in row_keys(bucket, iids):
             number = int.from_bytes(key[4:])  # behind the number of the bucket
-            if newest is not None and newest.number == number:
-                rows[key] = newest.packed
-            elif number in recent:
-                rows[key] = recent[number].packed
-            else:
+            row = held.newest if held.newest is not None and held.newest.number == number else held.recent.get(number)
+            if row is None:
                 stored.append(key)
+            else:
+                rows[key] = row.packed
         if stored:
             rows.update(self.transaction.get_many(OBJECTS, stored))
         return rows
