@@ -5,7 +5,7 @@
 An index in this process holds OBJECTS short texts, each with a time, a price, tags of 10 holders to half of all, one of
 100 colors and one of 10,000 shops. Each kind of question is asked in rounds, each time with another text, tag or bound,
 after a round that is not counted; the figures are the median and the 99th percentile in microseconds of CPU. FOLDER is
-kept for the next run.
+kept for the next run. Then a server answers facets, with PINGs beside them.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import sonicpy
 from benchmarks.corpora import vocabulary
+from benchmarks.pings import print_pings
 from benchmarks.versus.workload import BUCKET, COLLECTION
 from tests.support.texts import SEED
 
@@ -28,6 +29,7 @@ ASKED = 300
 """The number of questions of a kind."""
 SLOW_ASKED = 15
 """The number of those that count over all objects."""
+FACETS_ASKED = 200
 START_S = 1_700_000_000
 PRICE_MAX = 1_000_000
 HOLDERS = (10, 100, 1_000, 10_000, 100_000, 500_000)
@@ -72,6 +74,12 @@ def main() -> None:
                 index.consolidate()
             print(f"{count:,} objects; CPU us of a question: median, p99, bar", flush=True)
             measure(kinds(index, count))
+        print_pings(folder.parent, {f"facets of {of}": [facets_of(of)] * FACETS_ASKED for of in ("color:*", "shop:*")})
+
+
+def facets_of(of: str) -> Callable[[sonicpy.Client], object]:
+    """Return a question for facets over all objects."""
+    return lambda client: client.facets(COLLECTION, BUCKET, "", of=of)
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:

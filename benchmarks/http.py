@@ -15,7 +15,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,7 +24,8 @@ from urllib.parse import quote, urlencode
 import sonicpy
 from benchmarks.accounting import own_cpu_s
 from benchmarks.command_line import parse_count
-from benchmarks.measure import Taken, percentile
+from benchmarks.measure import Taken
+from benchmarks.pings import Pinging
 from tests.processes import HOST, Server, free_port
 from tests.support.texts import messages
 
@@ -163,49 +163,6 @@ def print_datasette(folder: Path, texts: list[str], count: int) -> None:
         path_of = f"/messages.json?_shape=array&sql={quote(sql)}&text="
         cost = per_request(pid, count, lambda number: getter.get(path_of + quote(words[number % len(words)])))
     print(f"  {'datasette over FTS5':30}{cost:8.0f}")
-
-
-PAUSE_S = 0.005
-
-
-class Pinging:
-    """A thread that sends a PING every few milliseconds inside a `with` block.
-
-    The machine may let the thread wait, too: `late_ms` is the time by which its pauses are too long.
-    """
-
-    def __init__(self, server: Server) -> None:
-        self.times_ms: list[float] = []
-        self.late_ms: list[float] = []
-        self._server = server
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        with sonicpy.connect(f"sonic://{HOST}:{self._server.port}") as client:
-            paused = time.perf_counter()
-            while not self._ended.wait(PAUSE_S):
-                began = time.perf_counter()
-                self.late_ms.append((began - paused - PAUSE_S) * 1e3)
-                client.ping()
-                paused = time.perf_counter()
-                self.times_ms.append((paused - began) * 1e3)
-
-    def __enter__(self) -> "Pinging":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def __str__(self) -> str:
-        held = sorted(self.times_ms)
-        late = percentile(sorted(self.late_ms), 99)
-        return (
-            f"PING p50 {percentile(held, 50):.1f}, p99 {percentile(held, 99):.1f}, worst {held[-1]:.1f} ms, "
-            f"machine late by {late:.1f} ms"
-        )
 
 
 def print_rows(server: Server, http_port: int, texts: list[str]) -> None:

@@ -4,6 +4,7 @@
 
 A bucket that keeps the order of words holds TEXTS chat messages: the real ones, then each half of one joined to half of
 another. Every pair of two of the hundred commonest words that is drawn is asked for once, as a server does: in turns.
+Then a server answers further pairs, with PINGs beside them.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from typing import Any
 import sonicpy
 from benchmarks.command_line import parse_count
 from benchmarks.corpora import chat_messages
+from benchmarks.pings import print_pings
 from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy.server.connections.phrase_turns import PhraseTurns
 from tests.support.texts import SEED, messages, oid
@@ -27,6 +29,7 @@ TEXTS = 1_000_000
 REAL = 330_000
 COMMON = 100
 ASKED = 400
+SETTINGS = {"store.order": True}
 QUESTIONS = {"first page": {}, "total": {"total": True}}
 """Kind of question -> its options."""
 
@@ -37,15 +40,23 @@ def main() -> None:
     words = common_words(chat_messages(min(count, REAL)))
     pairs = [(one, other) for one in words for other in words if one != other]
     random.Random(SEED).shuffle(pairs)
-    with tempfile.TemporaryDirectory() as folder, sonicpy.open(Path(folder), config={"store.order": True}) as index:
+    with tempfile.TemporaryDirectory() as folder:
+        measure(Path(folder) / "store", count, words, pairs[:ASKED])
+        further = [partial(asked, pair, {}) for pair in pairs[ASKED : 2 * ASKED]]
+        print_pings(Path(folder), {"phrases": further}, SETTINGS)
+
+
+def measure(folder: Path, count: int, words: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
+    """Fill an index with `count` texts, ask for the pairs of words, and print the figures."""
+    with sonicpy.open(folder, config=SETTINGS) as index:
         rows = ((oid(number), text) for number, text in enumerate(texts(count)))
         index.push_many(rows, collection=COLLECTION, bucket=BUCKET)
         index.consolidate()
         for word in words:
             index.query(COLLECTION, BUCKET, f"{word} {words[0]}", limit=1)
-        print(f"{count} texts, {ASKED} pairs of words; CPU ms")
+        print(f"{count} texts, {len(pairs)} pairs of words; CPU ms")
         for kind, options in QUESTIONS.items():
-            found = [asyncio.run(in_turns(index, partial(asked, pair, options))) for pair in pairs[:ASKED]]
+            found = [asyncio.run(in_turns(index, partial(asked, pair, options))) for pair in pairs]
             print(
                 f"{kind:12} {summary([ms for _, ms, _ in found])}; a turn at most {max(turn for *_, turn in found):.1f}"
             )

@@ -128,7 +128,7 @@ def test_facets_count_tags_of_few_objects_and_of_many(tmp_path: Path) -> None:
                 left = {number for number in everybody - gone if number >= low}
                 counts = {tag: len(held & left) for tag, held in holders.items() if held & left}
                 most = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
-                for limit in (3, 100):
+                for limit in (0, 1, 3, 100):
                     found = index.facets("c", "b", filter=f"price >= {low}", of="of:*", limit=limit).tags["of:"]
                     assert list(found.items()) == list(most.items())[:limit]
 

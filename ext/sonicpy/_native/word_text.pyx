@@ -31,8 +31,34 @@ cdef extern from *:
     """
     #include <string.h>
     void *memmem(const void *, size_t, const void *, size_t);
+    #if defined(__SSE2__)
+    #include <emmintrin.h>
+    #endif
+    /* As memmem, in a fraction of its time for a few letters: the first and the last one are compared at 16 places at
+       once. */
+    static const char *sonicpy_first(const char *text, size_t size, const char *letters, size_t count) {
+        size_t at = 0;
+    #if defined(__SSE2__)
+        if (count > 1) {
+            const __m128i first = _mm_set1_epi8(letters[0]), last = _mm_set1_epi8(letters[count - 1]);
+            for (; at + count + 15 <= size; at += 16) {
+                const __m128i *begins = (const __m128i *) (text + at), *ends = (const __m128i *) (text + at + count - 1);
+                unsigned places = (unsigned) _mm_movemask_epi8(_mm_and_si128(
+                    _mm_cmpeq_epi8(_mm_loadu_si128(begins), first), _mm_cmpeq_epi8(_mm_loadu_si128(ends), last)));
+                for (; places; places &= places - 1) {
+                    const char *found = text + at + __builtin_ctz(places);
+                    if (!memcmp(found + 1, letters + 1, count - 1))
+                        return found;
+                }
+            }
+        }
+    #endif
+        return memmem(text + at, size - at, letters, count);
+    }
     """
-    const char *memmem(const void *text, size_t size, const void *letters, size_t count) noexcept nogil
+    const char *first_in "sonicpy_first"(
+        const char *text, size_t size, const char *letters, size_t count
+    ) noexcept nogil
 
 cdef enum:
     SIZE_MAX = 384  # bytes of a word, as of SortedWords
@@ -71,7 +97,7 @@ def words_holding(const unsigned char[::1] text not None, bytes letters not None
     first = at = <const char *> &text[0]
     end = first + text.shape[0]
     while len(found) < most:
-        at = memmem(at, end - at, wanted, count)
+        at = first_in(at, end - at, wanted, count)
         if at == NULL:
             break
         start = at

@@ -33,7 +33,7 @@ def count_facets(
         if rest not in found:
             found[rest] = settled(wanted.under(rest))
         if facet.bounds is None:
-            tags[facet.name] = most_first(_count_tags(wanted.reader, facet.name, found[rest]), limit)
+            tags[facet.name] = most_first(_count_tags(wanted.reader, facet.name, found[rest], limit), limit)
         else:
             ranges[facet.name] = _count_values(wanted.reader, facet, found[rest])
     return Facets(answer.total(), tags, ranges)
@@ -95,14 +95,17 @@ def _is_of(literal: Condition, facet: Facet) -> bool:
     return facet.bounds is not None and literal.name == facet.name
 
 
-def _count_tags(reader: BucketReader, prefix: str, among: Bits) -> dict[str, int]:
-    """Return the number of objects that hold each tag with a prefix; tags without objects are left out."""
+def _count_tags(reader: BucketReader, prefix: str, among: Bits, limit: int) -> dict[str, int]:
+    """Return the number of objects that hold each tag with a prefix, at least of the `limit` tags with the highest
+    numbers; tags without objects are left out.
+    """
     tags = reader.tags
     if tags is None:
         return {}
     rows = list(tags.starting(prefix.encode()))
     counts = count_holders(tags, [row for _, row in rows], reader.length_masks(), among)
-    return {tag.decode(): count for (tag, _), count in zip(rows, counts, strict=True) if count}
+    least = max(sorted(counts)[-limit], 1) if 0 < limit < len(counts) else 1
+    return {tag.decode(): count for (tag, _), count in zip(rows, counts, strict=True) if count >= least}
 
 
 def _count_values(reader: BucketReader, facet: Facet, among: Bits) -> list[RangeCount]:
