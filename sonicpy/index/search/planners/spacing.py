@@ -219,9 +219,9 @@ def _rests(word: bytes) -> list[bytes]:
 
 
 def _may_be_cut(text: str) -> bool:
-    return (
-        LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
-        and text.isalnum()
+    return (  # the text is empty if the word was accents, or signs that folding drops
+        text.isalnum()
+        and LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
         and not is_unspaced_letter(text[0].encode())
     )
 
