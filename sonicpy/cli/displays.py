@@ -48,8 +48,8 @@ def displays(setting: str | None, index: "Target", collection: str, bucket: str)
 def _of_values(names: Sequence[str], index: "Target", collection: str, bucket: str) -> DisplayHits:
     if not isinstance(index, Index):
         raise ConfigError(
-            f"flag --show names values ({', '.join(names)}), which servers do not return; allowed are a folder (--data), "
-            "or a URL with {object}, a .jsonl or .csv file, or module:function."
+            f"flag --show names values ({', '.join(names)}), which servers do not return; "
+            "allowed are a folder (--data), or a URL with {object}, a .jsonl or .csv file, or module:function."
         )
 
     def display(hits: "Hits") -> list[Display]:

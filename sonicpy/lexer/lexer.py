@@ -178,13 +178,8 @@ class Lexer:
         return self.rules >= NEWEST and self._normalization.unicode_normalization == "nfkc"
 
     def prepare(self) -> None:
-        """Read all tables now, so that no text has to wait for them."""
+        """Read the tables of the guesser now, so that no text has to wait for them; see `SonicGuesser.prepare`."""
         self._guesser.prepare()
-        if self._sonic_guesser is not None and self._sonic_guesser.has_whatlang:
-            from sonicpy.lexer.sonic_language import CANDIDATES  # noqa: PLC0415  loaded when it is needed
-
-            for script in CANDIDATES:
-                self._candidates(script)
 
     def lex(self, text: str, lang: str | None) -> Terms:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.

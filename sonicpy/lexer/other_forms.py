@@ -24,22 +24,36 @@ class OtherForms:
         participle: the letters before and behind the stem of a participle, and the ending of its verb, such as
             ("ge", "t", "en"); None: participles have no such prefix.
         apart: words that have such an ending by chance, separated by blanks: only a group leads to them or from them.
+        definite: pairs of endings "x=y" of the forms in groups and of their definite forms, which belong to the group,
+            too. The first pair with the ending of a form counts.
     """
 
     def __init__(
-        self, groups: str = "", endings: str = "", participle: tuple[str, str, str] | None = None, apart: str = ""
+        self,
+        groups: str = "",
+        endings: str = "",
+        participle: tuple[str, str, str] | None = None,
+        apart: str = "",
+        definite: str = "",
     ) -> None:
         self._groups_given, self._endings_given = groups, endings
+        self._definite = [pair.split("=") for pair in definite.split()]
         self._participle = participle
         self._apart = frozenset(apart.split())
 
     @cached_property
     def _groups(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for group in self._groups_given.split("|"):
-            for word in group.split():
-                found.setdefault(word, set()).update(group.split())
+        for group in map(str.split, self._groups_given.split("|")):
+            forms = [*group, *filter(None, map(self._definite_of, group))]
+            for word in forms:
+                found.setdefault(word, set()).update(forms)
         return found
+
+    def _definite_of(self, word: str) -> str:
+        """Return the definite form of a form in a group; "": it has none, or its stemmer knows it."""
+        ways = (word.removesuffix(ending) + other for ending, other in self._definite if word.endswith(ending))
+        return next(ways, "")
 
     @cached_property
     def _endings(self) -> dict[str, list[str]]:
@@ -174,21 +188,24 @@ _FORMS = {
         "öga ögon|öra öron|son söner|bonde bönder|rot rötter|ledamot ledamöter|skriva skrev skrivit|"
         "gå gick gått|köpa köpte köpt|sälja sålde sålt|få fick fått|ge gav gett|ta tog tagit|se såg sett|"
         "komma kom kommit|äta åt ätit|dricka drack druckit|sova sov sovit|springa sprang sprungit|bli blev blivit|"
-        "hålla höll hållit|finna fann funnit|flyga flög flugit|bryta bröt brutit|vinna vann vunnit"
+        "hålla höll hållit|finna fann funnit|flyga flög flugit|bryta bröt brutit|vinna vann vunnit",
+        definite="er=erna ar=arna män=männen öss=össen gäss=gässen ögon=ögonen öron=öronen",
     ),
     "danish": OtherForms(
         "mand mænd|bog bøger|fod fødder|hånd hænder|barn børn|nat nætter|tand tænder|bror brødre|mor mødre|far fædre|"
         "øje øjne|datter døtre|and ænder|gås gæs|rod rødder|by byer|ko køer|bonde bønder|kraft kræfter|stang stænger|"
         "skrive skrev skrevet|gå gik gået|købe købte købt|sælge solgte solgt|få fik fået|give gav givet|"
         "tage tog taget|se set|komme kom kommet|spise spiste|drikke drak drukket|sove sov sovet|blive blev blevet|"
-        "holde holdt|finde fandt fundet|flyve fløj fløjet|vinde vandt vundet"
+        "holde holdt|finde fandt fundet|flyve fløj fløjet|vinde vandt vundet",
+        definite="er=erne mænd=mændene børn=børnene ødre=ødrene fædre=fædrene øtre=øtrene øjne=øjnene gæs=gæssene",
     ),
     "norwegian": OtherForms(
         f"{_SCANDINAVIAN}|mann menn|bok bøker|fot føtter|hånd hender|natt netter|tann tenner|øye øyne|tre trær|"
         "kraft krefter|bonde bønder|rot røtter|ku kyr|gås gjess|stang stenger|and ender|kne knær|barn barna|"
         "skrive skrev skrevet|gå gikk gått|kjøpe kjøpte kjøpt|selge solgte solgt|få fikk fått|gi ga gitt|"
         "ta tok tatt|se sett|komme kom kommet|spise spiste spist|drikke drakk drukket|sove sov sovet|"
-        "bli ble blitt|holde holdt|finne fant funnet|fly fløy fløyet|vinne vant vunnet"
+        "bli ble blitt|holde holdt|finne fant funnet|fly fløy fløyet|vinne vant vunnet",
+        definite="er=ene ær=ærne menn=mennene ødre=ødrene edre=edrene øtre=øtrene øyne=øynene kyr=kyrne gjess=gjessene",
     ),
     "icelandic": OtherForms(
         "bók bækur|maður menn mann manni manns|barn börn|fjall fjöll|land lönd|stóll stólar|köttur kettir|hönd hendur|"

@@ -23,7 +23,7 @@ RULES = (
     (r"(?<!o)d(?=a)|(?<=a)d(?!o)", "D"),
     (r"a", ""),
 )
-"""Patterns and what replaces them, in this order; capital letters are required items, r is one that NOT refuses."""
+"""Patterns and their replacements, in this order; capital letters are required items, r is one that NOT refuses."""
 SHOWN = {**ITEMS, "W": "+alba", "D": "+5", "r": "-alba"}
 
 

@@ -126,6 +126,17 @@ class TestLateGuesses:
             assert (late.words, late.flags, late.counts) == (at_once.words, at_once.flags, at_once.counts), text
 
 
+def test_the_words_of_a_script_are_read_with_its_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    sonic_words = StopWords.sonic_words
+    monkeypatch.setattr(StopWords, "sonic_words", lambda lists, code: read.append(code) or sonic_words(lists, code))
+    guessing = lexer(**COMPAT)
+    guessing.prepare()
+    assert read == []
+    guessing.lex_push("это был хороший день и мы пошли домой", None)
+    assert set(CANDIDATES["Cyrillic"]) <= set(read) and not {"eng", "fra", "ara"} & set(read)
+
+
 def real_texts() -> list[str]:
     """Return messages, and sentences in many languages."""
     files = (("messages/messages.tsv", 400), ("multilingual/sentences.tsv", 40))

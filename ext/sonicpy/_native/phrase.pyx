@@ -90,7 +90,7 @@ cdef class Phrase(Mask):
         self.among, self.reader, self.bucket, self.asked, self.allowance = among, reader, bucket, -1, allowance
         for number, each in enumerate(places):
             for term_id in each:
-                bits[term_id] = bits.get(term_id, 0) | 1 << number
+                bits[term_id] = bits.get(term_id, 0) | <uint64_t> 1 << number
         self.id_count = len(bits)
         self.ids = <uint64_t *> zeroed(self.id_count + 1, sizeof(uint64_t))
         self.places_of = <uint64_t *> zeroed(self.id_count + 1, sizeof(uint64_t))

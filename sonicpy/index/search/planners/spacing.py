@@ -263,9 +263,9 @@ def _rests(word: bytes) -> list[bytes]:
 
 def may_be_cut(text: str) -> bool:
     """Return whether a word without accents may be several words written together."""
-    return (
-        LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
-        and text.isalnum()
+    return (  # the text is empty if the word was accents, or signs that folding drops
+        text.isalnum()
+        and LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
         and not is_unspaced_letter(text[0].encode())
     )
 

@@ -1,0 +1,40 @@
+"""Queries of characters that few words have: each has an answer."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import sonicpy
+
+SIGNS = "\u200d\u200c\u0640\u064b\u0301\u0345\ufe0f\u3099\u0327\u094d\u05c1\u30fc\u02bc\u061c\u20dd\uac00\ufdfa\u00ad"
+odd_words = st.text(st.sampled_from(SIGNS) | st.characters(categories=["Mn", "Lm", "Cf", "Lo", "Sk"]), max_size=3)
+words = st.lists(odd_words | st.sampled_from(["amber", "boat", "new york", "-", "*"]), min_size=1, max_size=4)
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[sonicpy.Index]:
+    with sonicpy.open(":memory:", config={"store.order": True}) as opened:
+        for number in range(20):
+            opened.push("c", "b", f"o{number}", f"amber boat {SIGNS[number % len(SIGNS)]}k {number}")
+        yield opened
+
+
+@given(words, st.sampled_from(["plain", "web"]), st.sampled_from(["all", "any", "auto"]))
+@example(["\u200d"], "plain", "auto")
+@example(["\u0640\u064b"], "web", "all")
+def test_every_query_has_an_answer(index: sonicpy.Index, typed: list[str], syntax: str, match: str) -> None:
+    text = " ".join(typed)
+    hits = index.query("c", "b", text, syntax=syntax, match=match, total=True, how=True)
+    assert len(hits) <= (hits.total or 0)
+    assert index.explain("c", "b", text, syntax=syntax, match=match).total == hits.total
+    index.suggest("c", "b", "a" + typed[-1])
+
+
+@pytest.mark.parametrize("count", [63, 64, 65, 200])
+def test_a_phrase_of_many_words_is_found(index: sonicpy.Index, count: int) -> None:
+    phrase = " ".join(f"word{number}" for number in range(count))
+    index.push("c", "long", f"o{count}", f"before {phrase} behind")
+    assert f"o{count}" in index.query("c", "long", "", phrase=phrase, sort="newest")
+    assert f"o{count}" in index.query("c", "long", f'"{phrase}"', syntax="web")
