@@ -201,16 +201,23 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
     if joined:
         held = dict(statistics.held(asked))
         for clause, words in joined:
-            same = [word for word in words if is_core(word, (<Slot?> clause.slots[0]).words)]
+            same = cores(words, (<Slot?> clause.slots[0]).words)
             if same:  # first, so that it comes behind the word itself
                 put_joined(clause, same, held, statistics.objects, EXACT)
                 words = [word for word in words if word not in same]
             put_joined(clause, words, held, statistics.objects, COMPLETED)
 
 
-cdef bint is_core(bytes word, tuple words):
-    """Return whether a word is one of some others with low lines at its ends: `__main__`, or `_so_` in Markdown."""
-    return (word[0] == LOW_LINE or word[len(word) - 1] == LOW_LINE) and word.strip(b"_") in words
+cdef list cores(list words, tuple typed):
+    """Return the words that are typed ones with low lines at their ends: `__main__`, or `_so_` in Markdown."""
+    cdef list found = []
+    cdef bytes word
+    cdef const char *text
+    for word in words:
+        text = PyBytes_AS_STRING(word)
+        if (text[0] == LOW_LINE or text[PyBytes_GET_SIZE(word) - 1] == LOW_LINE) and word.strip(b"_") in typed:
+            found.append(word)
+    return found
 
 
 # -- completions ---------------------------------------------------------------------------------------------------
@@ -276,7 +283,9 @@ cdef bint is_signed(Terms terms, Py_ssize_t number) except -1:
     if number + 1 >= len(terms.words):
         return False
     word, other = terms.words[number], terms.words[number + 1]
-    return len(word) < len(other) and other.startswith(word) and other[len(word):] in SIGNED
+    if PyBytes_AS_STRING(word)[0] != PyBytes_AS_STRING(other)[0] or len(word) >= len(other):
+        return False
+    return other.startswith(word) and other[len(word):] in SIGNED
 
 
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
