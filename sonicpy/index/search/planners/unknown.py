@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.clauses import add_misspelt
-from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections, edits_allowed
+from sonicpy._native.expansions import corrections, edits_allowed
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import Clause, Slot, add_expansions
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
@@ -26,6 +26,8 @@ EDITS_MAX = 1
 """The most errors in the beginning of a word: looking for more takes long."""
 WORDS_MAX = 16
 """The most words of a piece: those that most objects hold."""
+MISTYPED_LETTERS_MIN = 5
+"""The fewest letters between digits that may have errors: fewer are mostly part of a code (ABCD1234)."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN = 3, 2
 """The fewest letters of a second word in another form, and of one that is unfinished."""
 
@@ -124,7 +126,7 @@ def _is_alike(word: bytes, other: bytes, edits: int) -> bool:
 def _is_mistyped(token: bytes) -> bool:
     """Return whether a token may have errors."""
     text = token.decode()
-    return text.isalpha() and len(text) >= EDITED_LETTERS_MIN
+    return text.isalpha() and len(text) >= MISTYPED_LETTERS_MIN
 
 
 def _piece(statistics: Statistics, piece: bytes, way: list[bytes], *, is_last: bool) -> Piece:
