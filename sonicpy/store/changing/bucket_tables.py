@@ -7,7 +7,7 @@ from sonicpy._native.bucket import PushWriter
 from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_rows
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -16,6 +16,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
 from sonicpy.store.rows.word_rows import stored_words, words_reader
 from sonicpy.store.views.bucket_reader import find_among
+from sonicpy.store.views.write_cache import BucketWriteCache, NewestRow, RecentRow
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -33,6 +34,7 @@ class BucketTables:
         self._view = view
         self._transaction = transaction = view.transaction
         self._state = state
+        self._held: BucketWriteCache | None = None  # from the first use on
         # Without a call in Python around those of the transaction, which each change makes.
         self.read_names = partial(transaction.get, OIDS)
         """A function that returns the row of `oids` under a key, or None."""
@@ -50,7 +52,7 @@ class BucketTables:
             letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
         """
         view, state = self._view, self._state
-        held = view.held(state)
+        held = self._held = view.held(state)
         assert held.names is not None
         assert held.newest is not None
         assert held.lengths is not None
@@ -61,7 +63,24 @@ class BucketTables:
 
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
         """Return the IID and the record of the object among `iids` that has an OID, or None."""
-        return find_among(self._view.record_to_change, self._view.by_association, self._state.bucket, iids, oid)
+        return find_among(self._record, self._view.by_association, self._state.bucket, iids, oid)
+
+    def _record(self, bucket: int, iid: int) -> bytes | None:
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        row = self._record_row(number)
+        return record_at(row.packed, place) if row.number == number else None
+
+    def _record_row(self, number: int) -> NewestRow | RecentRow:
+        """Return a row of records, which is kept, so that a change of it need not read it again; if none covers the
+        number yet, the newest row."""
+        held = self._held
+        if held is None:
+            held = self._held = self._view.held(self._state)
+        newest = held.newest
+        assert newest is not None
+        if newest.number <= number:
+            return newest
+        return held.recent.get(number) or self._view.recent(self._state.bucket, number)
 
     def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
         """Return the terms of a list of ids, by id."""
@@ -188,20 +207,14 @@ class BucketTables:
     def put_record(self, iid: int, record: bytes) -> None:
         """Put the record of an object into its row, or into a new row if none covers it."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        newest = self._view.newest(self._state)
-        if number > newest.number:
-            newest.write(self._transaction, self._state.bucket)
-            newest.begin(number)
-        if number == newest.number:
-            newest.put(place, record)
-            return
-        self._view.recent(self._state.bucket, number).put(place, record)
+        row = self._record_row(number)
+        if row.number < number:  # the newest row, which is full
+            assert isinstance(row, NewestRow)
+            row.write(self._transaction, self._state.bucket)
+            row.begin(number)
+        row.put(place, record)
 
     def drop_record(self, iid: int) -> None:
         """Take the record of an object out of its row."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        newest = self._view.newest(self._state)
-        if number == newest.number:
-            newest.drop(place)
-            return
-        self._view.recent(self._state.bucket, number).drop(place)
+        self._record_row(number).drop(place)  # of an object that was found

@@ -20,7 +20,7 @@ from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.changing.vector_slots import VectorSlots
 from sonicpy.store.disk.table_numbers import POSTINGS, REMOVED, StoredRow
 from sonicpy.store.disk.why import Why
-from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
+from sonicpy.store.fields.all_fields import FACTS, TAGS, VALUES, beside_terms
 from sonicpy.store.fields.field import Field
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
@@ -404,7 +404,8 @@ class BucketWriter:
         noted = self.view.uses_noted
         if noted != self._noted:
             is_used = self.view.is_used
-            self._beside = [field for field in beside_terms() if field.name is None or is_used(field.name)]
+            of_objects = [field for field in beside_terms() if field is not FACTS]
+            self._beside = [field for field in of_objects if field.name is None or is_used(field.name)]
             self._noted = noted
         return self._beside
 

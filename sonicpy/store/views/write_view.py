@@ -70,6 +70,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         touched: the changes by bucket.
         changes: a number that grows with every change.
         digests: the digests of the texts that UPSERT gave to objects.
+        uses_noted: how many uses the transaction has noted; `is_used` answers the same while it does not change.
         open_cache: the cache of queries in the transaction; None: no query has been made yet.
     """
 
@@ -93,6 +94,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
+        self.uses_noted = 0
         self.digests = DigestWriter(self)
         self._used: frozenset[str] | None = None  # what it listed before; None: not read
         self._facts_read = {}
@@ -263,17 +265,13 @@ class WriteView(OpenOrders, OpenFacts, View):
         if name not in self._required:
             require(self.transaction, name)
             self._required.add(name)
+            self.uses_noted = len(self._required)
 
     def is_used(self, name: str) -> bool:
         """Return whether the store uses a name of `uses.KNOWN`, in this transaction or from before."""
         if self._used is None:
             self._used = self.uses()
         return name in self._required or name in self._used
-
-    @property
-    def uses_noted(self) -> int:
-        """The number of names that this transaction has noted: `is_used` answers the same while it does not change."""
-        return len(self._required)
 
     def synonym_stamp(self, collection: str) -> bytes | None:
         """Return the stamp of the synonyms of a collection; None: the collection has none."""
@@ -414,13 +412,6 @@ class WriteView(OpenOrders, OpenFacts, View):
         if packed is None:
             packed = self.transaction.get(OBJECTS, object_key(bucket, number))
         return None if packed is None else record_at(packed, place)
-
-    def record_to_change(self, bucket: int, iid: int) -> bytes | None:
-        """Return the result of `record`; the row is kept, so that a change of it need not read it again."""
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        newest = self._write_cache.of(bucket).newest
-        row = newest if newest is not None and newest.number == number else self.recent(bucket, number)
-        return record_at(row.packed, place)
 
     def _waiting_records(self, bucket: int, number: int) -> bytes | None:
         """Return a row of records that waits to be written; None: the table has it as it is."""
