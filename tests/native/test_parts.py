@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonicpy._native.parts import aliases_from, aliases_of, nearest_parts, parts_of
-from sonicpy._native.word_source import whole_words
 from sonicpy._native.plan import BRINGS, Clause, Slot, add_joined, by_length
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
+from sonicpy._native.word_source import whole_words
 from tests.reference import parts as twin
 
 
