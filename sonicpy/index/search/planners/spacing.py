@@ -146,9 +146,10 @@ def _ways_at_joints(word: bytes) -> list[list[bytes]]:
 def _cut_off_letter(statistics: Statistics, word: bytes) -> list[Piece]:
     """Return a rare single letter and the word behind or before it (email: e, mail; usbc: usb, c)."""
     pairs = _letters_off(word)
-    known = set(statistics.may_hold([each for pair in pairs for each in pair])) if pairs else set()
+    if not pairs or not statistics.may_hold([word[1:], word[:-1]]):
+        return []
     for pair in pairs:
-        rows = dict(statistics.held(list(pair))) if known.issuperset(pair) else {}
+        rows = dict(statistics.held(list(pair)))
         if len(rows) == len(set(pair)) and is_rare(rows[min(pair, key=len)].df, statistics.objects):
             return [(piece,) for piece in pair]
     return []
