@@ -14,6 +14,7 @@ import pytest
 from asonic.enums import Action, Channel
 from asonic.exceptions import ServerError
 
+from sonicpy.lexer.sonic_language import has_whatlang
 from tests.client.foreign import test_asonic, test_node, test_sonic_client
 from tests.client.foreign.both import OURS, SONIC, Address, both_servers
 
@@ -157,6 +158,7 @@ def test_sonic_client_has_one_outcome(servers: dict[str, Address]) -> None:
     assert any("policy_reject" in str(outcome) for outcome in ours)
 
 
+@pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat], which finds the language of a long text")
 def test_the_client_for_node_has_one_outcome(package: Path, servers: dict[str, Address]) -> None:
     sonic, ours = (test_node.talk(package, servers[name]) for name in (SONIC, OURS))
     for results in (sonic, ours):
