@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sonicpy._native import find
 from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.keys import block_key
-from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block, unpack_block
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.varint import DamagedBytes
@@ -245,3 +245,25 @@ def test_random_bytes_are_read_or_damage(row: bytes, block: bytes, lower: int, d
     every = [*held.values(), block]
     with suppress(DamagedBytes):
         walked(StoredPostings.of_blocks(1, 2, sum(each[0] for each in every if each), every, LENGTHS), {})
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 70_000), min_size=1, max_size=128, unique=True),
+    st.lists(st.integers(1, 200), min_size=128, max_size=128),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=2),
+)
+def test_a_dense_block_is_taken_if_it_can_be_unpacked(
+    iids: list[int], tfs: list[int], changes: list[tuple[int, int]]
+) -> None:
+    block = bytearray(pack_block(zip(sorted(iids), tfs, strict=False), dense=True))
+    for at, byte in changes:
+        block[at % len(block)] = byte
+    if block[0] < 129:
+        return  # it is not dense any more
+    is_sound = is_taken = False
+    with suppress(DamagedBytes):
+        is_sound = bool(unpack_block(bytes(block)))
+    with suppress(DamagedBytes):
+        is_taken = bool(len(StoredPostings(1, 2, 0, [], bytes(block), 0, LENGTHS)))
+    assert is_taken == is_sound

@@ -11,7 +11,7 @@
 
 from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
 
-from sonicpy._native.bits cimport highest_bit, lowest_bit
+from sonicpy._native.bits cimport count_bits, highest_bit, lowest_bit
 from sonicpy._native.blake2b cimport eight_bytes
 
 cdef enum:
@@ -243,6 +243,38 @@ cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) no
             low_at += k
     bits.at = at
     return largest <= UINT32_MAX
+
+
+cdef inline bint skip_gaps(BitReader *bits, int count, int k, uint64_t *total) noexcept nogil:
+    """Read `count` gaps for their sum alone; return False if the bits end first. k is at most 32."""
+    cdef uint64_t low_at = bits.at, begin = bits.at + <uint64_t> count * k, mask = low_bits(k)
+    cdef uint64_t byte = begin >> 3, word = peek(bits, begin) << (begin & 7), lows = 0, found = begin
+    cdef int number, left = count, here
+    if begin > 8 * bits.size:
+        return False
+    if count:
+        here = count_bits(word)
+        while here < left:
+            left -= here
+            byte += 8
+            if byte >= bits.size:
+                return False
+            word = peek(bits, byte << 3)
+            here = count_bits(word)
+        for number in range(left - 1):
+            word &= word - 1
+        found = (byte << 3) + lowest_bit(word) + 1
+    if ((low_at + <uint64_t> count * k) >> 3) + 8 <= bits.size:
+        for number in range(count):
+            lows += eight_bytes(bits.start + (low_at >> 3)) >> (low_at & 7) & mask
+            low_at += k
+    else:
+        for number in range(count):
+            lows += peek(bits, low_at) & mask
+            low_at += k
+    total[0] = ((found - begin - count) << k) + lows
+    bits.at = found
+    return True
 
 
 cdef inline bint is_at_end(const BitReader *bits) noexcept nogil:

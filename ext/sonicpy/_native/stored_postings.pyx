@@ -16,7 +16,7 @@ cimport cython
 
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
-from sonicpy._native.dense_block cimport is_dense
+from sonicpy._native.dense_block cimport check_dense, is_dense
 from sonicpy._native.extremes cimport Extremes, no_postings, take_posting
 from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport Block, Impacts, take_impact
@@ -214,29 +214,22 @@ cdef class StoredPostings:
             DamagedBytes: the bytes are no block, or their IIDs are not in rising order.
         """
         cdef Block *block = &self.blocks[number]
-        cdef OpenBlock opened
-        cdef int place
+        cdef uint32_t first = 0, last = 0
+        cdef int count
         if block.packed != NULL:
             return 0
         if len(packed) < 2 or not packed[0]:
             raise self.damaged(number)
-        block.packed = <PyObject *> packed
         block.data = <const uint8_t *> PyBytes_AS_STRING(packed)
         block.size = <uint32_t> len(packed)
-        if decode_block(block, &opened) < 0:
-            block.packed = NULL
-            raise self.damaged(number)
-        for place in range(1, 0 if is_dense(block.data) else opened.count):  # gaps of dense blocks are above 0
-            if opened.iids[place] <= opened.iids[place - 1]:
-                block.packed = NULL
-                raise self.damaged(number)
-        if opened.iids[0] < block.lower or (
-            number + 1 < self.block_count and opened.iids[opened.count - 1] >= self.blocks[number + 1].lower
+        count = check_dense(block.data, block.size, &first, &last) if is_dense(block.data) else check_block(block, &first, &last)
+        if count <= 0 or first < block.lower or (
+            number + 1 < self.block_count and last >= self.blocks[number + 1].lower
         ):
-            block.packed = NULL
             raise self.damaged(number)
+        block.packed = <PyObject *> packed
         Py_INCREF(packed)
-        block.count = <uint8_t> opened.count
+        block.count = <uint8_t> count
         self._size_bytes += PACKED_BYTES + len(packed)
         return 0
 
@@ -548,6 +541,19 @@ cdef class Windows:
         self.made[number] = kept
         self.size_bytes += size_bytes
         return size_bytes
+
+
+cdef int check_block(const Block *block, uint32_t *first, uint32_t *last) noexcept nogil:
+    """Return the number of postings of a block that was read; -1: it is damaged, or its IIDs do not rise."""
+    cdef OpenBlock opened
+    cdef int place
+    if decode_block(block, &opened) < 0:
+        return -1
+    for place in range(1, opened.count):
+        if opened.iids[place] <= opened.iids[place - 1]:
+            return -1
+    first[0], last[0] = opened.iids[0], opened.iids[opened.count - 1]
+    return opened.count
 
 
 cdef inline Py_ssize_t kept_bytes(Py_ssize_t many) noexcept nogil:
