@@ -105,6 +105,7 @@ class Laboratory:
             if fault is not None:
                 faults.append(f"{seed}, state {turn}, cut after event {moment} of {len(recording.events)}: {fault}")
                 if self._keep is not None:
+                    self._keep.mkdir(parents=True, exist_ok=True)
                     disk.leave(random.Random(f"{seed}-{turn}"), self._keep / f"{seed}-{turn}".replace(" ", "-"))
             shutil.rmtree(state)
         return faults
