@@ -48,7 +48,7 @@ class _Rarely(Protocol):
     def heads(self, statistics: Any, clause: Clause, /) -> None:
         """Add the words that end with a typed word."""
 
-    def again(self, statistics: Any, clause: Clause, matching: Any, /, *, is_last: bool) -> None:
+    def again(self, statistics: Any, clause: Clause, matching: Any, /, *, is_last: bool, may_correct: bool) -> None:
         """Add words for a word that leads to nothing else: with errors, unfinished, or in another form."""
 
     def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
@@ -108,6 +108,7 @@ def read_unknown(
     pieces: dict[int, list[_Piece]],
     last: Clause | None,
     matching: _Matching | None,
+    search: _Settings,
     rarely: _Rarely,
 ) -> None: ...
 def complete_last(

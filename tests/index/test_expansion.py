@@ -388,8 +388,8 @@ def is_swapped(word: str, known: str) -> bool:
 
 
 def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:
-    """Return whether texts may hold a typed word in pieces, or two typed words as one; other tests cover these
-    cases.
+    """Return whether texts may hold a typed word in pieces, at the end of a word, or two typed words as one; other
+    tests cover these cases.
     """
     held = {word for text in corpus for word in text}
 
@@ -397,7 +397,8 @@ def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:
         return word in held or any(word[:cut] in held and consists(word[cut:]) for cut in range(1, len(word)))
 
     together = ("".join(pair) for pair in pairwise(typed))
-    return any(word not in held and consists(word) for word in typed) or not held.isdisjoint(together)
+    ends = any(known.endswith(word) for word in typed if word not in held for known in held)
+    return ends or any(word not in held and consists(word) for word in typed) or not held.isdisjoint(together)
 
 
 @settings(deadline=None, max_examples=examples(250))

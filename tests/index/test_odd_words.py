@@ -1,5 +1,6 @@
 """Queries of characters that few words have: each has an answer."""
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -29,7 +30,8 @@ def test_every_query_has_an_answer(index: sonicpy.Index, typed: list[str], synta
     hits = index.query("c", "b", text, syntax=syntax, match=match, total=True, how=True)
     assert len(hits) <= (hits.total or 0)
     assert index.explain("c", "b", text, syntax=syntax, match=match).total == hits.total
-    index.suggest("c", "b", "a" + typed[-1])
+    with contextlib.suppress(sonicpy.InvalidArgument):  # if the letters are several words
+        index.suggest("c", "b", "a" + typed[-1])
 
 
 @pytest.mark.parametrize("count", [63, 64, 65, 200])

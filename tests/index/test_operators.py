@@ -15,7 +15,7 @@ RULES = (
     (r"^[AON]+", lambda found: "x" * len(found[0])),
     (r"[AON]*N(?=w)", lambda found: "an" if "A" in found[0] else "n"),
     (r"[AON]*N(?=[dmp])", lambda found: "x" * len(found[0])),
-    (r"[AON]*A", "a"),
+    (r"[AON]*A(?![AON])", "a"),
     (r"[AON]*O", "o"),
     (r"nw", "r"),
     (r"(?<=[mr])o|o(?=[mr])", ""),
@@ -59,6 +59,7 @@ def shown(text: str) -> list[list[str]]:
 @example("NwAw")
 @example("wANwAw")
 @example("wOmOw")
+@example("dAOd")
 def test_operators_are_those_of_the_twin(letters: str) -> None:
     text = " ".join(ITEMS[letter] for letter in letters)
     assert shown(text) == expected(letters), text

@@ -57,7 +57,7 @@ NATIVE = (
         "if opened.iids[place] < opened.iids[place - 1]:",
         LISTS,
     ),
-    NativeMutant("stored_postings", "if opened.iids[0] < block.lower or (", "if (", LISTS),
+    NativeMutant("stored_postings", "if count <= 0 or first < block.lower or (", "if count <= 0 or (", LISTS),
     NativeMutant("stored_postings", "if <uint64_t> count < df:", "if False:", LISTS),
     NativeMutant(
         "stored_postings",

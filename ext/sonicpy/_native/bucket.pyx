@@ -31,7 +31,7 @@ cdef class PushWriter:
         counters: the counters of the bucket.
         tables: reads and writes the rows that no cache holds: an object with the methods of `BucketTables`.
         terms: the cached rows of words.
-        notes: what waits to be written about the words of the bucket.
+        notes: the changes of the words of the bucket that wait to be written.
         names: the OIDs that `oids` may lack.
         newest: the row for new objects.
         lengths: the lengths of all objects.

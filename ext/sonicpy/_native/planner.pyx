@@ -253,7 +253,7 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
 
 
 def read_unknown(
-    statistics, list clauses not None, Terms terms not None, dict pieces not None, Clause last, matching, rarely
+    statistics, list clauses not None, Terms terms not None, dict pieces not None, Clause last, matching, search, rarely
 ) -> None:
     """Add words to the clauses of words that lead to no other word: those that end with the typed one, then those
     that are found if it is read again.
@@ -262,7 +262,9 @@ def read_unknown(
         pieces: the words written apart, by the number of the term.
         last: the clause of the last word; None: it is not completed.
         matching: the matching of families; None: no word has a family.
+        search: the settings of searches.
     """
+    cdef bint may_correct = search.alternates_below > 0 and search.query_alternates_try > 0
     cdef Clause clause
     for clause in clauses:
         if clause.holders or len(clause.slots) > 1 or not clause.role & R_BRINGS or clause.term in pieces:
@@ -270,7 +272,9 @@ def read_unknown(
         if clause.is_expandable:
             rarely.heads(statistics, clause)
         if not clause.holders and may_be_read_again(terms, clause.term):
-            rarely.again(statistics, clause, matching, is_last=clause is last)
+            rarely.again(
+                statistics, clause, matching, is_last=clause is last, may_correct=may_correct
+            )
 
 
 cdef inline bint may_be_read_again(Terms terms, Py_ssize_t number) except -1:
@@ -372,7 +376,7 @@ def plan_words(
             return plan
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
-    read_unknown(statistics, clauses, terms, pieces, last, matching, rarely)
+    read_unknown(statistics, clauses, terms, pieces, last, matching, search, rarely)
     if full_first:
         weigh_as_beginning(last, clauses)
     if pieces or others:

@@ -118,7 +118,7 @@ cdef inline uint8_t *put_link(uint8_t *before, uint8_t label, uint32_t flags) no
 
 
 cdef inline bint has_head(int count, int width) noexcept nogil:
-    """Return whether a first byte stands for a node of this kind."""
+    """Return whether a first byte means a node of this kind."""
     return count <= NODE_EDGES and LINKS[width << NODE_WIDTH_SHIFT | count] == 0
 
 

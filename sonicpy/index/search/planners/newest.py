@@ -65,7 +65,7 @@ def plan_newest(
             expand(statistics, clause, 0, search)
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, Rarely)
-    read_unknown(statistics, clauses, terms, pieces, last, matching, Rarely)
+    read_unknown(statistics, clauses, terms, pieces, last, matching, search, Rarely)
     clauses = write_apart(statistics, clauses, pieces, last)
     clauses = with_stand_ins(clauses, others, statistics.objects, has_weights=False)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.clauses import add_misspelt
-from sonicpy._native.expansions import corrections, edits_allowed
+from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections, edits_allowed
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import Clause, Slot, add_expansions
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
@@ -26,8 +26,8 @@ EDITS_MAX = 1
 """The most errors in the beginning of a word: looking for more takes long."""
 WORDS_MAX = 16
 """The most words of a piece: those that most objects hold."""
-MISTYPED_LETTERS_MIN = 5
-"""The fewest letters between digits that may have errors: fewer are mostly part of a code (ABCD1234)."""
+BESIDE_DIGITS_MIN = 5
+"""The fewest letters of a word with digits that may have errors: fewer are mostly part of a code (ABCD1234)."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN = 3, 2
 """The fewest letters of a second word in another form, and of one that is unfinished."""
 
@@ -55,31 +55,36 @@ def asked_of(word: bytes, *, is_last: bool) -> Asked:
     ways = _ways(word)
     if ways:
         last = [way[-1] for way in ways] if is_last else []
-        return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece))))
+        return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece, word))))
     text = folded(word).decode()
     tails = [text[start:] for start in range(1, len(text))] if may_be_cut(text) else []
     begun = [tail.encode() for tail in tails if _may_be_begun(text, tail)] if is_last else []
     return Asked(begun, [tail.encode() for tail in tails if _may_be_formed(tail)], [])
 
 
-def read_again(statistics: Statistics, clause: Clause, matching: Matching | None, *, is_last: bool) -> None:
+def read_again(
+    statistics: Statistics, clause: Clause, matching: Matching | None, *, is_last: bool, may_correct: bool
+) -> None:
     """Add other words to the clause of a word that leads to nothing else.
 
     Args:
         matching: leads words to their families; None: no word has a family.
         is_last: as in `asked_of`.
+        may_correct: the settings allow corrections.
     """
     word = clause.slots[0].words[0]
     ways = _ways(word)
-    if ways:
-        found = [each for each in corrections(statistics, word, COMPARED, ()) if _is_alike(word, each[0], each[4])]
-        add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
-    if len(clause.slots) == 1 and (ways or not is_last):
-        _add_begun(statistics, clause, word, is_alike=bool(ways))
+    if ways and may_correct:
+        _correct(statistics, clause, word)
     if len(clause.slots) > 1:
         return
     for way in ways:
-        if _add(statistics, clause, [_piece(statistics, piece, way, is_last=is_last) for piece in way]):
+        pieces = [
+            _begun(statistics, piece) if is_last and piece is way[-1]
+            else _itself(statistics, piece, may_correct=may_correct and _is_mistyped(piece, word))
+            for piece in way
+        ]  # fmt: skip
+        if _add(statistics, clause, pieces):
             return
     if not ways:
         text = folded(word) if matching is not None else word
@@ -111,6 +116,19 @@ def _ways(word: bytes) -> list[list[bytes]]:
     return [tokens, [tokens[0], rest]] if rest.isalnum() and rest != tokens[1] else [tokens]
 
 
+def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
+    """Add the corrections of a word; if there are none, the words that begin as one does, or have a part that does."""
+    found = [each for each in corrections(statistics, word, COMPARED, ()) if _is_alike(word, each[0], each[4])]
+    add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
+    if len(clause.slots) > 1:
+        return
+    edits = min(edits_of_beginning(len(word.decode())), EDITS_MAX)
+    begun = [each for each in likeliest_beginnings(statistics, word, edits, ()) if _is_alike(word, each[0], each[2])]
+    add_misspelt(clause, begun, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
+    if begun:
+        clause.holders = max(clause.holders, 1)
+
+
 def _is_alike(word: bytes, other: bytes, edits: int) -> bool:
     """Return whether a word is another one, or parts of it, but for errors in its letters: its digits and its short
     tokens are the same.
@@ -118,27 +136,23 @@ def _is_alike(word: bytes, other: bytes, edits: int) -> bool:
     typed, tokens = tokens_of(word), tokens_of(other)
     for start in range(len(tokens) - len(typed) + 1):
         pairs = [pair for pair in zip(typed, tokens[start : start + len(typed)], strict=True) if pair[0] != pair[1]]
-        if all(map(_is_mistyped, (each for pair in pairs for each in pair))):
+        if all(_is_mistyped(each, word) for pair in pairs for each in pair):
             return edits <= sum(edits_allowed(len(one.decode())) for one, _ in pairs)
     return False
 
 
-def _is_mistyped(token: bytes) -> bool:
-    """Return whether a token may have errors."""
+def _is_mistyped(token: bytes, word: bytes) -> bool:
+    """Return whether a token of a word may have errors."""
     text = token.decode()
-    return text.isalpha() and len(text) >= MISTYPED_LETTERS_MIN
+    least = BESIDE_DIGITS_MIN if any(map(str.isdigit, word.decode())) else EDITED_LETTERS_MIN
+    return text.isalpha() and len(text) >= least
 
 
-def _piece(statistics: Statistics, piece: bytes, way: list[bytes], *, is_last: bool) -> Piece:
-    """Return the words that a piece of a word may be: itself, those that begin so if it is the last one, or its
-    corrections.
-    """
-    if is_last and piece is way[-1]:
-        return _begun(statistics, piece)
+def _itself(statistics: Statistics, piece: bytes, *, may_correct: bool) -> Piece:
+    """Return a piece of a word, if an object holds it; else its corrections."""
     if statistics.held([piece]):
         return (piece,)
-    found = corrections(statistics, piece, CORRECTED_MAX, ()) if _is_mistyped(piece) else []
-    return tuple(each[0] for each in found)
+    return tuple(each[0] for each in corrections(statistics, piece, CORRECTED_MAX, ())) if may_correct else ()
 
 
 # -- words of letters ------------------------------------------------------------------------------------------------
@@ -186,17 +200,3 @@ def _begun(statistics: Statistics, letters: bytes, *, folds: bool = True) -> Pie
     """
     found = sorted(statistics.beginnings(letters, 0), key=lambda each: (-each[1].df, each[0]))
     return tuple(word for word, _, _ in found if folds or word.startswith(letters))[:WORDS_MAX]
-
-
-def _add_begun(statistics: Statistics, clause: Clause, word: bytes, *, is_alike: bool) -> None:
-    """Add the words that begin as a word does, or have a part that does, but for an error.
-
-    Args:
-        is_alike: only words that are alike, see `_is_alike`.
-    """
-    edits = min(edits_of_beginning(len(word.decode())), EDITS_MAX)
-    found = likeliest_beginnings(statistics, word, edits, ())
-    found = [each for each in found if not is_alike or _is_alike(word, each[0], each[2])]
-    add_misspelt(clause, found, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
-    if found:
-        clause.holders = max(clause.holders, 1)
