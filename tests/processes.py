@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +33,8 @@ KEPT_VARIABLE = "SONIC_SERVER__SEARCH_PROCESSES"
 """The variable that, if set, gives search processes to all servers of the tests."""
 FREE_PORTS = (10_000, 22_000)
 """Below those of `sonicpy cluster dev`."""
+drawn: deque[int] = deque(maxlen=100)
+"""The ports that `free_port` returned last."""
 WORKERS = 32
 """The largest number of test processes beside each other that draw different ports."""
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
@@ -241,14 +244,17 @@ def free_port(host: str = HOST) -> int:
     """Return a port that no process listens on. Raises OSError if the machine has no such address.
 
     The port is below those that systems give to outgoing connections and to servers that ask for any port, so that no
-    other process takes it before the server does. Each test process draws from ports of its own: the server listens
-    some time after the draw, and another test could draw the same port in between.
+    other process takes it before the server does. Each test process draws from ports of its own, and none again soon:
+    the server listens some time after the draw.
     """
     first, end = FREE_PORTS
     while True:
         port = random.randrange(first + WORKER, end, WORKERS)
+        if port in drawn:
+            continue
         try:
             with socket.create_server((host, port), family=family(host)):
+                drawn.append(port)
                 return port
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
