@@ -91,9 +91,7 @@ class OurTexts(TextPeer):
         return self._exact.exists(COLLECTION, BUCKET, str(number))
 
     def update(self, number: int, text: str) -> None:
-        with self._exact.batch():
-            self._exact.flush_object(COLLECTION, BUCKET, str(number))
-            self._exact.push(COLLECTION, BUCKET, str(number), text, lang="none")
+        self._exact.upsert(COLLECTION, BUCKET, str(number), text, lang="none")
 
     def close(self) -> None:
         for index in (self._exact, self._default, self._fields):
@@ -127,8 +125,7 @@ class ServedTexts(TextPeer):
         return self._client.count(COLLECTION, BUCKET, str(number)) > 0
 
     def update(self, number: int, text: str) -> None:
-        self._client.flush_object(COLLECTION, BUCKET, str(number))
-        self._client.push(COLLECTION, BUCKET, str(number), text, lang="none")
+        self._client.upsert(COLLECTION, BUCKET, str(number), text, lang="none")
 
     def close(self) -> None:
         self._client.close()

@@ -108,8 +108,7 @@ def test_what_is_switched_off_stays_off(typed: str) -> None:
         index.push(C, B, "1", "iPhone15 case in New York by os.path")
         assert index.query(C, B, typed) == ["1"]
         assert index.query(C, B, typed, fuzzy=0, complete=False) == []
-    settings = Config.model_validate({"search": {"query_alternates_try": 0, "complete": False}})
-    with Index(":memory:", settings) as index:
+    with sonicpy.open(":memory:", {"search.query_alternates_try": 0, "search.complete": False}) as index:
         index.push(C, B, "1", "iPhone15 case in New York by os.path")
         assert index.query(C, B, typed) == []
 
