@@ -133,6 +133,14 @@ class ServedTexts(TextPeer):
             self._expanding.close()
 
 
+class SonicTexts(ServedTexts):
+    """A filled server of the original Sonic, which has no UPSERT, called through sonicpy's client."""
+
+    def update(self, number: int, text: str) -> None:
+        self._client.flush_object(COLLECTION, BUCKET, str(number))
+        self._client.push(COLLECTION, BUCKET, str(number), text, lang="none")
+
+
 class OurNames(NamePeer):
     """Names in an index, in a folder or in memory."""
 

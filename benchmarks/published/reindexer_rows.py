@@ -13,7 +13,7 @@ from benchmarks.accounting import cpu_s
 from benchmarks.measure import Run, in_turns, load
 from benchmarks.peers import postgres
 from benchmarks.peers.kinds import BOTH, EITHER, PREFIX, TYPO, WORD, Item, TextPeer
-from benchmarks.peers.ours import AS_TYPED, OurTexts, ServedTexts
+from benchmarks.peers.ours import AS_TYPED, OurTexts, ServedTexts, SonicTexts
 from benchmarks.peers.reindexer import Reindexer
 from benchmarks.peers.servers import Redis, Server, Sonicpy, open_redis
 from benchmarks.peers.sqlite import Fts5Texts
@@ -255,7 +255,7 @@ def through_clients(
     """Measure one connection with one call at a time, as in a program in Python, beside PostgreSQL."""
     default, exact, *others = servers
     with ExitStack() as stack:
-        peers: list[TextPeer] = [ServedTexts(exact, default), *map(ServedTexts, others)]
+        peers: list[TextPeer] = [ServedTexts(exact, default), *map(SonicTexts, others)]
         if reason := postgres.missing():
             table.skip("R", postgres.NAME, reason)
         else:
