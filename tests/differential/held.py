@@ -69,7 +69,7 @@ class Held:
         for sent in step.line.split(b"\n"):
             command, *names = sent.split(b" ")
             line = TEXT.match(sent)
-            if line is not None and len(names) > 3 and ACCEPTED.fullmatch(line["meta"]):
+            if line is not None and len(line["head"].split()) > 3 and ACCEPTED.fullmatch(line["meta"]):
                 held = self._words[names[1], names[2]]
                 if command == b"PUSH":
                     words = set(words_of(line, self._profile))
