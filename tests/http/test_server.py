@@ -319,13 +319,24 @@ def test_a_missing_package_is_one_sentence(tmp_path: Path, arguments: list[str])
     assert "pip install 'sonicpy-search[http]'" in done.stderr
 
 
+@contextlib.contextmanager
+def browsing(what: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Yield a process of `sonicpy browse` and its first line; a block that fails ends the process."""
+    command = [sys.executable, "-m", "sonicpy", "browse", what, "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        except BaseException:  # Popen would wait for a process that nothing ends
+            process.kill()
+            raise
+
+
 def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "store") as index:
         index.push("notes", "mine", "note:1", "a small note")
-    command = [sys.executable, "-m", "sonicpy", "browse", str(tmp_path / "store"), "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
-        assert process.stdout is not None
-        shown = re.search(r"http://127.0.0.1:(\d+)/", process.stdout.readline())
+    with browsing(str(tmp_path / "store")) as (process, said):
+        shown = re.search(r"http://127.0.0.1:(\d+)/", said)
         assert shown is not None
         with Asking(int(shown[1])) as asking:
             assert objects_of(asking.get("/v1/query", collection="notes", bucket="mine", text="small")) == ["note:1"]
@@ -343,10 +354,7 @@ def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
 
 def test_browse_of_a_server_shows_no_password(server: WithHttp) -> None:
     url = f"sonic://:{server.password}@{HOST}:{server.port}"
-    command = [sys.executable, "-m", "sonicpy", "browse", url, "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment({})) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
+    with browsing(url) as (process, said):
         process.terminate()
     assert said.startswith(f"{HOST}:{server.port} is shown on http://{HOST}:")
 
