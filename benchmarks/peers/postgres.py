@@ -4,16 +4,21 @@ import importlib
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accounting import cpu_s
 from benchmarks.peers.kinds import BOTH, EITHER, LIMIT, PREFIX, TYPO, Item, NamePeer, Rows, TextPeer
 
 USER = "postgres"
+SCRIPTS_MAX = 128
+"""The most scripts that pgbench takes."""
 SETTINGS = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 NAME = "PostgreSQL, Unix socket"
 
@@ -60,6 +65,40 @@ def open_postgres(folder: Path) -> Iterator[Any]:
             yield connection
     finally:
         call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-m", "immediate", "stop")
+
+
+def asked_by_pgbench(
+    connection: Any, folder: Path, statements: Sequence[str], connections: int, seconds: float
+) -> tuple[float, float]:
+    """Return the rate of prepared statements that pgbench asks over connections, and the CPU seconds of a statement.
+
+    Args:
+        connection: what `open_postgres` yielded.
+        folder: a new one, for the scripts.
+        statements: SQL without parameters, each asked at random; at most SCRIPTS_MAX.
+    """
+    folder.mkdir(parents=True)
+    options = ["-n", "-M", "prepared", "-c", f"{connections}", "-T", f"{max(1, round(seconds))}"]
+    for number, statement in enumerate(statements):
+        (folder / f"{number}.sql").write_text(f"{statement};\n")
+        options += ["-f", f"{folder / f'{number}.sql'}"]
+    server = int(connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()[0].split()[0])
+    before_s = cpu_s(server) + time.process_time() + ended_s()
+    place = programs()
+    assert place is not None
+    command = [str(place / "pgbench"), *options, "-h", connection.info.host, "-U", USER, "postgres"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    done = re.search(r"actually processed: (\d+)", said)
+    rate = re.search(r"^tps = ([\d.]+)", said, re.MULTILINE)
+    assert done and rate, said
+    spent_s = cpu_s(server) + time.process_time() + ended_s() - before_s
+    return float(rate[1]), spent_s / int(done[1])
+
+
+def ended_s() -> float:
+    """Return the CPU seconds of the children of this process that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 class PostgresTexts(TextPeer):

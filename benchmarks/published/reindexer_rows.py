@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import cycle
 from pathlib import Path
+from statistics import median
 
 from benchmarks import corpora
 from benchmarks.accounting import cpu_s
@@ -204,6 +205,26 @@ def conditions_over_sockets(table: Table, profile: Profile, folder: Path, items:
             names = some_names(items, profile.queries)
             asked = [f'QUERY items default "" FILTER("\\"{name}\\"{more}") LIMIT(10)\n' for name in names]
             tries(table, profile, "R2", case, [server], {"search": asked}, 2)
+    if reason := postgres.missing():
+        table.skip("R2", postgres.NAME, reason)
+        return
+    with postgres.open_postgres(folder / "postgres") as connection:
+        postgres.PostgresTexts(connection).load(items)
+        for case, year in CONDITIONS:
+            more = "" if year is None else f" AND year > {year}"
+            statements = [
+                f"SELECT id FROM items WHERE name = '{name}'{more} LIMIT 10"
+                for name in some_names(items, postgres.SCRIPTS_MAX)
+            ]
+            figure = Figure("R2", case, postgres.NAME, NETWORK, in_flight=f"1 on each of {CONNECTIONS}")
+            spent = []
+            for number in range(profile.tries):
+                scripts = folder / f"{case} {number}"
+                rate, each_s = postgres.asked_by_pgbench(connection, scripts, statements, CONNECTIONS, profile.seconds)
+                figure.rounds.append(rate)
+                spent.append(each_s)
+            figure.cpu_us, figure.more["best"] = median(spent) * 1e6, max(figure.rounds)
+            table.add(figure)
 
 
 def over_sockets(
