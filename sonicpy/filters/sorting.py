@@ -96,10 +96,8 @@ def sort_text(value: Any) -> str:
 
 # -- boosts ------------------------------------------------------------------------------------------------------------
 
-BOOST_DIVISOR = 16.0
-BOOST_MOST = 1.0 + 63.0 / BOOST_DIVISOR
-"""The largest factor by which a value can multiply a score."""
 HALF_LIFE_MOST = 2.0
+"""The largest factor by which a time can multiply a score."""
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 HALF_LIFE = re.compile(r"([1-9]\d{0,8})([smhdw])")
 
@@ -110,8 +108,9 @@ class Boost(NamedTuple):
     Attributes:
         name: the name of the values that raise scores.
         half_life: a number of seconds; the values are times: the newest time of the bucket doubles a score, and one
-            that is older by the half-life raises it by half as much. None: a value v multiplies a score by 1 + log2(1 +
-            v) / 16.
+            that is older by the half-life raises it by half as much. None: a value v multiplies a score by ((1 + v) / (1
+            + the highest value)) ** (3 / 8), so that a value 1,000 times as high outweighs a text that is twelve times
+            as good.
     """
 
     name: str
@@ -120,7 +119,7 @@ class Boost(NamedTuple):
     @property
     def most(self) -> float:
         """The largest factor that an object can get."""
-        return BOOST_MOST if self.half_life is None else HALF_LIFE_MOST
+        return 1.0 if self.half_life is None else HALF_LIFE_MOST
 
 
 def highest_factor(boost: str | None) -> float:

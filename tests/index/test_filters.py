@@ -235,7 +235,7 @@ def test_a_boost_is_exact(tmp_path: Path) -> None:
                 index.push("c", "b", name, text, "none", values={"size": sizes.get(name)})
         plain = index.query("c", "b", "moscow", limit=1000)
         assert plain.scores is not None
-        factors = [1 + math.log2(1 + max(sizes.get(name, 0), 0)) / 16 for name in plain]
+        factors = [((1 + max(sizes.get(name) or 0, 0)) / (1 + 10**7)) ** 0.375 for name in plain]
         shares = [
             (3 - (score % 1) * factor, -int(name[1:]), name)
             for name, score, factor in zip(plain, plain.scores, factors, strict=True)
@@ -246,6 +246,17 @@ def test_a_boost_is_exact(tmp_path: Path) -> None:
             assert list(boosted) == expected[:limit]
         newest = index.query("c", "b", "moscow", boost="size 1s", limit=1)
         assert sizes[newest[0]] == 10**7
+
+
+def test_a_city_comes_before_its_suburbs(tmp_path: Path) -> None:
+    """Vienna has eighty names, the suburbs have three."""
+    others = " ".join(f"alias{number}" for number in range(80))
+    with sonicpy.open(tmp_path / "i") as index:
+        index.push("c", "b", "vienna", f"Vienna Wien {others}", values={"population": 1_691_468})
+        for number, name in enumerate(("Leopoldsdorf", "Gerasdorf", "Breitenfurt")):
+            index.push("c", "b", name, f"{name} bei Wien", values={"population": 5_000 + 3_000 * number})
+        assert index.query("c", "b", "wien")[-1] == "vienna"
+        assert index.query("c", "b", "wien", boost="population")[0] == "vienna"
 
 
 @pytest.mark.parametrize("boost", ["time 9s", "time 3h", "time", "time 500w"])
@@ -268,8 +279,8 @@ def test_a_boost_of_many_equal_scores_is_exact(tmp_path: Path, boost: str) -> No
             ranked = []
             for name, score in plain.pairs():
                 factor = 1.0
-                if name in times and half_life is None:
-                    factor += math.log2(1 + max(times[name], 0)) / 16
+                if half_life is None:
+                    factor = ((1 + max(times.get(name, 0), 0)) / (1 + newest)) ** 0.375
                 elif name in times and half_life is not None:
                     factor += 2 ** -min((newest - times[name]) / half_life, 1000)
                 ranked.append((-((score or 0) % 1) * factor, -int(name[1:]), name))

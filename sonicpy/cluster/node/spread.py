@@ -167,8 +167,8 @@ class Spread:
         return await self._refined.behind(command, name)
 
     async def highest(self, command: Query) -> int | None:
-        """Return the highest value in all parts, if BOOST counts ages back from it; else None."""
-        if command.boost is None or parse_boost(command.boost).half_life is None:
+        """Return the highest value in all parts, to which BOOST compares others; None: no BOOST, or no value."""
+        if command.boost is None:
             return None
         found = await self._ask(*command.scope, "spread_highest", *command.scope, command.boost)
         return max((value for each in found if (value := json.loads(each)) is not None), default=None)

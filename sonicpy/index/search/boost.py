@@ -10,7 +10,7 @@ ranges of values are halved until few objects of one are left, and the factor of
 """
 
 from collections.abc import Callable, Iterable
-from math import log2
+from math import sqrt
 from typing import NamedTuple
 
 from sonicpy._native.column_mask import InRange
@@ -18,7 +18,7 @@ from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.mask import AllOf, Mask, NotIn
 from sonicpy._native.plan import Plan
 from sonicpy._native.query_state import QueryState
-from sonicpy.filters.sorting import BOOST_DIVISOR, Boost
+from sonicpy.filters.sorting import Boost
 from sonicpy.index.search.parts import Found, Part, bind, find
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
@@ -36,7 +36,8 @@ class Factors(NamedTuple):
     Attributes:
         of: returns the factors of objects, given by their IIDs.
         most: the upper bound of all factors.
-        factor: returns the factor of a value, which rises with it; None: the object has no value.
+        factor: returns the factor of a value, which rises with it; None: the object has no value, and its factor is that
+            of the lowest value.
         windows: the values, by window of IIDs; empty: no object has a value.
     """
 
@@ -139,7 +140,7 @@ def _ask_by_value(best: _Best, query_of: Callable[[Mask], QueryState], reader: B
         if not best.is_over(part, count, most) and factors.factor(low) < most:
             middle = _middle(factors, low, high)
             ranges += [(low, middle), (middle + 1, high)]
-    best.ask(query_within(NotIn(windows, InRange(windows, factors.windows, *whole))), count, 1.0)
+    best.ask(query_within(NotIn(windows, InRange(windows, factors.windows, *whole))), count, factors.factor(None))
 
 
 def _middle(factors: Factors, low: int, high: int) -> int:
@@ -164,26 +165,31 @@ def highest_of(readers: Iterable[BucketReader], boost: Boost) -> int | None:
 
 
 def factors_of(reader: BucketReader, boost: Boost, highest: int | None = None) -> Factors:
-    """Return the factors of the objects of a bucket; the factor of an object without a value is 1.
+    """Return the factors of the objects of a bucket. IEEE 754 rounds square roots alike on all machines.
 
     Args:
-        highest: the value from which ages are counted; None: the highest one of the bucket.
+        highest: the value to which others are compared; None: the highest one of the bucket.
     """
-    columns, newest = reader.columns, highest_of([reader], boost)
-    if columns is None or newest is None:
+    columns, own = reader.columns, highest_of([reader], boost)
+    start = own if highest is None else highest
+    if start is None:
         return Factors(lambda iids: [1.0] * len(iids), 1.0)
-    column, start = columns.names[boost.name], newest if highest is None else highest
+    most = 1.0 + max(start, 0)
 
     def factor(value: int | None) -> float:
+        if boost.half_life is None:
+            root = sqrt(sqrt((1.0 + max(value or 0, 0)) / most))
+            return root * sqrt(root)
         if value is None:
             return 1.0
-        if boost.half_life is not None:
-            return 1.0 + float(2.0 ** -min((start - value) / boost.half_life, 1_000.0))
-        return 1.0 + log2(1 + max(value, 0)) / BOOST_DIVISOR
+        return 1.0 + float(2.0 ** -min((start - value) / boost.half_life, 1_000.0))
 
-    values = columns.values_of
+    if columns is None or own is None:
+        lowest = factor(None)
+        return Factors(lambda iids: [lowest] * len(iids), lowest, factor)
+    column, values = columns.names[boost.name], columns.values_of
     return Factors(
-        lambda iids: list(map(factor, values(column, iids))), factor(newest), factor, columns.windows(column)
+        lambda iids: list(map(factor, values(column, iids))), factor(own), factor, columns.windows(column)
     )
 
 
