@@ -14,6 +14,7 @@ import sonicpy
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.index.compacting import compact_folder
 from sonicpy.store.care import compact as compacting
+from sonicpy.store.care import packing
 from sonicpy.store.care.compact import COPY_FILE, compact
 from sonicpy.store.disk.boot_mark import BOOT_FILE
 from sonicpy.store.disk.environment import DATA_FILE, Environment
@@ -32,6 +33,23 @@ sys.stdin.read()
 def rows(folder: Path) -> Any:
     with sonicpy.open(folder) as index, index.engine.snapshot_of_now() as view:
         return view.transaction.number, [list(view.transaction.rows(table, b"")) for table in range(1, 15)]
+
+
+def test_half_empty_pages_are_filled_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "WORTH_PAGES", 8)
+    chance = random.Random(5)
+    words = [f"{chance.getrandbits(60):015x}" for _ in range(9_000)]
+    with sonicpy.open(tmp_path) as index:
+        for start in range(0, len(words), 100):
+            index.push("c", "b", f"o{start}", " ".join(words[start : start + 100]), "none")
+            index.commit()
+        index.consolidate()
+    sparse = compact(tmp_path).after
+    packed = compact_folder(tmp_path).after
+    assert packed < 0.9 * sparse
+    with sonicpy.open(tmp_path) as index:
+        assert index.verify() == []
+        assert list(index.query("c", "b", words[4321], complete=False)) == ["o4300"]
 
 
 @pytest.fixture
