@@ -13,10 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-ANSWERING = ("sonicpy.index.search.planners.spacing", "sonicpy.index.search.planners.stand_ins")
-"""Modules that are imported inside of functions, which many queries call."""
-
-_modules = set(ANSWERING)
+_modules: set[str] = set()
 
 
 def late(module: str, name: str, owner: str | None = None) -> Callable[..., Any]:

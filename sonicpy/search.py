@@ -5,10 +5,9 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from sonicpy._native.named_tuples import Maker
+from sonicpy._native.named_tuples import Maker, UsualFields
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.late import late
@@ -111,18 +110,18 @@ class Search(NamedTuple):
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, an order of its own, or groups."""
-        return _REFINEMENTS(self) != _UNREFINED
+        return _is_refined(self)
 
     @property
     def asks_newest(self) -> bool:
         """Whether the search has a filter but no text, and asks for a page of the newest objects alone."""
-        return self.filter is not None and _ORDER(self) == _NEWEST
+        return self.filter is not None and not _is_no_page_of_newest(self)
 
     @property
     def has_demands(self) -> bool:
         """Whether the search has signs, MATCH or FUZZY, which put conditions on words: see
         `sonicpy.index.search.demands`."""
-        return _DEMANDS(self) != _UNDEMANDING
+        return _has_demands(self)
 
     @property
     def has_words(self) -> bool:
@@ -135,16 +134,19 @@ class Search(NamedTuple):
         return self.has_words and (self.sort is None or sorts_by_score(self.sort))
 
 
-def _fields(*names: str) -> Callable[[Search], object]:
-    """Return a function that returns several fields of a search at once, which is faster: each query needs them."""
-    return itemgetter(*map(Search._fields.index, names))
-
-
-_REFINEMENTS = _fields("filter", "sort", "after", "boost", "group")
-_DEMANDS = _fields("syntax", "match", "fuzzy", "fields", "phrase")
-_ORDER = _fields("text", "sort", "after", "group", "phrase", "total")
+_PLACES = {name: place for place, name in enumerate(Search._fields)}
 _PLAIN = Search("", "", "", 0, 0, None)
-_UNREFINED, _UNDEMANDING, _NEWEST = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN), _ORDER(_PLAIN)
+
+
+def _unusual(*names: str) -> Callable[[Search], bool]:
+    """Return a function that returns whether a search has other values than usual in some fields; it compares all at
+    once, because each query needs it."""
+    return UsualFields([_PLACES[name] for name in names], _PLAIN).differ
+
+
+_is_refined = _unusual("filter", "sort", "after", "boost", "group")
+_has_demands = _unusual("syntax", "match", "fuzzy", "fields", "phrase")
+_is_no_page_of_newest = _unusual("text", "sort", "after", "group", "phrase", "total")
 
 FACET_TAGS = 100
 """The most tags of a facet in the answer of a query with facets."""
@@ -301,9 +303,6 @@ def _behind(after: Any, has_buckets: bool, group: Any) -> Any:
         return after
     name = behind_hit(after) if has_buckets else after
     return name if group is None else behind_group(group, after.group, str(name))
-
-
-_PLACES = {name: place for place, name in enumerate(Search._fields)}
 
 
 @cache

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Self
 
 UNCLEAR: str
@@ -18,7 +18,9 @@ class ClearTexts:
         min_bytes: int,
         max_bytes: int,
         sure_lead: float,
+        evidence: Callable[[str], list[tuple[str, float]]] | None = None,
     ) -> Self: ...
     @property
     def detector(self) -> Detector: ...
     def guess(self, text: str) -> str | None: ...
+    def by_letters(self, text: str) -> str | None: ...

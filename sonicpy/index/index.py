@@ -23,7 +23,7 @@ from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
-from sonicpy.index.given_settings import Settings, config_of, full_config
+from sonicpy.index.given_settings import Settings, config_of, full_config, plain_config
 from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
@@ -133,7 +133,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         )
         try:
             self.folder = engine.folder
-            self._config = engine.config
+            self._config = plain_config(engine.config)
             self._kept = AnswerCache()
             self._embed = embed
             self.questions = _questions() if self._config.search.note_unanswered else None
@@ -158,7 +158,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
     @property
     def config(self) -> "Config":
         """The settings."""
-        return full_config(self._config)
+        return full_config(self._engine.config)
 
     def push_many(
         self,

@@ -67,7 +67,7 @@ class TextReader:
                 text.encode()  # signs take texts apart: the whole one is checked
                 web = read_web(text, fields)
                 text = text if web.is_plain else web.wanted()
-            if search.phrase is not None:
+            if has_demands and search.phrase is not None:
                 web = with_phrase(plain_web(text) if web is None else web, search.phrase)
                 text = web.wanted()
             terms, code = lexer.lex_query(text, lang)

@@ -28,7 +28,7 @@ class LanguageGuesser:
     of the package, or reads the words; that raises OSError or ValueError if a file is missing or damaged."""
 
     def __init__(self) -> None:
-        self._clear = ClearTexts(LANGUAGE_PROFILES, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD)
+        self._clear = ClearTexts(LANGUAGE_PROFILES, by_code.keys(), MIN_BYTES, MAX_BYTES, SURE_LEAD, self._evidence)
         self._words: LanguageWords | None = None
 
     def prepare(self) -> None:
@@ -57,7 +57,7 @@ class LanguageGuesser:
 
     def counted(self, text: str) -> str | None:
         """Return the result of `guess` if letters alone decide it, in a tenth of the time; else None."""
-        code = self._clear.guess(text)
+        code = self._clear.by_letters(text)
         if code != UNCLEAR:
             return code
         head = None if text.isascii() else _examined(text)
@@ -77,8 +77,11 @@ class LanguageGuesser:
 
     def _by_words(self, head: str) -> str | None:
         """Return the language with the most evidence by n-grams and words together; None: the script decides."""
+        return self._clear.detector.guess_with(head, self._evidence(head))
+
+    def _evidence(self, head: str) -> list[tuple[str, float]]:
         words = self._open_words() if self._words is None else self._words
-        return self._clear.detector.guess_with(head, words.evidence(head))
+        return words.evidence(head)
 
 
 def _examined(text: str) -> str | None:

@@ -87,25 +87,30 @@ class LanguageWords:
         return tuple(code for _, code in sorted(likely))
 
     def evidence(self, text: str) -> list[tuple[str, float]]:
-        """Return the (language, nats) of every word of `text`, for every language that lists the word."""
-        return [pair for pairs in self._found(spaced(text)[1:-1].split(" ")) for pair in pairs]
-
-    def _found(self, words: list[str]) -> Iterator[tuple[tuple[str, float], ...]]:
-        """Yield the (language, nats) pairs of every listed word or phrase in words that follow each other."""
-        phrases = self._phrases
-        if phrases is None:
-            phrases = self.prepare()
-        for place, word in enumerate(words, 1):
-            for parts, bits in phrases.get(word, ()):
-                if len(parts) <= place and words[place - len(parts) : place] == parts:
-                    yield self._languages(bits)
-            bits = self._listed_by(word)
-            if bits:
-                yield self._languages(bits)
+        """Return the (language, nats) of every word and phrase of `text`, for every language that lists it."""
+        phrases = self.prepare() if self._phrases is None else self._phrases
+        place_of, every_bits = self._listed.get, self._bits
+        words = spaced(text)[1:-1].split(" ")
+        found: list[tuple[str, float]] = []
+        for behind, word in enumerate(words, 1):
+            if word in phrases:
+                for parts, bits in phrases[word]:
+                    if len(parts) <= behind and words[behind - len(parts) : behind] == parts:
+                        found += self._languages(bits)
+            place = place_of(word)
+            if place is not None:
+                found += self._languages(every_bits[place])
+        return found
 
     def _languages(self, bits: int) -> tuple[tuple[str, float], ...]:
         pairs = self._pairs.get(bits)
         if pairs is None:
-            pairs = tuple(pair for place, pair in enumerate(self._weights) if bits >> place & 1)
-            self._pairs[bits] = pairs
+            pairs = self._pairs[bits] = tuple(self._weights[place] for place in places_of(bits))
         return pairs
+
+
+def places_of(bits: int) -> Iterator[int]:
+    """Yield the places of the bits that are set, from the lowest on."""
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1

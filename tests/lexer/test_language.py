@@ -154,6 +154,7 @@ def test_clear_texts_are_guessed_at_once(text: str, expected: str | None, why: s
 @given(st.text(max_size=220) | st.text(alphabet="etaoin shrdlu é Ñ //:@ жяЂ\u0301\u0482", max_size=220))
 def test_what_is_guessed_at_once_is_what_the_long_way_guesses(text: str) -> None:
     assert CLEAR.guess(text) in (UNCLEAR, GUESSER.explain(text)[0])
+    assert GUESSER.guess(text) == GUESSER.explain(text)[0]
 
 
 def test_what_is_guessed_at_once_of_real_texts_is_what_the_long_way_guesses() -> None:
@@ -162,6 +163,7 @@ def test_what_is_guessed_at_once_of_real_texts_is_what_the_long_way_guesses() ->
     found = [(CLEAR.guess(text), GUESSER.explain(text)[0]) for text in texts]
     assert all(clear in (UNCLEAR, slow) for clear, slow in found)
     assert sum(clear != UNCLEAR for clear, _ in found) > len(texts) // 3
+    assert [GUESSER.guess(text) for text in texts] == [slow for _, slow in found]
 
 
 def test_letters_that_no_normal_form_changes_stay_as_they_are_next_to_each_other() -> None:

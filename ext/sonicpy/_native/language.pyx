@@ -307,8 +307,10 @@ cdef class Detector:
         language: ISO 639-3 code; None: the text has no letters, or no language of the table uses its script. lead: nats
         between the language and the runner-up; infinite if the script decides.
         """
+        cdef int32_t scores[WIDE_ROW]
         cdef double lead = 0.0
-        cdef int language = self.best(text, PyUnicode_GET_LENGTH(text), &lead)
+        cdef int script
+        cdef int language = self.best(text, PyUnicode_GET_LENGTH(text), &lead, scores, &script)
         return (None if language == NONE else self.codes[language]), lead
 
     def scores(self, str text not None):
@@ -330,15 +332,18 @@ cdef class Detector:
             evidence: pairs (language, nats), added up in this order; languages of other scripts do not count.
         """
         cdef int32_t scores[WIDE_ROW]
-        cdef double nats[WIDE_ROW]
-        cdef const Script* chosen
-        cdef dict numbers
-        cdef int best = 0, i
         cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)
         if script == NONE or self.table.scripts[script].row_weights == 0:
             return None
-        chosen = &self.table.scripts[script]
-        numbers = self.numbers[script]
+        return self.codes[self.supported(script, scores, evidence)]
+
+    cdef int supported(self, int script, const int32_t* scores, list evidence) except -1:
+        """Return the number of the language with the most evidence by the scores of a script and `evidence` together;
+        see `guess_with`."""
+        cdef double nats[WIDE_ROW]
+        cdef const Script* chosen = &self.table.scripts[script]
+        cdef dict numbers = self.numbers[script]
+        cdef int best = 0, i
         for i in range(<int>chosen.language_count):
             nats[i] = scores[i] / SCALE
         for code, more in evidence:
@@ -349,20 +354,21 @@ cdef class Detector:
         for i in range(1, <int>chosen.language_count):
             if nats[i] > nats[best]:
                 best = i
-        return self.codes[chosen.first_language + best]
+        return <int>chosen.first_language + best
 
-    cdef int best(self, str text, Py_ssize_t size, double* lead) noexcept:
+    cdef int best(self, str text, Py_ssize_t size, double* lead, int32_t* scores, int* main) noexcept:
         """Return the number of the language of the first `size` characters, or NONE.
 
         Args:
             lead: set to the lead of the score over that of the second language, in nats; infinite if the script has
                 no n-grams; not set for NONE.
+            scores, main: set to the scores and the script that decided.
         """
-        cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
         cdef int32_t best_score = NO_SCORE, second_score = NO_SCORE
         cdef int best = NONE, i
         cdef int script = self.score(text, size, scores)
+        main[0] = script
         if script == NONE or self.table.scripts[script].language_count == 0:
             return NONE
         chosen = &self.table.scripts[script]
@@ -395,7 +401,8 @@ cdef class Detector:
 
 
 cdef class ClearTexts:
-    """Guesses the language of texts that are clear by letters alone, or too short; other texts are UNCLEAR.
+    """Guesses the language of texts that are clear by letters, or by letters and words, or too short; other texts are
+    UNCLEAR.
 
     Args:
         path: the file of a Detector, which the first text that needs it opens.
@@ -403,18 +410,21 @@ cdef class ClearTexts:
         min_bytes: the least number of bytes in UTF-8 of a text that has a language.
         max_bytes: the most bytes in UTF-8 of a text that count.
         sure_lead: the nats by which one language must lead.
+        evidence: a function that returns the evidence in a text, see `Detector.guess_with`; None: letters alone decide.
     """
 
     cdef object path
     cdef object known
+    cdef object evidence
     cdef Detector opened        # None before the first text that needs it
     cdef list answers
     cdef Py_ssize_t min_bytes, max_bytes
     cdef double sure_lead
 
-    def __cinit__(self, path, known, Py_ssize_t min_bytes, Py_ssize_t max_bytes, double sure_lead):
+    def __cinit__(self, path, known, Py_ssize_t min_bytes, Py_ssize_t max_bytes, double sure_lead, evidence=None):
         self.path = path
         self.known = known
+        self.evidence = evidence
         self.min_bytes = min_bytes
         self.max_bytes = max_bytes
         self.sure_lead = sure_lead
@@ -429,19 +439,33 @@ cdef class ClearTexts:
             self.opened = detector  # after the answers, which `guess` reads once it finds a detector
         return detector
 
+    def by_letters(self, str text not None):
+        """Return the language of `text` by letters alone, None if the text has none, or UNCLEAR. Raises the errors of
+        `detector`."""
+        return self.decide(text, None)
+
     def guess(self, str text not None):
-        """Return the language of `text`, None if the text has none, or UNCLEAR. Raises the errors of `detector`."""
+        """Return the language of `text`, None if the text has none, or UNCLEAR. Raises the errors of `detector` and of
+        `evidence`."""
+        return self.decide(text, self.evidence)
+
+    cdef object decide(self, str text, evidence):
+        cdef int32_t scores[WIDE_ROW]
         cdef double lead = 0.0
-        cdef int language
+        cdef int language, script
         cdef Py_ssize_t size = self.examined(text)
         if size <= 0:
             return None if size == 0 else UNCLEAR
         if self.opened is None:
             self.detector
-        language = self.opened.best(text, size, &lead)
+        language = self.opened.best(text, size, &lead, scores, &script)
         if language == NONE:
             return None
-        return self.answers[language] if lead >= self.sure_lead else UNCLEAR
+        if lead < self.sure_lead:
+            if evidence is None:
+                return UNCLEAR
+            language = self.opened.supported(script, scores, evidence(text[:size]))
+        return self.answers[language]
 
     cdef Py_ssize_t examined(self, str text) noexcept:
         """Return the number of characters that count; 0: there are too few for a language; -1: NFC may change some of

@@ -1,4 +1,6 @@
-"""Instances of named tuples, made without a call of their constructors, which would take several times as long."""
+"""Instances of named tuples, made without a call of their constructors, which would take several times as long; and
+comparisons of several of their fields at once.
+"""
 
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
@@ -99,3 +101,41 @@ cdef class Maker:
             else:
                 put_item(found, check.place, check.checked(name, value))
         return found
+
+
+cdef class UsualFields:
+    """Compares some fields of named tuples with their usual values.
+
+    Args:
+        places: the places of the fields.
+        usual: a named tuple with the usual values.
+
+    Raises:
+        ValueError: there is no such place.
+    """
+    cdef list _places
+    cdef tuple _values
+    cdef Py_ssize_t _least
+
+    def __init__(self, list places not None, usual not None):
+        values = tuple(usual)
+        for place in places:
+            if not 0 <= place < len(values):
+                raise ValueError(f"there is no field {place} of {len(values)}")
+        self._places, self._values, self._least = places, values, max(places, default=-1) + 1
+
+    def differ(self, found not None) -> bool:
+        """Return whether a field of a named tuple has another value.
+
+        Raises:
+            TypeError: `found` is no tuple, or lacks one of the fields.
+        """
+        cdef Py_ssize_t place
+        cdef object value, usual
+        if not isinstance(found, tuple) or PyTuple_GET_SIZE(found) < self._least:
+            raise TypeError(f"{found!r} lacks fields")
+        for place in self._places:
+            value, usual = <object> PyTuple_GET_ITEM(found, place), <object> PyTuple_GET_ITEM(self._values, place)
+            if value is not usual and value != usual:
+                return True
+        return False

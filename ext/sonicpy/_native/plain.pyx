@@ -20,6 +20,7 @@ cdef extern from "Python.h":
     unsigned char* PyUnicode_1BYTE_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     object PyType_GenericAlloc(PyTypeObject*, Py_ssize_t)
+    PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)      # borrowed
     void PyObject_GC_UnTrack(void*)
 
 cdef enum:
@@ -125,11 +126,12 @@ cdef class PlainReader:
 
     cdef object fill(self, PlainLine shape, Cursor line, Cursor at, Cursor end):
         cdef Piece words[MOST_WORDS]
-        cdef PyObject* fields[FIELDS_MAX]
+        cdef PyObject* first[MOST_WORDS + 1]
         cdef Py_ssize_t number
         cdef Py_ssize_t count = 0
         cdef Quoted quoted
         cdef Meta meta
+        cdef str lang = None
         for number in range(shape.words):
             if at == end:
                 return None
@@ -151,30 +153,29 @@ cdef class PlainReader:
                 return None
         try:
             for number in range(shape.words):
-                count = put(fields, count, self.name_of(words[number]) if number < 2 else piece_of(words[number]))
+                count = put(first, count, self.name_of(words[number]) if number < 2 else piece_of(words[number]))
             if shape.has_text:
                 text = text_of_line(quoted, line, end)
                 if not text:
-                    return release(fields, count)
-                count = put(fields, count, text)
-            for number in range(count, shape.fields):
-                if number == shape.limit_at and meta.limit:
-                    value = meta.limit
-                elif number == shape.offset_at and meta.has_offset:
-                    value = meta.offset
-                elif number == shape.lang_at and meta.lang.begin != NULL:
-                    value = piece_of(meta.lang)
-                    if value not in shape.lang_codes:
-                        return release(fields, count)
-                else:
-                    value = shape.rest[number - shape.fields + len(shape.rest)]
-                count = put(fields, count, value)
+                    return release(first, count)
+                count = put(first, count, text)
+            if meta.lang.begin != NULL:
+                lang = piece_of(meta.lang)
+                if lang not in shape.lang_codes:
+                    return release(first, count)
         except UnicodeDecodeError:
-            return release(fields, count)
+            return release(first, count)
         except BaseException:
-            release(fields, count)
+            release(first, count)
             raise
-        return tuple_of(shape.kind, fields, count)
+        command = tuple_of(shape, first, count)
+        if meta.limit:
+            replace(command, shape.limit_at, meta.limit)
+        if meta.has_offset:
+            replace(command, shape.offset_at, meta.offset)
+        if lang is not None:
+            replace(command, shape.lang_at, lang)
+        return command
 
     cdef str name_of(self, Piece piece):
         cdef Py_ssize_t size = piece.end - piece.begin
@@ -209,19 +210,32 @@ cdef object release(PyObject** fields, Py_ssize_t count):
     return None
 
 
-cdef object tuple_of(type kind, PyObject** fields, Py_ssize_t count):
-    # The same as kind(*fields), without the tuple of arguments and the call.
+cdef object tuple_of(PlainLine shape, PyObject** first, Py_ssize_t count):
+    # The same as shape.kind(*first, *shape.rest), without the tuple of arguments and the call; takes over `first`.
     cdef Py_ssize_t at
+    cdef PyObject* value
     try:
-        command = PyType_GenericAlloc(<PyTypeObject*>kind, count)
+        command = PyType_GenericAlloc(<PyTypeObject*>shape.kind, shape.fields)
     except BaseException:
-        release(fields, count)
+        release(first, count)
         raise
     for at in range(count):
-        PyTuple_SET_ITEM(command, at, <object>fields[at])
+        PyTuple_SET_ITEM(command, at, <object>first[at])
+    for at in range(count, shape.fields):
+        value = PyTuple_GET_ITEM(shape.rest, at - count)
+        Py_INCREF(<object>value)
+        PyTuple_SET_ITEM(command, at, <object>value)
     # Texts and numbers make no cycles. Caches keep commands, and the garbage collector would look at each again and again.
     PyObject_GC_UnTrack(<PyObject*>command)
     return command
+
+
+cdef int replace(object command, Py_ssize_t at, object value) except -1:
+    # Only for a command that nothing else has seen.
+    Py_DECREF(<object>PyTuple_GET_ITEM(command, at))
+    Py_INCREF(value)
+    PyTuple_SET_ITEM(command, at, value)
+    return 0
 
 
 cdef str text_of_line(Quoted quoted, Cursor line, Cursor end):

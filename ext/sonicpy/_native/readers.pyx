@@ -5,7 +5,7 @@ between either (see `held.pyx`): the count is always that of the open transactio
 exactly while its transaction is open.
 """
 
-from cpython.dict cimport PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
+from cpython.dict cimport PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport uint64_t
@@ -83,7 +83,7 @@ cdef class OpenTransactions:
     cdef object count_up(self):
         """Count a transaction of this thread, and return the thread; None: no transaction may begin."""
         cdef object thread = PyThread_get_thread_ident()
-        cdef PyObject *count = PyDict_GetItem(self._counts, thread)
+        cdef PyObject *count = PyDict_GetItemWithError(self._counts, thread)
         if self.growing and count == NULL:
             return None  # a thread that already has one open may go on: the growth waits for it anyway
         PyDict_SetItem(self._counts, thread, 1 if count == NULL else <object> count + 1)

@@ -10,7 +10,7 @@ a table shares nothing.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItemWithError
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memmove, memset
@@ -171,7 +171,7 @@ cdef class SmallRows:
         cdef object rows = self._changes[table]
         cdef void *found
         if rows is not None:
-            found = <void *> PyDict_GetItem(<dict> rows, key)
+            found = <void *> PyDict_GetItemWithError(<dict> rows, key)
             if found is not NULL:
                 return <object> found
         return self._scanned(table, key)
@@ -229,7 +229,7 @@ cdef class SmallRows:
         if changes is None:
             changes = self._changes[table] = {}
         else:
-            before = <void *> PyDict_GetItem(<dict> changes, key)
+            before = <void *> PyDict_GetItemWithError(<dict> changes, key)
         self.size += PyBytes_GET_SIZE(value)
         if before is NULL or <object> before is None:
             self.size += PyBytes_GET_SIZE(key) - BUCKET_BYTES + ENTRY_BYTES

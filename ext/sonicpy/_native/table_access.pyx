@@ -8,7 +8,7 @@ and `_look`, `_read_small`, `_place` and `_spill` keep the rows of small buckets
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItemWithError
 
 from sonicpy._native.small_entries cimport BUCKET_BYTES
 
@@ -132,7 +132,7 @@ cdef class MixedRows(StoredRows):
         if self._has_small is False or not self.may_mix(table):
             return None
         number = PyBytes_FromStringAndSize(PyBytes_AS_STRING(key), min(PyBytes_GET_SIZE(key), <Py_ssize_t> BUCKET_BYTES))
-        found = <void *> PyDict_GetItem(self._small, number)
+        found = <void *> PyDict_GetItemWithError(self._small, number)
         return self._read_small(number) if found is NULL else <object> found
 
     cdef bint may_mix(self, int table):

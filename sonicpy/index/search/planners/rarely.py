@@ -11,8 +11,13 @@ from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.late import late
 
 if TYPE_CHECKING:
-    from sonicpy.index.search.planners.spacing import Piece
-    from sonicpy.index.search.planners.stand_ins import StandIn
+    from sonicpy.index.search.planners.spacing import Piece, write_apart
+    from sonicpy.index.search.planners.stand_ins import StandIn, note_holders, stand_ins_of, with_stand_ins
+else:
+    write_apart = late("sonicpy.index.search.planners.spacing", "write_apart", __name__)
+    note_holders = late("sonicpy.index.search.planners.stand_ins", "note_holders", __name__)
+    stand_ins_of = late("sonicpy.index.search.planners.stand_ins", "stand_ins_of", __name__)
+    with_stand_ins = late("sonicpy.index.search.planners.stand_ins", "with_stand_ins", __name__)
 
 
 class Rarely:
@@ -36,8 +41,6 @@ class Rarely:
         """Return the substitutes of terms of the query, and note the number of their holders in the clauses of these
         terms.
         """
-        from sonicpy.index.search.planners.stand_ins import note_holders, stand_ins_of  # noqa: PLC0415  loaded when it is needed
-
         found = stand_ins_of(statistics, matches, matching)
         note_holders(clauses, found)
         return found
@@ -51,7 +54,4 @@ class Rarely:
         others: "Sequence[StandIn]",
     ) -> list[Clause]:
         """Return the clauses of a plan with the pieces of words that may be written apart, and with substitutes."""
-        from sonicpy.index.search.planners.spacing import write_apart  # noqa: PLC0415  loaded when it is needed
-        from sonicpy.index.search.planners.stand_ins import with_stand_ins  # noqa: PLC0415  loaded when it is needed
-
         return with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
