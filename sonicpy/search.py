@@ -5,10 +5,9 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from sonicpy._native.named_tuples import Maker
+from sonicpy._native.named_tuples import HasUsual, Maker
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.late import late
@@ -111,18 +110,13 @@ class Search(NamedTuple):
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, an order of its own, or groups."""
-        return _REFINEMENTS(self) != _UNREFINED
-
-    @property
-    def asks_newest(self) -> bool:
-        """Whether the search has a filter but no text, and asks for a page of the newest objects alone."""
-        return self.filter is not None and _ORDER(self) == _NEWEST
+        return not _is_unrefined(self)
 
     @property
     def has_demands(self) -> bool:
         """Whether the search has signs, MATCH or FUZZY, which put conditions on words: see
         `sonicpy.index.search.demands`."""
-        return _DEMANDS(self) != _UNDEMANDING
+        return not _is_undemanding(self)
 
     @property
     def has_words(self) -> bool:
@@ -135,16 +129,15 @@ class Search(NamedTuple):
         return self.has_words and (self.sort is None or sorts_by_score(self.sort))
 
 
-def _fields(*names: str) -> Callable[[Search], object]:
-    """Return a function that returns several fields of a search at once, which is faster: each query needs them."""
-    return itemgetter(*map(Search._fields.index, names))
+def _has_usual(*names: str) -> Callable[[Search], bool]:
+    """Return a function that returns whether some fields of a search have the values of a plain search."""
+    return HasUsual(Search("", "", "", 0, 0, None), list(map(Search._fields.index, names)))
 
 
-_REFINEMENTS = _fields("filter", "sort", "after", "boost", "group")
-_DEMANDS = _fields("syntax", "match", "fuzzy", "fields", "phrase")
-_ORDER = _fields("text", "sort", "after", "group", "phrase", "total")
-_PLAIN = Search("", "", "", 0, 0, None)
-_UNREFINED, _UNDEMANDING, _NEWEST = _REFINEMENTS(_PLAIN), _DEMANDS(_PLAIN), _ORDER(_PLAIN)
+_is_unrefined = _has_usual("filter", "sort", "after", "boost", "group")
+_is_undemanding = _has_usual("syntax", "match", "fuzzy", "fields", "phrase")
+asks_newest = _has_usual("text", "sort", "after", "group", "phrase", "total")
+"""Return whether a search with a filter has no text, and asks for a page of the newest objects alone."""
 
 FACET_TAGS = 100
 """The most tags of a facet in the answer of a query with facets."""

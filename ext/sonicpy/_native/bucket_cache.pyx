@@ -10,7 +10,7 @@ updated on demand, in place; if a reader of the older commit still uses them, th
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_Clear, PyDict_GetItem, PyDict_SetItem, PyDict_Size
+from cpython.dict cimport PyDict_Clear, PyDict_GetItemWithError, PyDict_SetItem, PyDict_Size
 from cpython.object cimport PyObject
 from libc.stdint cimport UINT64_MAX, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -205,7 +205,7 @@ cdef class BucketCache:
         cdef list found
         while size >= 0 and self._range_sizes & ((<uint64_t> 2 << size) - 1):
             if self._range_sizes >> size & 1:
-                held = PyDict_GetItem(self._ranges, prefix if size == len(prefix) else prefix[:size])
+                held = PyDict_GetItemWithError(self._ranges, prefix if size == len(prefix) else prefix[:size])
                 if held != NULL:
                     words = <WordRange> held
                     found = words.find_likely(prefix, limit, examined)
@@ -246,10 +246,10 @@ cdef class BucketCache:
 
     def kept(self, number):
         """Return the object that `keep` has cached under a number; None: nothing is cached."""
-        cdef PyObject *held = PyDict_GetItem(self._postings, number)
+        cdef PyObject *held = PyDict_GetItemWithError(self._postings, number)
         if held != NULL:
             return <object> held
-        held = PyDict_GetItem(self._older_postings, number)
+        held = PyDict_GetItemWithError(self._older_postings, number)
         if held != NULL:
             PyDict_SetItem(self._postings, number, <object> held)
             return <object> held
@@ -325,7 +325,7 @@ cdef class CachingReader:
         cdef BucketCache cache = self._cache
         cdef object term_id = word._word.term_id
         cdef StoredPostings postings
-        cdef PyObject *held = PyDict_GetItem(cache._postings, term_id)
+        cdef PyObject *held = PyDict_GetItemWithError(cache._postings, term_id)
         cdef Py_ssize_t counted
         if held != NULL and (<StoredPostings> held).checked == cache._number:
             return <object> held
@@ -380,7 +380,7 @@ cdef class CachingReader:
         word."""
         cdef dict known = self._cache._united
         cdef tuple rows = tuple(words)
-        cdef PyObject *held = PyDict_GetItem(known, rows)
+        cdef PyObject *held = PyDict_GetItemWithError(known, rows)
         cdef StoredPostings made
         if held != NULL:
             return <object> held
@@ -399,7 +399,7 @@ cdef class CachingReader:
         cdef uint64_t iid
         cdef object name
         for iid in iids:
-            row = PyDict_GetItem(names, iid // PLACES)
+            row = PyDict_GetItemWithError(names, iid // PLACES)
             name = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
             if name is None:
                 missing.append(iid)
@@ -430,7 +430,7 @@ cdef class CachingReader:
                 if number == iid // PLACES:
                     found[at] = name_at(read, <int> (iid % PLACES))
                 else:
-                    row = PyDict_GetItem(names, iid // PLACES)
+                    row = PyDict_GetItemWithError(names, iid // PLACES)
                     found[at] = None if row == NULL else name_at(<bytes> row, <int> (iid % PLACES))
                 if found[at] is None:
                     self._source.oids(missing)  # raises an error that names the damage
@@ -514,9 +514,9 @@ cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list miss
     cdef list found = []
     cdef PyObject *value
     for key in keys:
-        value = PyDict_GetItem(held, key)
+        value = PyDict_GetItemWithError(held, key)
         if value == NULL and older is not None:
-            value = PyDict_GetItem(older, key)
+            value = PyDict_GetItemWithError(older, key)
             if value != NULL and PyDict_Size(held) < most:
                 PyDict_SetItem(held, key, <object> value)
         if value == NULL:
