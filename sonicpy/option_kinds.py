@@ -11,6 +11,7 @@ from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 """Characters of a quoted value -> their escapes."""
+_CODES = LANG_CODES | {NO_LANGUAGE}
 _ESCAPED = str.maketrans(ESCAPES)
 
 _DECIMAL = r"(?=[.0-9])[0-9]{0,4}(?:\.[0-9]{0,6})?"
@@ -126,7 +127,7 @@ class LanguageCode:
 
     def unchecked(self) -> tuple[type, Container[str]]:
         """Return the codes that `check` returns as they are."""
-        return str, LANG_CODES
+        return str, _CODES
 
 
 class Name:

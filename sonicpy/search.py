@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from sonicpy._native.named_tuples import Maker, UsualFields
+from sonicpy._native.named_tuples import HasUsual, Maker
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.late import late
@@ -110,18 +110,13 @@ class Search(NamedTuple):
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, an order of its own, or groups."""
-        return _is_refined(self)
-
-    @property
-    def asks_newest(self) -> bool:
-        """Whether the search has a filter but no text, and asks for a page of the newest objects alone."""
-        return self.filter is not None and not _is_no_page_of_newest(self)
+        return not _is_unrefined(self)
 
     @property
     def has_demands(self) -> bool:
         """Whether the search has signs, MATCH or FUZZY, which put conditions on words: see
         `sonicpy.index.search.demands`."""
-        return _has_demands(self)
+        return not _is_undemanding(self)
 
     @property
     def has_words(self) -> bool:
@@ -134,19 +129,15 @@ class Search(NamedTuple):
         return self.has_words and (self.sort is None or sorts_by_score(self.sort))
 
 
-_PLACES = {name: place for place, name in enumerate(Search._fields)}
-_PLAIN = Search("", "", "", 0, 0, None)
+def _has_usual(*names: str) -> Callable[[Search], bool]:
+    """Return a function that returns whether some fields of a search have the values of a plain search."""
+    return HasUsual(Search("", "", "", 0, 0, None), list(map(Search._fields.index, names)))
 
 
-def _unusual(*names: str) -> Callable[[Search], bool]:
-    """Return a function that returns whether a search has other values than usual in some fields; it compares all at
-    once, because each query needs it."""
-    return UsualFields([_PLACES[name] for name in names], _PLAIN).differ
-
-
-_is_refined = _unusual("filter", "sort", "after", "boost", "group")
-_has_demands = _unusual("syntax", "match", "fuzzy", "fields", "phrase")
-_is_no_page_of_newest = _unusual("text", "sort", "after", "group", "phrase", "total")
+_is_unrefined = _has_usual("filter", "sort", "after", "boost", "group")
+_is_undemanding = _has_usual("syntax", "match", "fuzzy", "fields", "phrase")
+asks_newest = _has_usual("text", "sort", "after", "group", "phrase", "total")
+"""Return whether a search with a filter has no text, and asks for a page of the newest objects alone."""
 
 FACET_TAGS = 100
 """The most tags of a facet in the answer of a query with facets."""

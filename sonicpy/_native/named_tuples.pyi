@@ -1,8 +1,12 @@
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 _Unchecked = Callable[[], tuple[type, Container[Any]]]
 _Kind = TypeVar("_Kind", bound=tuple[Any, ...])
+
+class HasUsual:
+    def __init__(self, usual: tuple[Any, ...], places: Sequence[int]) -> None: ...
+    def __call__(self, found: tuple[Any, ...]) -> bool: ...
 
 class Maker(Generic[_Kind]):
     def __init__(
@@ -13,7 +17,3 @@ class Maker(Generic[_Kind]):
         unknown: Callable[[str, Any], object],
     ) -> None: ...
     def make(self, first: tuple[Any, ...], named: Mapping[str, Any]) -> _Kind: ...
-
-class UsualFields:
-    def __init__(self, places: list[int], usual: tuple[Any, ...]) -> None: ...
-    def differ(self, found: tuple[Any, ...]) -> bool: ...

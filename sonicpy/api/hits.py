@@ -4,7 +4,8 @@ A hit is a str, the name of its object, with the score as an attribute. So code 
 names, and JSON of hits is a list of names.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from sonicpy._native.hits import made_hits
@@ -209,6 +210,8 @@ class Hits(tuple[Hit, ...]):
         return [{"object": name, "score": score} for name, score in self.pairs()]
 
     def __iter__(self) -> Iterator[Hit]:
+        if self._hows is None and self._buckets is None and self._groups is None:  # each answer comes here
+            return iter(made_hits(Hit, "_score", self, self._scores))
         return iter(self._made())
 
     def __reversed__(self) -> Iterator[Hit]:
@@ -295,9 +298,8 @@ class Hits(tuple[Hit, ...]):
         )
 
 
-def plain_hits(names: list[str]) -> Hits:
-    """Return hits that have only names, in less time than the constructor takes."""
-    return tuple.__new__(Hits, names)
+plain_hits: Callable[[list[str]], Hits] = partial(tuple.__new__, Hits)
+"""Return hits that have only names, in less time than the constructor takes."""
 
 
 def with_facets(hits: Hits, facets: "Facets") -> Hits:

@@ -7,7 +7,7 @@ from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, Terms
 from sonicpy.api.counted import Counted, counted
-from sonicpy.api.hits import Hits, with_facets
+from sonicpy.api.hits import Hits, plain_hits, with_facets
 from sonicpy.arguments import language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
@@ -31,6 +31,7 @@ from sonicpy.search import (
     Search,
     SimilarOptions,
     asked,
+    asks_newest,
     facets_asked,
     joined,
 )
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
     from sonicpy.index.search.matching import Matching
+    from sonicpy.index.search.newest_passing import newest_names
     from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
     from sonicpy.index.search.web_syntax import wanted_text
 else:
     condition_of = late("sonicpy.filters.grammar", "condition_of", __name__)
+    newest_names = late("sonicpy.index.search.newest_passing", "newest_names", __name__)
     wanted_text = late("sonicpy.index.search.web_syntax", "wanted_text", __name__)
     suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
     suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
@@ -167,10 +170,13 @@ class Answers(TextReader):
             check_names(collection, bucket)
         reading = self._reading(collection, bucket, buckets) if buckets else self._engine.read_words(collection, bucket)
         with reading as lexicon:
-            terms, matching = self._terms_in(lexicon, search)
-            if lexicon is None:
-                return Hits(total=0, whole=0) if search.total else Hits()
-            hits = query_hits(lexicon, terms, self._config, search, matching)
+            if search.filter is not None and type(lexicon) is Lexicon and asks_newest(search):
+                hits = plain_hits(newest_names(lexicon, self._config, search))
+            else:
+                terms, matching = self._terms_in(lexicon, search)
+                if lexicon is None:
+                    return Hits(total=0, whole=0) if search.total else Hits()
+                hits = query_hits(lexicon, terms, self._config, search, matching)
         if self.questions is not None and not hits:
             self._note_unanswered(search)
         return hits
@@ -409,7 +415,7 @@ class Answers(TextReader):
 
     def _terms_in(self, lexicon: Lexicon | UnitedLexicon | None, search: Search) -> "tuple[Terms, Matching | None]":
         """Return the terms of a search in a bucket, or in several, and their Matching; see `_query_terms`."""
-        if search.filter is not None and search.asks_newest:
+        if search.filter is not None and asks_newest(search):
             return NO_TERMS, None
         lexer = self._engine.lexer
         if lexicon is not None and lexicon.reader.rules != lexer.rules:

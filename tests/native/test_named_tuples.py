@@ -1,12 +1,13 @@
-"""Tests of the maker of named tuples, beside their constructor."""
+"""Tests of the maker of named tuples beside their constructor, and of comparisons of their fields."""
 
 import gc
 from typing import Any, NamedTuple
 
 import pytest
 
-from sonicpy._native.named_tuples import Maker
+from sonicpy._native.named_tuples import HasUsual, Maker
 from sonicpy.options import ARGUMENTS
+from sonicpy.search import Search, asks_newest
 
 
 class Point(NamedTuple):
@@ -79,3 +80,27 @@ def test_its_arguments_are_checked() -> None:
         Maker(list, (1,), {}, refused)  # type: ignore[type-var]
     with pytest.raises(ValueError, match="no field 4 of 4"):
         Maker(Point, tuple(Point(0, 0)), {"a": (4, doubled, None)}, refused)
+
+
+def test_fields_are_compared_with_usual_ones() -> None:
+    has_usual = HasUsual(Point(1, 2), [1, 3])
+    assert has_usual(Point(9, 2)) and has_usual(Point(9, 2.0, 5, "".join(["no", "ne"])))
+    assert not has_usual(Point(9, 3)) and not has_usual(Point(9, 2, 0, "some"))
+    assert HasUsual(Point(1, 2), [])(())
+    with pytest.raises(IndexError, match="no field 1 of 1"):
+        has_usual((1,))
+    with pytest.raises(TypeError, match="not in list"):
+        has_usual([1, 2, 0, "none"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no field 4 of 4"):
+        HasUsual(Point(1, 2), [4])
+    with pytest.raises(ValueError, match="17 fields"):
+        HasUsual(Point(1, 2), [0] * 17)
+
+
+@pytest.mark.parametrize("given", [{"filter": "a"}, {"sort": "price"}, {"after": "a"}, {"boost": "b"}, {"group": "c"}])
+def test_a_refined_search_is_one_with_a_filter_an_order_or_groups(given: dict[str, Any]) -> None:
+    plain = Search("c", "b", "", 10, 0, None, match="any", total=True)
+    assert not plain.is_refined and plain.has_demands
+    assert plain._replace(**given).is_refined
+    assert not asks_newest(plain) and not asks_newest(plain._replace(total=False, sort="price"))
+    assert asks_newest(plain._replace(total=False, filter="a", limit=3))

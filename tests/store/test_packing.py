@@ -16,7 +16,7 @@ from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.disk.data_file import newest_meta_page
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.page_tree import Leaf, PageTrees
-from sonicpy.store.disk.table_numbers import POSTINGS, TABLE_NAMES, WORDS
+from sonicpy.store.disk.table_numbers import ORDERS, POSTINGS, TABLE_NAMES, WORDS
 from sonicpy.store.views.view import View
 from tests.support.examples import examples
 
@@ -74,7 +74,7 @@ def pack(environment: Environment, found: list[SparseRange]) -> None:
         environment.commit(transaction)
 
 
-@pytest.mark.parametrize(("table", "row_bytes", "count"), [(WORDS, 30, 20_000), (POSTINGS, 200, 6_000)])
+@pytest.mark.parametrize(("table", "row_bytes", "count"), [(WORDS, 30, 20_000), (POSTINGS, 200, 6_000), (ORDERS, 200, 6_000)])
 def test_pages_are_filled_and_rows_stay(environment: Environment, table: int, row_bytes: int, count: int) -> None:
     fill(environment, table, row_bytes, count)
     before, held = size_bytes(environment, table), rows(environment, table)

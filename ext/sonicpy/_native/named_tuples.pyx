@@ -3,7 +3,7 @@ comparisons of several of their fields at once.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 cdef extern from *:
     """
@@ -25,10 +25,53 @@ cdef extern from "Python.h":
     PyTypeObject PyTuple_Type
 
 
+cdef enum:
+    PLACES_MAX = 16  # fields to compare
+
+
 cdef object made(type kind, tuple values):
     """Return an instance of a named tuple with these fields."""
     cdef tuple arguments = (values,)
     return PyTuple_Type.tp_new(kind, <PyObject *> arguments, NULL)
+
+
+cdef class HasUsual:
+    """Tells whether some fields of a tuple are equal to those of a usual one; it is called with the tuple.
+
+    Args:
+        usual: the usual tuple.
+        places: the places of the fields to compare.
+
+    Raises (the call):
+        IndexError: the tuple has fewer fields.
+    """
+    cdef tuple _usual
+    cdef Py_ssize_t[PLACES_MAX] _places
+    cdef Py_ssize_t _count
+
+    def __init__(self, usual not None, places not None):
+        if len(places) > PLACES_MAX:
+            raise ValueError(f"{len(places)} fields are more than {PLACES_MAX}")
+        self._usual, self._count = tuple(usual), len(places)
+        for at, place in enumerate(places):
+            if not 0 <= place < len(self._usual):
+                raise ValueError(f"there is no field {place} of {len(self._usual)}")
+            self._places[at] = place
+
+    def __call__(self, found not None) -> bool:
+        """Return whether all of the fields are usual."""
+        cdef Py_ssize_t at, place
+        cdef object own, usual
+        if not PyTuple_Check(found):
+            raise TypeError(f"fields are compared in tuples, not in {type(found).__name__}")
+        for at in range(self._count):
+            place = self._places[at]
+            if place >= PyTuple_GET_SIZE(found):
+                raise IndexError(f"there is no field {place} of {PyTuple_GET_SIZE(found)}")
+            own, usual = <object> PyTuple_GET_ITEM(found, place), <object> PyTuple_GET_ITEM(self._usual, place)
+            if own is not usual and own != usual:
+                return False
+        return True
 
 
 cdef class Check:
@@ -101,41 +144,3 @@ cdef class Maker:
             else:
                 put_item(found, check.place, check.checked(name, value))
         return found
-
-
-cdef class UsualFields:
-    """Compares some fields of named tuples with their usual values.
-
-    Args:
-        places: the places of the fields.
-        usual: a named tuple with the usual values.
-
-    Raises:
-        ValueError: there is no such place.
-    """
-    cdef list _places
-    cdef tuple _values
-    cdef Py_ssize_t _least
-
-    def __init__(self, list places not None, usual not None):
-        values = tuple(usual)
-        for place in places:
-            if not 0 <= place < len(values):
-                raise ValueError(f"there is no field {place} of {len(values)}")
-        self._places, self._values, self._least = places, values, max(places, default=-1) + 1
-
-    def differ(self, found not None) -> bool:
-        """Return whether a field of a named tuple has another value.
-
-        Raises:
-            TypeError: `found` is no tuple, or lacks one of the fields.
-        """
-        cdef Py_ssize_t place
-        cdef object value, usual
-        if not isinstance(found, tuple) or PyTuple_GET_SIZE(found) < self._least:
-            raise TypeError(f"{found!r} lacks fields")
-        for place in self._places:
-            value, usual = <object> PyTuple_GET_ITEM(found, place), <object> PyTuple_GET_ITEM(self._values, place)
-            if value is not usual and value != usual:
-                return True
-        return False

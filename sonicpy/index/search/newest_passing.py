@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def newest_names(lexicon: Lexicon, config: "Config", search: Search) -> list[str]:
-    """Return the names of the objects on the page of a search that `asks_newest`. Raises as `check_ranking`."""
+    """Return the names of the objects on the page of a search with a filter, which `asks_newest`. Raises as
+    `check_ranking`."""
     pages = lexicon.newest_pages
     if pages is None:
         check_ranking(config)

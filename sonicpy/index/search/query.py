@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
-from sonicpy.api.hits import Hits, plain_hits
+from sonicpy.api.hits import Hits
 from sonicpy.bucket_names import in_bucket
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
@@ -21,7 +21,7 @@ else:
     newest_names = late("sonicpy.index.search.newest_passing", "newest_names", __name__)
 
 NO_TERMS = Terms([], b"", b"")
-"""The terms of a search that `asks_newest`: it has no text."""
+"""The terms of a search with a filter that `asks_newest`: it has no text."""
 
 
 def query(
@@ -34,6 +34,8 @@ def query(
         terms: the distinct terms of the search's text.
         matching: leads words to their families; None: no word has a family.
     """
+    if terms is NO_TERMS and isinstance(lexicon, Lexicon):
+        return newest_names(lexicon, config, search)
     if search.is_refined or search.vector is not None:
         hits = query_hits(lexicon, terms, config, search, matching)
         return hits.objects if hits.buckets is None else list(map(in_bucket, hits.buckets, hits.objects))
@@ -50,8 +52,6 @@ def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
-    if terms is NO_TERMS and isinstance(lexicon, Lexicon):
-        return plain_hits(newest_names(lexicon, config, search))
     if search.total and (search.phrase is not None or search.syntax == "web"):
         from sonicpy.index.search.phrases import PhraseChecks, has_checks  # noqa: PLC0415  loaded when it is needed
 

@@ -28,6 +28,7 @@ from sonicpy.store.disk.table_numbers import (
     IMPACTS,
     OBJECTS,
     OIDS,
+    ORDERS,
     POSTINGS,
     SMALL,
     TABLE_NAMES,
@@ -40,7 +41,7 @@ from sonicpy.store.disk.table_rows import TableRows
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.view import View
 
-PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS, SMALL)
+PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS, ORDERS, SMALL)
 """The tables with many rows that share pages."""
 RANGE_LEAVES: Final = 32
 """The number of leaf pages in a range; rewriting them takes about 4 ms."""

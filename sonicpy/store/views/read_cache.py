@@ -15,10 +15,11 @@ from sonicpy._native.held import Held
 from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.objects import row_keys
 from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.table_access import words_found
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
-from sonicpy.store.disk.table_numbers import IMPACTS, LENGTHS, OBJECTS, StoredRow
+from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, LENGTHS, OBJECTS, WORDS, StoredRow
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
@@ -391,7 +392,7 @@ class SnapshotSource(BucketReader):
             cache.note_rows(0, self._bucket_cache)
         if letters is None:
             letters = self._letters = counts_letters(self.rules)
-        rows = stored_words(self._transaction, word_keys(bucket, terms))
+        rows = words_found(self._transaction, WORDS, COMMON, word_keys(bucket, terms))
         return infos_of(bucket, terms, rows, letters=letters)
 
     def read_words(self, keys: list[bytes]) -> list[StoredRow]:
