@@ -5,6 +5,7 @@ from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.views.bucket_reader import BucketReader
 
 class BestObjects:
@@ -26,6 +27,7 @@ def find_all(
     floor: tuple[int, float] | None,
     *,
     only_full: bool = False,
+    rows: Sequence[TermInfo | None] | None = None,
 ) -> tuple[QueryState, list[tuple[int, int, float]], int | None]: ...
 def bind(
     plan: Plan, reader: BucketReader, window: int = 0, *, apart: bool = False, mask: Mask | None = None

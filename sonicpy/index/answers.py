@@ -283,7 +283,10 @@ class Answers(TextReader):
         oid = self._engine.known_name(collection, bucket, object)
         page, window = checked("SIMILAR", options), self._config.store.kv.retain_word_objects
         with self._engine.read_words(collection, bucket) as lexicon:
-            return Hits() if lexicon is None else similar(lexicon, oid, page["limit"], page["offset"], window)
+            if lexicon is None:
+                return Hits()
+            has_forms = self._config.search.stemming != "off"
+            return similar(lexicon, oid, page["limit"], page["offset"], window, has_forms=has_forms)
 
     def words(
         self,

@@ -1,4 +1,4 @@
-"""SIMILAR finds the objects that a query with the rarest words of an object finds, without the object itself."""
+"""SIMILAR finds the objects that a query with the heaviest words of an object finds, without the object itself."""
 
 import random
 from collections import Counter
@@ -8,8 +8,8 @@ import pytest
 
 import sonicpy
 from sonicpy._native.planner import SHARE_EXPONENT_MAX, SHARE_STRENGTH
+from sonicpy._native.similar_plan import BRINGING_MAX, TERMS_MAX
 from sonicpy.errors import InvalidArgument
-from sonicpy.index.search.similar import BRINGING_MAX, TERMS_MAX
 
 WORDS = [f"{first}{second}o{third}" for first in "bdfg" for second in "aeiu" for third in "klmnprst"]
 
@@ -115,3 +115,58 @@ def test_compat_mode_refuses() -> None:
         index.push("c", "b", "o", "same")
         with pytest.raises(InvalidArgument, match="server.compat is sonic"):
             index.similar("c", "b", "o")
+
+
+def test_forms_of_words_count_as_in_queries() -> None:
+    chance = random.Random(5)
+    stems = ("filter", "print", "jump", "paint", "plant", "count", "open", "film", "lift", "melt", "knock", "float")
+    ends = ("", "s", "ed", "ing")
+    texts = {f"o{number}": chance.sample(stems, chance.choice((2, 3, 5))) for number in range(120)}
+    found = sonicpy.open(":memory:", {"search": {"query_alternates_try": 0}}).bucket("c", "b")
+    texts = {name: [stem + chance.choice(ends) for stem in words] for name, words in texts.items()}
+    found.push_many((name, " ".join(words), "eng") for name, words in texts.items())
+    for name, words in texts.items():
+        asked = found.query(" ".join(words) + " ", limit=200, lang="eng").pairs()
+        wanted = {one: score % 1 for one, score in asked if one != name and score is not None}
+        answer = found.similar(name, limit=200)
+        assert {*answer} == wanted.keys(), name
+        for one, score in answer.pairs():
+            assert (score or 0.0) % 1 == pytest.approx(wanted[one], rel=1e-9), name
+
+
+def test_forms_in_one_object_count_as_one_word() -> None:
+    found = sonicpy.open(":memory:").bucket("c", "b")
+    found.push("asked", "filter filters filtering jumped", "eng")
+    found.push_many((f"f{number}", ("filter", "filters", "filtering")[number % 3], "eng") for number in range(18))
+    found.push_many((f"j{number}", "jumped", "eng") for number in range(3))
+    found.push_many((f"o{number}", f"other{number}", "eng") for number in range(80))
+    assert {*found.similar("asked", limit=3)} == {"j0", "j1", "j2"}, "three clauses would weigh more than one rare word"
+    assert len(found.similar("asked", limit=50)) == 21
+
+
+def test_no_forms_without_stemming() -> None:
+    for stemming, others in (("off", ["same"]), ("auto", ["same", "form"])):
+        found = sonicpy.open(":memory:", {"search": {"stemming": stemming}}).bucket("c", "b")
+        found.push("asked", "filter", "eng")
+        found.push("form", "filters", "eng")
+        found.push("same", "filter", "eng")
+        assert [*found.similar("asked")] == others
+
+
+def test_a_word_held_more_often_than_a_count_can_be() -> None:
+    found = sonicpy.open(":memory:").bucket("c", "b")
+    found.push("asked", "painter " * 200 + "painters " * 200)
+    found.push("form", "painters")
+    found.push("same", "painter")
+    assert {*found.similar("asked")} == {"same", "form"}
+
+
+def test_many_words() -> None:
+    chance = random.Random(9)
+    words = [first + second for first in WORDS[:100] for second in WORDS[:60]]
+    texts = {f"o{number}": chance.sample(words, 450) for number in range(20)}
+    found = sonicpy.open(":memory:").bucket("c", "b")
+    found.push_many((name, " ".join(each), "none") for name, each in texts.items())
+    found.push("part", " ".join(texts["o3"][:300]), "none")
+    assert found.similar("part", limit=1) == ["o3"]
+    assert found.similar("o3", limit=1) == ["part"]

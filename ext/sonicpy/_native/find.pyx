@@ -82,7 +82,7 @@ cdef class BestObjects:
 
 def find_all(
     Plan plan not None, reader, uint64_t wanted, uint64_t window, Mask mask, bint total, tuple floor,
-    *, bint only_full=False,
+    *, bint only_full=False, list rows=None,
 ) -> tuple:
     """Bind a plan to a bucket; return the query, and the two results of `find_top`.
 
@@ -90,8 +90,10 @@ def find_all(
         window, mask: as in `bind`.
         wanted, total, floor: as in `find_top`.
         only_full: whether objects that do not hold every word may be left out.
+        rows: the rows of the words of the plan, in the order of `Plan.words`, which holds no named text; None: they
+            are looked up.
     """
-    cdef QueryState query = bound(plan, reader, window, False, mask)
+    cdef QueryState query = bound(plan, reader, window, False, mask, rows)
     query.wants_full = only_full and plan.full_first
     found, counted = top_of(query, wanted, total, floor)
     return query, found, counted
@@ -107,14 +109,15 @@ def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mas
             share one.
         mask: the objects that pass a filter; None: all.
     """
-    return bound(plan, reader, window, apart, mask)
+    return bound(plan, reader, window, apart, mask, None)
 
 
-cdef QueryState bound(Plan plan, reader, uint64_t window, bint apart, Mask mask):
-    cdef list words = words_of(plan), rows, lists
-    if has_named(plan):
-        reader = reader.with_texts
-    rows = reader.words(words)
+cdef QueryState bound(Plan plan, reader, uint64_t window, bint apart, Mask mask, list rows):
+    cdef list lists
+    if rows is None:
+        if has_named(plan):
+            reader = reader.with_texts
+        rows = reader.words(words_of(plan))
     lists = [None] * len(rows)
     cdef QueryState query = QueryState(
         reader.length_masks(), plan.average, K1, B, plan.exponent, full_first=plan.full_first

@@ -37,6 +37,22 @@ cdef inline double weight_of(const Term *term, const Slot *slot) noexcept nogil:
     return term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
 
 
+cdef inline double part_of_once(
+    const Slot *slot, double *once, bint is_typed, uint8_t packed, const double *norms, double k1
+) noexcept nogil:
+    """Return the part of a term for an object of a packed length that holds it once.
+
+    Args:
+        once: the parts of a common term by length, which are cached; NULL: the term is rare.
+    """
+    if once == NULL:
+        return part_of_slot(slot, 1, is_typed, norms[packed], k1)
+    once += packed + (LENGTHS if is_typed else 0)
+    if once[0] != once[0]:
+        once[0] = part_of_slot(slot, 1, is_typed, norms[packed], k1)
+    return once[0]
+
+
 cdef inline double part_at_most(QueryState query, Py_ssize_t number, int level, uint8_t packed) noexcept nogil:
     """Return the largest part that a term can have in the score of an object with at least a packed length.
 

@@ -11,6 +11,7 @@ from libc.string cimport memcpy, memset
 
 from sonicpy._native.admitted cimport kept_bits
 from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.length_masks cimport MASKS
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED
 from sonicpy._native.query_state cimport (
@@ -120,19 +121,22 @@ cdef void find_limits_of(
 cdef int find_limit(
     QueryState query, Py_ssize_t first, Py_ssize_t end, int level, Kind kind, double share, uint32_t newest, int high
 ) noexcept nogil:
-    cdef int low = 0, middle
+    cdef int low = 0, middle = MASKS - 1
     cdef Py_ssize_t at
     cdef double bound
     while low < high:
-        middle = (low + high) // 2
+        if high < MASKS:
+            middle = (low + high) // 2
         bound = spare_at_most(query, middle)
         for at in range(first, end):
             bound += part_at_most(query, query.by_bound[at], level, <uint8_t> middle)
-        if is_wanted(query, kind, bound * share * SLACK, newest):
+        if not is_wanted(query, kind, bound * share * SLACK, newest):
+            high = middle
+        elif high < MASKS:
             low = middle + 1
         else:
-            high = middle
-    return low
+            return high  # no mask is for longer objects
+    return high
 
 
 cdef double spare_at_most(QueryState query, int packed) noexcept nogil:

@@ -12,7 +12,7 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
 from sonicpy._native.bits cimport count_bits, lowest_bit
-from sonicpy._native.bm25 cimport packed_length
+from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_all_postings
 from sonicpy._native.memory cimport resized
 from sonicpy._native.merged_list cimport Merged
@@ -33,7 +33,7 @@ from sonicpy._native.query_state cimport (
     enters,
 )
 from sonicpy._native.score_bounds cimport by_key, forget_limits
-from sonicpy._native.slot_scores cimport part_of_slot, weight_of
+from sonicpy._native.slot_scores cimport part_of_once, part_of_slot, weight_of
 from sonicpy._native.term_windows cimport hold_typed, rewind
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, collect
 from sonicpy._native.window_choice cimport (
@@ -214,19 +214,6 @@ cdef int add_term(QueryState query, Py_ssize_t number, int64_t window) except -2
     return add_held(query, number, window)
 
 
-cdef inline double part_of_once(QueryState query, Py_ssize_t number, bint is_typed, uint32_t iid) noexcept nogil:
-    """Return the part of a term for an object that holds it once; those of a common term are cached by length."""
-    cdef uint8_t packed = packed_length(&query.packed, iid)
-    cdef const Slot *slot = &query.slots[query.terms[number].first]
-    cdef double *once = query.held_rows[number].once
-    if once == NULL:
-        return part_of_slot(slot, 1, is_typed, query.norms[packed], query.k1)
-    once += packed + (LENGTHS if is_typed else 0)
-    if once[0] != once[0]:
-        once[0] = part_of_slot(slot, 1, is_typed, query.norms[packed], query.k1)
-    return once[0]
-
-
 cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except -2:
     """Add the parts of a term with merged postings; return -1 if blocks are missing.
 
@@ -236,6 +223,8 @@ cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except 
     cdef TermRow *row = &query.held_rows[number]
     cdef const Merged *merged = query.here[number].merged.list
     cdef const uint8_t *typed = query.here[number].merged.typed
+    cdef const Slot *slot = &query.slots[query.terms[number].first]
+    cdef const double *norms = query.norms
     cdef Py_ssize_t at
     cdef uint32_t place
     if typed == NULL:
@@ -244,7 +233,9 @@ cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except 
         place = merged.lows[at] & (WINDOW_OBJECTS - 1)
         if query.among[place >> 6] >> (place & 63) & 1:
             if merged.tfs[at] == 1:
-                query.scores[place] += part_of_once(query, number, typed[at] != 0, first | place)
+                query.scores[place] += part_of_once(
+                    slot, row.once, typed[at] != 0, packed_length(&query.packed, first | place), norms, query.k1
+                )
             elif add_many(query, number, first | place, merged.tfs[at], typed[at]) < 0:
                 return -1
     return 0
@@ -257,6 +248,12 @@ cdef int add_held(QueryState query, Py_ssize_t number, int64_t window) except -2
     cdef uint64_t twice[WINDOW_WORDS]
     cdef uint64_t words, left, typed
     cdef const uint64_t *holds_typed = here.held.bits
+    cdef const Slot *slot = &query.slots[query.terms[number].first]
+    cdef const double *norms = query.norms
+    cdef double *scores = query.scores
+    cdef double *once = query.held_rows[number].once
+    cdef double k1 = query.k1
+    cdef PackedLengths lengths = query.packed
     cdef Py_ssize_t word, at
     cdef int tf
     if here.has_family and query.slots[query.terms[number].first].exact_weight != 0.0:
@@ -282,7 +279,9 @@ cdef int add_held(QueryState query, Py_ssize_t number, int64_t window) except -2
             at = lowest_bit(left)
             left &= left - 1
             place = <uint32_t> (word << 6 | at)
-            query.scores[place] += part_of_once(query, number, typed >> at & 1, first | place)
+            scores[place] += part_of_once(
+                slot, once, typed >> at & 1, packed_length(&lengths, first | place), norms, k1
+            )
     return 0
 
 
