@@ -175,7 +175,7 @@ cdef int put_source(QueryState query, StoredPostings stored) except -1:
         )
     query.postings.append(stored)
     source = &query.sources[query.source_count]
-    source[0] = Source(stored.blocks, stored.block_count, NULL, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL)
+    source[0] = Source(stored.blocks, stored.block_count, NULL, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL, 0, 0)
     for number in range(stored.impacts.count):
         source.tf_max = max(source.tf_max, stored.impacts.pairs[number].tf)
         source.length_min = min(source.length_min, stored.impacts.pairs[number].length)

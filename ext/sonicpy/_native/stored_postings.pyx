@@ -35,6 +35,7 @@ from sonicpy._native.windows cimport (
     WINDOW_WORDS,
     Gathered,
     Holders,
+    least_of,
     list_many,
 )
 
@@ -513,9 +514,7 @@ cdef class Windows:
         cdef Py_ssize_t many = list_many(gathered, places, tfs)
         cdef Py_ssize_t size_bytes = kept_bytes(many)
         cdef Holders *kept = <Holders *> malloc(size_bytes)
-        cdef Py_ssize_t word, place
-        cdef uint64_t left
-        cdef uint8_t shortest = UINT8_MAX
+        cdef Py_ssize_t place
         cdef Extremes *extremes = &self.extremes[number]
         if kept == NULL:
             raise MemoryError
@@ -528,19 +527,28 @@ cdef class Windows:
         memcpy(kept.places, places, many * sizeof(uint16_t))
         memcpy(kept.tfs, tfs, many)
         no_postings(extremes)
-        for word in range(WINDOW_WORDS):
-            left = kept.bits[word]
-            while left:
-                place = number << WINDOW_BITS | word << 6 | lowest_bit(left)
-                left &= left - 1
-                shortest = min(shortest, packed_length(lengths, place))
-        take_posting(extremes, kept.summary != 0, shortest)
+        take_posting(extremes, kept.summary != 0, shortest_of(lengths, number, kept.bits))
         for place in range(many):
             kept.lengths[place] = packed_length(lengths, number << WINDOW_BITS | places[place])
             take_posting(extremes, tfs[place] if tfs[place] < UINT8_MAX else UINT32_MAX, kept.lengths[place])
         self.made[number] = kept
         self.size_bytes += size_bytes
         return size_bytes
+
+
+cdef uint8_t shortest_of(const PackedLengths *lengths, Py_ssize_t window, const uint64_t *bits) noexcept nogil:
+    """Return the shortest packed length of the objects of a window whose bits are set."""
+    cdef Py_ssize_t word
+    cdef uint64_t left, first = <uint64_t> window << WINDOW_BITS
+    cdef uint8_t shortest = UINT8_MAX
+    if first + WINDOW_OBJECTS <= lengths.count:
+        return least_of(lengths.packed + first, bits)
+    for word in range(WINDOW_WORDS):
+        left = bits[word]
+        while left:
+            shortest = min(shortest, packed_length(lengths, first | word << 6 | lowest_bit(left)))
+            left &= left - 1
+    return shortest
 
 
 cdef int check_block(const Block *block, uint32_t *first, uint32_t *last) noexcept nogil:
