@@ -250,25 +250,30 @@ cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) no
 cdef inline bint take_rising(BitReader *bits, uint32_t *numbers, int count, int k) noexcept nogil:
     """Read `count` gaps into the numbers behind numbers[0], each of which is one more than its gap above the number
     before it; return False if the bits end first, or if a number has more than 32 bits. k is at most 32."""
-    cdef uint64_t low_at = bits.at, begin = bits.at + <uint64_t> count * k, mask = low_bits(k)
+    cdef uint64_t low_at = bits.at, begin = bits.at + <uint64_t> count * k, mask = low_bits(k), fields
     cdef uint64_t byte = begin >> 3, word = peek(bits, begin) << (begin & 7), found = begin - 1
     cdef uint64_t lows = numbers[0], last = numbers[0]
+    cdef int number = 0, stop, at_once = BITS_MAX // k if k else count
     cdef bint is_inside = (begin >> 3) + 8 <= bits.size  # as nearly always, no fixed part is near the end
-    cdef int number
     if begin > 8 * bits.size:
         return False
-    for number in range(count):
-        while word == 0:
-            byte += 8
-            if byte >= bits.size:
-                return False
-            word = peek(bits, byte << 3)
-        found = (byte << 3) + lowest_bit(word)
-        word &= word - 1
-        lows += 1 + ((eight_bytes(bits.start + (low_at >> 3)) >> (low_at & 7) if is_inside else peek(bits, low_at)) & mask)
-        low_at += k
-        last = ((found - begin - number) << k) + lows  # each of the gaps before has a one of its own
-        numbers[number + 1] = <uint32_t> last
+    while number < count:
+        fields = eight_bytes(bits.start + (low_at >> 3)) >> (low_at & 7) if is_inside else peek(bits, low_at)
+        low_at += at_once * k
+        stop = min(number + at_once, count)
+        while number < stop:
+            while word == 0:
+                byte += 8
+                if byte >= bits.size:
+                    return False
+                word = peek(bits, byte << 3)
+            found = (byte << 3) + lowest_bit(word)
+            word &= word - 1
+            lows += 1 + (fields & mask)
+            fields >>= k
+            last = ((found - begin - number) << k) + lows  # each of the gaps before has a one of its own
+            number += 1
+            numbers[number] = <uint32_t> last
     bits.at = found + 1
     return last <= UINT32_MAX
 

@@ -90,7 +90,8 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
     if has_window(source, iid >> WINDOW_BITS):
         return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     source.block = block_for(source, iid, source.block)
-    if source.block < 0:
+    if source.block < 0:  # from here on, all objects are older than those of the list
+        source.gap, source.gap_size = 0, iid + 1
         return 0
     if source.blocks[source.block].packed == NULL:
         return -1
