@@ -101,8 +101,9 @@ class Listing:
 
     def exists(self, collection: str, bucket: str, object: ObjectName) -> bool:
         """Return whether the bucket has this object. Raises InvalidArgument like `push`."""
-        oid = self._engine.known_name(collection, bucket, object)
-        with self._engine.read_words(collection, bucket) as lexicon:
+        engine = self._engine
+        oid = engine.known_name(collection, bucket, object)
+        with engine.store.reading(engine.lexicons.of, collection, bucket) as lexicon:  # as `read_words`, a call less
             return lexicon is not None and lexicon.reader.holds(oid)
 
     # -- a page at a time, for the server ------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from sonicpy._native.blake2b cimport eight_bytes
 cdef enum:
     BITS_MAX = 56  # of one call: up to seven more bits may wait to be written
     SPARE_BYTES = 8  # that a writer needs behind its output
+    PAIRED_BITS = 6  # of a number at least, so that sums of PAIRED_MAX of them have no more than twice as many
+    PAIRED_MAX = 128
 
 
 cdef struct BitWriter:
@@ -245,6 +247,58 @@ cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) no
     return largest <= UINT32_MAX
 
 
+cdef inline bint take_rising(BitReader *bits, uint32_t *numbers, int count, int k) noexcept nogil:
+    """Read `count` gaps into the numbers behind numbers[0], each of which is one more than its gap above the number
+    before it; return False if the bits end first, or if a number has more than 32 bits. k is at most 32."""
+    cdef uint64_t low_at = bits.at, begin = bits.at + <uint64_t> count * k, mask = low_bits(k), fields
+    cdef uint64_t byte = begin >> 3, word = peek(bits, begin) << (begin & 7), found = begin - 1
+    cdef uint64_t lows = numbers[0], last = numbers[0]
+    cdef int number = 0, stop, at_once = BITS_MAX // k if k else count
+    cdef bint is_inside = (begin >> 3) + 8 <= bits.size  # as nearly always, no fixed part is near the end
+    if begin > 8 * bits.size:
+        return False
+    while number < count:
+        fields = eight_bytes(bits.start + (low_at >> 3)) >> (low_at & 7) if is_inside else peek(bits, low_at)
+        low_at += at_once * k
+        stop = min(number + at_once, count)
+        while number < stop:
+            while word == 0:
+                byte += 8
+                if byte >= bits.size:
+                    return False
+                word = peek(bits, byte << 3)
+            found = (byte << 3) + lowest_bit(word)
+            word &= word - 1
+            lows += 1 + (fields & mask)
+            fields >>= k
+            last = ((found - begin - number) << k) + lows  # each of the gaps before has a one of its own
+            number += 1
+            numbers[number] = <uint32_t> last
+    bits.at = found + 1
+    return last <= UINT32_MAX
+
+
+cdef inline uint64_t sum_of_fields(const uint8_t *start, uint64_t at, int count, int k) noexcept nogil:
+    """Return the sum of `count` numbers of k bits; eight bytes from each of them on must be readable."""
+    cdef uint64_t mask = low_bits(k), together = 0, odd = 0, total = 0, word
+    cdef int number, pairs
+    if k >= PAIRED_BITS and count <= PAIRED_MAX:  # the even ones and the odd ones of a word are added at once
+        pairs = BITS_MAX // (2 * k)
+        for number in range(pairs):
+            odd |= mask << (2 * k * number)
+        while count >= 2 * pairs > 0:
+            word = eight_bytes(start + (at >> 3)) >> (at & 7)
+            together += (word & odd) + (word >> k & odd)
+            at += 2 * k * pairs
+            count -= 2 * pairs
+        for number in range(pairs):
+            total += together >> (2 * k * number) & low_bits(2 * k)
+    for number in range(count):
+        total += eight_bytes(start + (at >> 3)) >> (at & 7) & mask
+        at += k
+    return total
+
+
 cdef inline bint skip_gaps(BitReader *bits, int count, int k, uint64_t *total) noexcept nogil:
     """Read `count` gaps for their sum alone; return False if the bits end first. k is at most 32."""
     cdef uint64_t low_at = bits.at, begin = bits.at + <uint64_t> count * k, mask = low_bits(k)
@@ -265,9 +319,7 @@ cdef inline bint skip_gaps(BitReader *bits, int count, int k, uint64_t *total) n
             word &= word - 1
         found = (byte << 3) + lowest_bit(word) + 1
     if ((low_at + <uint64_t> count * k) >> 3) + 8 <= bits.size:
-        for number in range(count):
-            lows += eight_bytes(bits.start + (low_at >> 3)) >> (low_at & 7) & mask
-            low_at += k
+        lows = sum_of_fields(bits.start, low_at, count, k)
     else:
         for number in range(count):
             lows += peek(bits, low_at) & mask

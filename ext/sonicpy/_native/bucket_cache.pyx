@@ -19,7 +19,7 @@ from sonicpy._native.bm25 cimport PackedLengths, lengths_of
 from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.objects cimport PLACES, name_at, names_of_row, row_number
 from sonicpy._native.stored_postings cimport StoredPostings, unite
-from sonicpy._native.term_rows cimport TermInfo
+from sonicpy._native.term_rows cimport TermInfo, is_common
 from sonicpy._native.windows cimport WINDOW_BITS
 from sonicpy._native.word_range cimport WordRange
 
@@ -277,13 +277,17 @@ cdef class CachingReader:
     Args:
         cache: the cache of the bucket.
         source: reads rows that the cache lacks; see `CacheSource` in the stub.
+        in_order: whether lists are by IID. Then the postings of rare words, which are in the rows of the words, are not
+            asked of the source.
     """
     cdef BucketCache _cache
     cdef object _source
+    cdef bint _in_order
 
-    def __init__(self, BucketCache cache not None, source not None):
+    def __init__(self, BucketCache cache not None, source not None, *, bint in_order=False):
         self._cache = cache
         self._source = source
+        self._in_order = in_order
 
     @property
     def serial(self) -> int:
@@ -342,7 +346,12 @@ cdef class CachingReader:
         return postings
 
     cdef object read_postings(self, TermInfo word, term_id):
-        cdef StoredPostings postings = self._source.read_postings(word, self.lengths())
+        cdef StoredPostings postings
+        if self._in_order and not is_common(&word._word):
+            postings = StoredPostings(self.state.bucket, term_id, word._word.df, [], word.tail, 0, self.lengths())
+            self._source.note_read(postings.size_bytes)
+        else:
+            postings = self._source.read_postings(word, self.lengths())
         postings.checked, postings.rewrites = self._cache._number, self._cache._rewrites
         PyDict_SetItem(self._cache._postings, term_id, postings)
         return postings

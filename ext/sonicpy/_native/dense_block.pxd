@@ -10,7 +10,7 @@ Other blocks begin with their number of postings, at most 128.
 from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from sonicpy._native.bit_stream cimport BitReader, is_at_end, skip_gaps, take_bits, take_gaps, take_golomb
+from sonicpy._native.bit_stream cimport BitReader, is_at_end, skip_gaps, take_bits, take_golomb, take_rising
 from sonicpy._native.varint cimport get_varint
 
 cdef enum:
@@ -39,17 +39,12 @@ cdef inline int read_dense(const uint8_t *block, Py_ssize_t size, uint32_t *iids
     cdef const uint8_t *end = block + size
     cdef BitReader bits
     cdef uint64_t iid = 0
-    cdef int count = dense_count(block, size), k = block[0] - DENSE, place
-    if count < 0 or k > K_MAX or get_varint(&at, end, &iid) < 0:
+    cdef int count = dense_count(block, size), k = block[0] - DENSE
+    if count < 0 or k > K_MAX or get_varint(&at, end, &iid) < 0 or iid > UINT32_MAX:
         return -1
     bits.start, bits.size, bits.at = at, end - at, 0
-    if not take_gaps(&bits, iids + 1, count - 1, k):
-        return -1
     iids[0] = <uint32_t> iid
-    for place in range(1, count):
-        iid += <uint64_t> iids[place] + 1
-        iids[place] = <uint32_t> iid
-    return count if iid <= UINT32_MAX and take_tfs(&bits, count, tfs) else -1
+    return count if take_rising(&bits, iids, count - 1, k) and take_tfs(&bits, count, tfs) else -1
 
 
 cdef inline int check_dense(const uint8_t *block, Py_ssize_t size, uint32_t *first, uint32_t *last) noexcept nogil:

@@ -1,6 +1,6 @@
 """One word's postings while a query is answered, and the look-up of objects in them, newest objects first."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.extremes cimport Extremes, no_postings, take_posting
@@ -21,6 +21,7 @@ cdef struct Source:  # one word's postings
     uint8_t length_min
     Impacts impacts  # of all blocks
     OpenBlock *opened  # the block that the last object was looked up in
+    uint32_t gap, gap_size  # no object of the list is among so many from `gap` on
 
 
 cdef inline const OpenBlock *open_block(const Source *source, Py_ssize_t number) noexcept nogil:
@@ -81,14 +82,30 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
 
     Objects must be looked up newest first, because the search begins at the block that was found last.
     """
+    cdef const OpenBlock *block
+    cdef Py_ssize_t place
+    cdef uint32_t end = UINT32_MAX
+    if iid - source.gap < source.gap_size:  # as nearly always in the list of a rare word
+        return 0
     if has_window(source, iid >> WINDOW_BITS):
         return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     source.block = block_for(source, iid, source.block)
-    if source.block < 0:
+    if source.block < 0:  # from here on, all objects are older than those of the list
+        source.gap, source.gap_size = 0, iid + 1
         return 0
     if source.blocks[source.block].packed == NULL:
         return -1
-    return search(open_block(source, source.block), iid)
+    block = open_block(source, source.block)
+    place = place_from(block, iid)
+    if place < block.count:
+        end = block.iids[place]
+        if end == iid:
+            return block.tfs[place]
+    elif source.block + 1 < source.count:
+        end = source.blocks[source.block + 1].lower
+    source.gap = block.iids[place - 1] + 1 if place else source.blocks[source.block].lower
+    source.gap_size = end - source.gap
+    return 0
 
 
 cdef inline bint stands_in_windows(const Source *source, Py_ssize_t number) noexcept nogil:

@@ -88,18 +88,18 @@ cdef Py_ssize_t merge_two(
     """
     cdef Py_ssize_t left = 0, right = 0, count = 0
     cdef uint64_t a, b
+    cdef bint is_left
     while left < one_count and right < other_count:
         a, b = one[left], other[right]
         if a >> 8 == b >> 8:
             out[count] = (a & ~<uint64_t> 255) | min((a & 255) + (b & 255), 255)
             left += 1
             right += 1
-        elif a < b:
-            out[count] = a
-            left += 1
-        else:
-            out[count] = b
-            right += 1
+        else:  # without a branch that depends on the data, which no processor could predict
+            is_left = a < b
+            out[count] = a if is_left else b
+            left += is_left
+            right += not is_left
         count += 1
     memcpy(out + count, one + left, (one_count - left) * sizeof(uint64_t))
     count += one_count - left

@@ -4,7 +4,7 @@ from libc.math cimport pow
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.admitted cimport is_kept
-from sonicpy._native.list_lookup cimport look_up
+from sonicpy._native.list_lookup cimport Source, look_up
 from sonicpy._native.plan cimport R_BRINGS
 from sonicpy._native.query_state cimport (
     ANY,
@@ -146,17 +146,24 @@ cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double n
     Objects are looked up newest first.
     """
     cdef Py_ssize_t number
-    cdef uint32_t total = 0, first = 0
+    cdef uint32_t total = 0, first = 0, begin = 0, end = UINT32_MAX  # the gap that all words share
+    cdef Source *source
     cdef int tf
+    part[0] = 0.0
+    if iid - slot.gap < slot.gap_size:  # as often with words that are all rare
+        return 0
     for number in range(slot.count):
-        tf = look_up(&query.sources[slot.first + number], iid)
+        source = &query.sources[slot.first + number]
+        tf = look_up(source, iid)
         if tf < 0:
             return -1
         total += tf
         if number == 0:
             first = tf
-    part[0] = 0.0
+        begin = max(begin, source.gap)
+        end = min(end, source.gap + source.gap_size if iid - source.gap < source.gap_size else 0)
     if not total:
+        (<Slot *> slot).gap, (<Slot *> slot).gap_size = begin, end - begin if end > begin else 0
         return 0
     part[0] = part_of_slot(slot, total, first, norm, query.k1)
     return 1

@@ -160,7 +160,7 @@ cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kin
     if query.slot_count == query.slot_room:
         query.slot_room = 2 * query.slot_room + 8
         query.slots = <Slot *> larger_block(query, query.slots, query.slot_count, query.slot_room, sizeof(Slot))
-    query.slots[query.slot_count] = Slot(query.source_count, 0, weight, exact_weight, 0.0, kind)
+    query.slots[query.slot_count] = Slot(query.source_count, 0, weight, exact_weight, 0.0, kind, 0, 0)
     return 0
 
 
@@ -175,7 +175,7 @@ cdef int put_source(QueryState query, StoredPostings stored) except -1:
         )
     query.postings.append(stored)
     source = &query.sources[query.source_count]
-    source[0] = Source(stored.blocks, stored.block_count, NULL, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL)
+    source[0] = Source(stored.blocks, stored.block_count, NULL, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL, 0, 0)
     for number in range(stored.impacts.count):
         source.tf_max = max(source.tf_max, stored.impacts.pairs[number].tf)
         source.length_min = min(source.length_min, stored.impacts.pairs[number].length)

@@ -52,6 +52,9 @@ cdef class StoredPostings:
     cdef void take_impacts(self, const Impacts *impacts) noexcept nogil
     cdef object damaged(self, Py_ssize_t number)
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1
+    cdef void hold_block(self, Block *block, bytes packed, int count) noexcept
+    cdef int put_tail(self, Py_ssize_t number, bytes packed, const PackedLengths *lengths) except -1
+    cdef void bound_by(self, Block *block, const OpenBlock *opened, const PackedLengths *lengths) noexcept nogil
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1
     cdef int make_windows(self, const PackedLengths *lengths) except -1
     cdef int drop_tail(self) except -1

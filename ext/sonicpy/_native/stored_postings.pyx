@@ -35,6 +35,7 @@ from sonicpy._native.windows cimport (
     WINDOW_WORDS,
     Gathered,
     Holders,
+    least_of,
     list_many,
 )
 
@@ -99,8 +100,7 @@ cdef class StoredPostings:
             if self.blocks[number].lower <= self.blocks[number - 1].lower:
                 raise DamagedBytes(f"the blocks of postings from object {self.blocks[number].lower} on overlap")
         if tail:
-            self.put_block(full, tail)
-            self.bound_block(full, &packed)
+            self.put_tail(full, tail, &packed)
         if df > <uint64_t> full * BLOCK_POSTINGS + (self.blocks[full].count if tail else 0):
             raise miscounted(df, full * BLOCK_POSTINGS + (self.blocks[full].count if tail else 0))
         for number in range(self.block_count):
@@ -180,13 +180,14 @@ cdef class StoredPostings:
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1:
         """Compute the impacts of a block whose bytes were taken."""
         cdef OpenBlock opened
-        cdef int place
         decode_block(&self.blocks[number], &opened)
-        for place in range(opened.count):
-            take_impact(
-                &self.blocks[number].impacts, opened.tfs[place], packed_length(lengths, opened.iids[place])
-            )
+        self.bound_by(&self.blocks[number], &opened, lengths)
         return 0
+
+    cdef void bound_by(self, Block *block, const OpenBlock *opened, const PackedLengths *lengths) noexcept nogil:
+        cdef int place
+        for place in range(opened.count):
+            take_impact(&block.impacts, opened.tfs[place], packed_length(lengths, opened.iids[place]))
 
     def __len__(self) -> int:
         return self.block_count
@@ -227,10 +228,27 @@ cdef class StoredPostings:
             number + 1 < self.block_count and last >= self.blocks[number + 1].lower
         ):
             raise self.damaged(number)
+        self.hold_block(block, packed, count)
+        return 0
+
+    cdef void hold_block(self, Block *block, bytes packed, int count) noexcept:
         block.packed = <PyObject *> packed
         Py_INCREF(packed)
         block.count = <uint8_t> count
         self._size_bytes += PACKED_BYTES + len(packed)
+
+    cdef int put_tail(self, Py_ssize_t number, bytes packed, const PackedLengths *lengths) except -1:
+        """Take the bytes of the last block, as `put_block` does, and compute its impacts."""
+        cdef Block *block = &self.blocks[number]
+        cdef OpenBlock opened
+        if len(packed) < 2 or not packed[0]:
+            raise self.damaged(number)
+        block.data = <const uint8_t *> PyBytes_AS_STRING(packed)
+        block.size = <uint32_t> len(packed)
+        if open_rising(block, &opened) <= 0 or opened.iids[0] < block.lower:
+            raise self.damaged(number)
+        self.hold_block(block, packed, opened.count)
+        self.bound_by(block, &opened, lengths)
         return 0
 
     cdef int make_windows(self, const PackedLengths *lengths) except -1:
@@ -282,8 +300,7 @@ cdef class StoredPostings:
                 raise DamagedBytes(f"the blocks of postings from object {self.blocks[number].lower} on overlap")
         number = self.block_count - (len(tail) > 0)
         if tail:
-            self.put_block(number, tail)
-            self.bound_block(number, &packed)
+            self.put_tail(number, tail, &packed)
         if df > <uint64_t> number * BLOCK_POSTINGS + (self.blocks[number].count if tail else 0):
             raise miscounted(df, number * BLOCK_POSTINGS + (self.blocks[number].count if tail else 0))
         for number in range(kept, self.block_count):
@@ -513,9 +530,7 @@ cdef class Windows:
         cdef Py_ssize_t many = list_many(gathered, places, tfs)
         cdef Py_ssize_t size_bytes = kept_bytes(many)
         cdef Holders *kept = <Holders *> malloc(size_bytes)
-        cdef Py_ssize_t word, place
-        cdef uint64_t left
-        cdef uint8_t shortest = UINT8_MAX
+        cdef Py_ssize_t place
         cdef Extremes *extremes = &self.extremes[number]
         if kept == NULL:
             raise MemoryError
@@ -528,13 +543,7 @@ cdef class Windows:
         memcpy(kept.places, places, many * sizeof(uint16_t))
         memcpy(kept.tfs, tfs, many)
         no_postings(extremes)
-        for word in range(WINDOW_WORDS):
-            left = kept.bits[word]
-            while left:
-                place = number << WINDOW_BITS | word << 6 | lowest_bit(left)
-                left &= left - 1
-                shortest = min(shortest, packed_length(lengths, place))
-        take_posting(extremes, kept.summary != 0, shortest)
+        take_posting(extremes, kept.summary != 0, shortest_of(lengths, number, kept.bits))
         for place in range(many):
             kept.lengths[place] = packed_length(lengths, number << WINDOW_BITS | places[place])
             take_posting(extremes, tfs[place] if tfs[place] < UINT8_MAX else UINT32_MAX, kept.lengths[place])
@@ -543,16 +552,38 @@ cdef class Windows:
         return size_bytes
 
 
+cdef uint8_t shortest_of(const PackedLengths *lengths, Py_ssize_t window, const uint64_t *bits) noexcept nogil:
+    """Return the shortest packed length of the objects of a window whose bits are set."""
+    cdef Py_ssize_t word
+    cdef uint64_t left, first = <uint64_t> window << WINDOW_BITS
+    cdef uint8_t shortest = UINT8_MAX
+    if first + WINDOW_OBJECTS <= lengths.count:
+        return least_of(lengths.packed + first, bits)
+    for word in range(WINDOW_WORDS):
+        left = bits[word]
+        while left:
+            shortest = min(shortest, packed_length(lengths, first | word << 6 | lowest_bit(left)))
+            left &= left - 1
+    return shortest
+
+
 cdef int check_block(const Block *block, uint32_t *first, uint32_t *last) noexcept nogil:
     """Return the number of postings of a block that was read; -1: it is damaged, or its IIDs do not rise."""
     cdef OpenBlock opened
+    cdef int count = open_rising(block, &opened)
+    if count > 0:
+        first[0], last[0] = opened.iids[0], opened.iids[count - 1]
+    return count
+
+
+cdef int open_rising(const Block *block, OpenBlock *opened) noexcept nogil:
+    """Decode a block that was read; return its number of postings; -1: it is damaged, or its IIDs do not rise."""
     cdef int place
-    if decode_block(block, &opened) < 0:
+    if decode_block(block, opened) < 0:
         return -1
     for place in range(1, opened.count):
         if opened.iids[place] <= opened.iids[place - 1]:
             return -1
-    first[0], last[0] = opened.iids[0], opened.iids[opened.count - 1]
     return opened.count
 
 

@@ -135,8 +135,39 @@ cdef extern from *:
             out[word] = bits;
         }
     }
+    /* Return the smallest of 4,096 bytes whose bits are set; 255: no bit is set. */
+    static inline uint8_t sonicpy_least(const uint8_t *bytes, const uint64_t *bits) {
+    #if defined(__SSE2__)
+        const __m128i places = _mm_set1_epi64x((long long) 0x8040201008040201), none = _mm_setzero_si128();
+        __m128i found = _mm_set1_epi8((char) 255);
+        for (int word = 0; word < 64; word++) {
+            const uint8_t *some = bytes + 64 * word;
+            for (uint64_t left = bits[word]; left; left >>= 16, some += 16) {
+                __m128i set = _mm_cvtsi32_si128((int) (left & 0xFFFF));
+                set = _mm_unpacklo_epi8(set, set);
+                set = _mm_shufflelo_epi16(set, 0x50);
+                set = _mm_unpacklo_epi32(set, set);  /* eight times the first byte, eight times the second one */
+                set = _mm_cmpeq_epi8(_mm_and_si128(set, places), none);  /* 255 where the bit is not set */
+                found = _mm_min_epu8(found, _mm_or_si128(_mm_loadu_si128((const __m128i *) some), set));
+            }
+        }
+        found = _mm_min_epu8(found, _mm_srli_si128(found, 8));
+        found = _mm_min_epu8(found, _mm_srli_si128(found, 4));
+        found = _mm_min_epu8(found, _mm_srli_si128(found, 2));
+        found = _mm_min_epu8(found, _mm_srli_si128(found, 1));
+        return (uint8_t) _mm_cvtsi128_si32(found);
+    #else
+        uint8_t least = 255;
+        for (int word = 0; word < 64; word++)
+            for (uint64_t left = bits[word]; left; left &= left - 1)
+                if (bytes[64 * word + __builtin_ctzll(left)] < least)
+                    least = bytes[64 * word + __builtin_ctzll(left)];
+        return least;
+    #endif
+    }
     #define highest_bit(bits) (63 - __builtin_clzll(bits))
     """
+    uint8_t least_of "sonicpy_least"(const uint8_t *bytes, const uint64_t *bits) noexcept nogil
     void at_most "sonicpy_at_most"(const uint8_t *bytes, uint8_t most, uint64_t *out) noexcept nogil
     int highest_bit(uint64_t bits) noexcept nogil
 

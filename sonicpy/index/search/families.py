@@ -210,8 +210,12 @@ def joined_with(
         kin = _kin_of(text, way[0], way[3])
     if kin is None:
         found = set(map(word_of, find_words(sources, [word + b"\0"], folding(None), begins=True)))
-        return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
+        return _without_articles(found, text) if found and matching is None else found
     return joined_words(sources, wholes, kin)
+
+
+def _without_articles(words: set[bytes], noun: str) -> set[bytes]:
+    return {each for each in words if not _has_article(each.decode(), noun)}
 
 
 def _has_article(word: str, noun: str) -> bool:

@@ -34,7 +34,7 @@ from sonicpy.store.rows.keys import (
 from sonicpy.store.rows.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import CHANGES
-from sonicpy.store.rows.names import find_new, oids_from, stored_names
+from sonicpy.store.rows.names import find_new, oids_from
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.all_words import compared_words
@@ -313,11 +313,7 @@ class Snapshot(View):
         self.cache.put(number, made)
         return made
 
-    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
-        """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
-        return chain(stored_names(self.transaction, state, hash), self._new_named(state, oid))
-
-    def _new_named(self, state: BucketState, oid: bytes) -> Iterator[int]:
+    def new_named(self, state: BucketState, oid: bytes) -> Iterator[int]:
         """Yield the IID of the object with an OID, if the rows of names may lack it."""
         names = self.snapshot_cache.new_names
         known = names.get(state.bucket)

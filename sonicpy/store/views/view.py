@@ -271,7 +271,11 @@ class View:
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
-        return chain(stored_names(self.transaction, state, hash), find_new(self.transaction, state, oid))
+        return chain(stored_names(self.transaction, state, hash), self.new_named(state, oid))
+
+    def new_named(self, state: BucketState, oid: bytes) -> Iterable[int]:
+        """Return the IID of the object with an OID, if the rows of names may lack it."""
+        return find_new(self.transaction, state, oid)
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
