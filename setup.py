@@ -49,23 +49,23 @@ MODULES = [
     "objects", "one_thread", "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner",
     "postings", "query_state", "quoting", "readers", "records", "remove_terms", "replies", "score_bounds",
     "similar_plan", "slot_scores", "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set",
-    "stop_votes", "stored_postings", "table_access", "tag_rows", "term_cache", "term_mask", "term_rows", "term_windows",
+    "stop_votes", "stored_postings", "table_access", "tag_rows", "tails", "term_cache", "term_mask", "term_rows",
+    "term_windows",
     "terms", "together", "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds",
     "window_choice", "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text",
     "word_walks",
 ]  # fmt: skip
 HOT = {
-    "add_terms", "analyzer", "column_window", "corrector", "dense_records", "language", "mask", "merged_list",
-    "name_map", "name_rows", "plain", "records", "term_cache", "term_mask", "term_windows", "vectors", "window_choice",
-    "window_scores", "word_walks",
+    "add_terms", "analyzer", "column_window", "corrector", "dense_records", "impact_rows", "language", "mask",
+    "merged_list", "name_map", "name_rows", "plain", "postings", "records", "tails", "term_cache", "term_mask",
+    "term_windows", "vectors", "window_choice", "window_scores", "word_walks",
 }  # fmt: skip
 """Modules in which a stage of `benchmarks.instructions` spends 2 % or more, or whose loops go over postings: -O3."""
 RARE = {
-    "answer_cache", "bm25", "cut_terms", "dense_changes", "digest", "expansions", "explained", "filling",
-    "held", "held_together", "ids", "impact_rows", "keys", "kin", "leading_words", "length_masks", "lengths",
-    "named_terms", "neighbours", "numbered_terms", "object_record", "object_table", "one_thread",
-    "ordered_rows", "quoting", "readers", "remove_terms", "replies", "slot_scores", "sonic_table", "stem_ends",
-    "stop_set", "tag_rows", "turn", "wanted_blocks", "window_bounds", "word_range", "word_source",
+    "answer_cache", "bm25", "digest", "expansions", "explained", "filling", "held", "held_together", "ids",
+    "keys", "kin", "leading_words", "length_masks", "lengths", "named_terms", "neighbours", "object_table",
+    "one_thread", "ordered_rows", "quoting", "readers", "remove_terms", "replies", "slot_scores", "sonic_table",
+    "stem_ends", "stop_set", "tag_rows", "turn", "wanted_blocks", "window_bounds", "word_range", "word_source",
 }  # fmt: skip
 """Modules in which each stage spends less than 1 %: -O1 compiles them in two thirds of the time of -O2."""
 DIRECTIVES = {

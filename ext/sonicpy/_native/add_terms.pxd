@@ -39,6 +39,7 @@ cdef class AddTerms(ObjectChange):
     cdef list changed_terms(self)
     cdef list kept_in_blocks(self)
     cdef int change_tail(self, Edit *edit) except -1
+    cdef int split_tail(self, Edit *edit) except -1
     cdef int change_block(self, Edit *edit, found) except -1
     cdef bytes single(self, Edit *edit)
     cdef bytes stored(self, const Posting *postings, int count)

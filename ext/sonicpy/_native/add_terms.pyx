@@ -9,6 +9,7 @@ from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, wor
 from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange, is_joint
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block, write_dense_block
+from sonicpy._native.tails cimport put_in_tail
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
 from sonicpy._native.term_rows cimport Word, is_common, is_noted, read_word
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
@@ -165,12 +166,14 @@ cdef class AddTerms(ObjectChange):
         edit.entry = self._cache.insert(key)
         edit.entry.word = word
         edit.entry.is_apart = is_common(&word)
+        self._cache.number(edit.entry)
         take_tail(edit.entry, <const uint8_t *> row + tail_at, len(row) - tail_at)
         return 0
 
     cdef int create(self, Edit *edit, bytes key) except -1:
         edit.entry = self._cache.insert(key)
         edit.entry.word = Word(self._next_term, 0, 0, 0)
+        self._cache.number(edit.entry)
         edit.is_new = True
         self._next_term += 1
         return 0
@@ -273,23 +276,22 @@ cdef class AddTerms(ObjectChange):
 
     cdef int change_tail(self, Edit *edit) except -1:
         cdef Entry *entry = edit.entry
-        cdef Posting postings[BLOCK_POSTINGS + 1]
-        cdef int count = 0, half
         if edit.step == ADD and (self._by_association or not entry.tail_size or self._iid > entry.last_iid):
             return self.append(edit)
         edit.has_row = True
-        count = read_block(entry.tail, entry.tail_size, postings)
-        if count < 1:
-            raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
-        count = self.put(edit, postings, count)
-        if count > BLOCK_POSTINGS:
-            half = BLOCK_POSTINGS // 2
-            self.blocks.append((self.tail_key(edit), self.stored(postings, half)))
-            edit.word.position = postings[half].iid
-            count -= half
-            memmove(postings, &postings[half], count * sizeof(Posting))
-        block = write_block(postings, count)
-        take_tail(entry, <const uint8_t *> <const char *> block, len(block))
+        if edit.step == ADD and entry.tail[0] == BLOCK_POSTINGS:
+            return self.split_tail(edit)
+        return put_in_tail(entry, self._iid, edit.tf, edit.step == RAISE)
+
+    cdef int split_tail(self, Edit *edit) except -1:
+        """Put the object into a full tail, whose first half becomes a block."""
+        cdef Posting postings[BLOCK_POSTINGS + 1]
+        cdef int half = BLOCK_POSTINGS // 2
+        cdef int count = self.put(edit, postings, read_block(edit.entry.tail, edit.entry.tail_size, postings))
+        cdef bytes block = write_block(&postings[half], count - half)
+        self.blocks.append((self.tail_key(edit), self.stored(postings, half)))
+        edit.word.position = postings[half].iid
+        take_tail(edit.entry, <const uint8_t *> <const char *> block, len(block))
         return 0
 
     cdef int change_block(self, Edit *edit, found) except -1:

@@ -158,16 +158,23 @@ cdef inline bint take_unary(BitReader *bits, uint64_t *value) noexcept nogil:
 
 cdef inline bint take_golomb(BitReader *bits, int k, uint64_t *value) noexcept nogil:
     """Read a number; return False if the bits end first, or encode no number that `put_golomb` writes."""
-    cdef uint64_t word = peek(bits, bits.at), size = 0
+    cdef uint64_t place = bits.at >> 3, word = 0
+    cdef int size
+    if place + 8 <= bits.size:
+        word = eight_bytes(bits.start + place) >> (bits.at & 7)
     if word:
         size = lowest_bit(word)
         if 2 * size + 1 + k <= BITS_MAX:  # nearly always
             word >>= size + 1
-            value[0] = (((<uint64_t> 1 << size | word & low_bits(<int> size)) - 1) << k) | (
-                word >> size & low_bits(k)
-            )
+            value[0] = (((<uint64_t> 1 << size | word & low_bits(size)) - 1) << k) | (word >> size & low_bits(k))
             bits.at += 2 * size + 1 + k
             return True
+    return take_any_golomb(bits, k, value)
+
+
+cdef inline bint take_any_golomb(BitReader *bits, int k, uint64_t *value) noexcept nogil:
+    """Carry out `take_golomb` for a long number, or one near the end."""
+    cdef uint64_t size = 0
     if not take_unary(bits, &size) or size >= BITS_MAX or size + k > 63:
         return False
     value[0] = (<uint64_t> 1 << size | take_bits(bits, <int> size)) - 1

@@ -281,13 +281,18 @@ cdef class PushWriter:
         """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses. Raises
         DamagedBytes if a term is missing.
         """
-        cdef dict words = self._tables.read_terms(gone)
+        cdef list words = self._terms.words_numbered(<uint32_t> self._counters.bucket, gone)
+        cdef list unknown
+        cdef dict read
+        cdef Py_ssize_t number
         cdef CutTerms cut
-        if len(words) != len(gone):
-            raise DamagedBytes(f"object {iid} holds {len(gone) - len(words)} terms that are missing")
-        cut = begin_cut_terms(
-            <uint32_t> self._counters.bucket, iid, list(words.values()), record, self._terms, self._letters
-        )
+        if None in words:
+            unknown = [gone[number] for number in range(len(gone)) if words[number] is None]
+            read = self._tables.read_terms(unknown)
+            if len(read) != len(unknown):
+                raise DamagedBytes(f"object {iid} holds {len(unknown) - len(read)} terms that are missing")
+            words = [read[gone[number]] if words[number] is None else words[number] for number in range(len(gone))]
+        cut = begin_cut_terms(<uint32_t> self._counters.bucket, iid, words, record, self._terms, self._letters)
         needed = cut.take_rows(self._tables.read_words(cut.word_keys) if cut.word_keys else [])
         cut.take_blocks(self._tables.read_blocks(needed) if needed else [])
         return cut

@@ -114,16 +114,22 @@ cdef class BucketCache:
         if rewritten is None:
             self._postings, self._older_postings = {}, {}
         elif rewritten:
-            for term_id in rewritten:
-                self._postings.pop(term_id, None)
-                self._older_postings.pop(term_id, None)
+            if self._postings:
+                for term_id in rewritten:
+                    self._postings.pop(term_id, None)
+            if self._older_postings:
+                for term_id in rewritten:
+                    self._older_postings.pop(term_id, None)
             self._rewrites += 1
         if words is None:
             self._words, self._older_words = {}, {}
         else:
-            for word in words:
-                self._words.pop(word, None)
-                self._older_words.pop(word, None)
+            if self._words:
+                for word in words:
+                    self._words.pop(word, None)
+            if self._older_words:
+                for word in words:
+                    self._older_words.pop(word, None)
         if self._united:
             self._united = {}
         if self._range_sizes:

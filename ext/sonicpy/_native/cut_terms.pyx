@@ -12,8 +12,9 @@ from libc.string cimport memmove
 from sonicpy._native.add_terms cimport AddTerms
 from sonicpy._native.object_change cimport NOTHING, RAISE, Edit
 from sonicpy._native.object_record cimport Held, ObjectRecord
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, read_block, write_block
-from sonicpy._native.term_cache cimport Entry, TermCache, take_tail
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode
+from sonicpy._native.tails cimport cut_from_tail
+from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
 
 from sonicpy._native.varint import DamagedBytes
@@ -57,15 +58,7 @@ cdef class CutTerms(AddTerms):
         return 0
 
     cdef int change_tail(self, Edit *edit) except -1:
-        cdef Entry *entry = edit.entry
-        cdef Posting postings[BLOCK_POSTINGS + 1]
-        cdef int count = self.without_object(postings, read_block(entry.tail, entry.tail_size, postings))
-        cdef bytes block
-        if not count:
-            entry.tail_size = 0
-            return 0
-        block = write_block(postings, count)
-        return take_tail(entry, block, len(block))
+        return cut_from_tail(edit.entry, self._iid)
 
     cdef int change_block(self, Edit *edit, found) except -1:
         cdef Posting postings[BLOCK_POSTINGS + 1]

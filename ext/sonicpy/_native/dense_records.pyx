@@ -418,16 +418,19 @@ cdef bint skip_terms(BitReader *bits) noexcept nogil:
     """Skip the terms of a record; return False if the bits are no terms."""
     cdef uint64_t count = 0, step, gap = 0, following = 0
     cdef Marks marks
+    cdef BitReader here
     if not take_golomb(bits, COUNT_K, &count) or count > 8 * bits.size // TERM_BITS_MIN:
         return False
     if not take_marks(bits, count, &marks):
         return False
+    here = bits[0]  # which the compiler keeps in registers
     for step in range(count):
-        if not take_golomb(bits, k_behind(following), &gap) or gap > TERM_ID_MAX or bits.at > 8 * bits.size:
+        if not take_golomb(&here, k_behind(following), &gap) or gap > TERM_ID_MAX or here.at > 8 * here.size:
             return False
         following += gap + 1
         if following > TERM_ID_MAX + 1:
             return False
+    bits.at = here.at
     return True
 
 

@@ -62,19 +62,24 @@ def row_keys(uint32_t bucket, list term_ids not None) -> list:
 
 
 def terms_in(uint32_t bucket, list term_ids not None, list rows not None) -> dict:
-    """Return term id -> term, for those term ids that are in the rows found for `row_keys`, given as (key, row) pairs.
+    """Return term id -> term, for those term ids that are in the rows found for `row_keys`, given as (key, row) pairs
+    in the order of their keys there.
 
     Raises:
         DamagedBytes: a row cannot be read.
     """
-    cdef dict held = dict(rows), found = {}
+    cdef dict found = {}
     cdef uint64_t term_id, row, before = 0
+    cdef Py_ssize_t at = 0, count = len(rows)
     cdef bytes packed = None, term
     cdef bint is_first = True
     for term_id in term_ids:
         row = term_id // PLACES
         if is_first or row != before:
-            packed = held.get(term_key(bucket, row * PLACES))
+            packed = None
+            if at < count and (<tuple> rows[at])[0] == term_key(bucket, row * PLACES):
+                packed = (<tuple> rows[at])[1]
+                at += 1
             before, is_first = row, False
         if packed is None:
             continue

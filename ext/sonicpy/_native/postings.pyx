@@ -22,29 +22,11 @@ from sonicpy._native.bit_stream cimport (
     put_golomb,
 )
 from sonicpy._native.dense_block cimport DENSE, HEAD_BYTES, PLACE_BITS, dense_count, is_dense, read_dense
-from sonicpy._native.varint cimport get_varint, put_varint, unzigzag
+from sonicpy._native.varint cimport put_varint
 
 from sonicpy._native.varint import DamagedBytes
 
 POSTINGS_PER_BLOCK = BLOCK_POSTINGS
-
-
-cdef inline int take_posting(const uint8_t **at, const uint8_t *end, uint64_t *iid, uint64_t *tf) noexcept nogil:
-    """Read the next posting; `iid` is the IID of the posting before, and is set to that of this one. Return -1 if it is
-    cut off."""
-    cdef uint64_t found = 0
-    # Nearly every posting takes one or two bytes.
-    if end - at[0] >= 2 and at[0][0] < 0x80:
-        found = at[0][0]
-        at[0] += 1
-    elif end - at[0] >= 2 and at[0][1] < 0x80:
-        found = (at[0][0] & 0x7F) | <uint64_t> at[0][1] << 7
-        at[0] += 2
-    elif get_varint(at, end, &found) < 0:
-        return -1
-    iid[0] += <uint64_t> unzigzag(found >> 1)
-    tf[0] = 1
-    return get_varint(at, end, tf) if found & 1 else 0
 
 
 cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil:

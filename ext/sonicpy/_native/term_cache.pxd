@@ -19,6 +19,7 @@ cdef struct Entry:
 
 cdef class TermCache:
     cdef Entry **_slots
+    cdef Entry **_numbered  # by bucket and term id
     cdef uint32_t _mask
     cdef Py_ssize_t _count
     cdef Entry **_dirty
@@ -33,6 +34,8 @@ cdef class TermCache:
     cdef void free_entries(self) noexcept nogil
     cdef Entry *find(self, const uint8_t *key, Py_ssize_t size, uint32_t hash) noexcept nogil
     cdef Entry *insert(self, bytes key) except NULL
+    cdef void number(self, Entry *entry) noexcept nogil
+    cdef list words_numbered(self, uint32_t bucket, list term_ids)
     cdef int grow(self) except -1
     cdef int mark(self, Entry *entry) except -1
     cdef int grow_dirty(self) except -1

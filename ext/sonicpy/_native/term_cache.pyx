@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.dense_block cimport is_dense
 from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_block
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, take_posting, write_block
 from sonicpy._native.term_rows cimport is_common, write_word
 from sonicpy._native.varint cimport put_varint
 
@@ -20,6 +20,7 @@ from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     NOTED_MAX = 512  # `take_noted` goes through all of them
+    SHORT_KEY_BYTES = 4 + 466  # a longer key may end with a hash
 
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 
@@ -35,17 +36,19 @@ cdef class TermCache:
     def __cinit__(self):
         self._mask = 1023
         self._slots = <Entry **> calloc(self._mask + 1, sizeof(Entry *))
+        self._numbered = <Entry **> calloc(self._mask + 1, sizeof(Entry *))
         self._dirty_room = 64
         self._dirty = <Entry **> malloc(self._dirty_room * sizeof(Entry *))
         self._heads = <uint64_t *> malloc(self._dirty_room * sizeof(uint64_t))
         self._noted = <Entry **> malloc(NOTED_MAX * sizeof(Entry *))
-        if self._slots == NULL or self._dirty == NULL or self._heads == NULL or self._noted == NULL:
+        if NULL in (self._slots, self._numbered, self._dirty, self._heads, self._noted):
             raise MemoryError
 
     def __dealloc__(self):
         if self._slots != NULL:
             self.free_entries()
         free(self._slots)
+        free(self._numbered)
         free(self._dirty)
         free(self._heads)
         free(self._noted)
@@ -194,6 +197,7 @@ cdef class TermCache:
             return
         self.free_entries()
         memset(self._slots, 0, (self._mask + 1) * sizeof(Entry *))
+        memset(self._numbered, 0, (self._mask + 1) * sizeof(Entry *))
         self._count = self._dirty_count = 0
         self._has_vanished = False
         self._generation += 1
@@ -217,7 +221,7 @@ cdef class TermCache:
         return NULL
 
     cdef Entry *insert(self, bytes key) except NULL:
-        """Add an entry whose word and tail are still empty."""
+        """Add an entry whose word and tail are still empty; `number` follows once it has the number of its word."""
         cdef Entry *entry
         cdef uint32_t slot
         if 2 * (self._count + 1) > self._mask:
@@ -239,10 +243,37 @@ cdef class TermCache:
         self._count += 1
         return entry
 
+    cdef void number(self, Entry *entry) noexcept nogil:
+        """Let `words_numbered` find an entry."""
+        cdef uint32_t slot = place_of(bucket_of(entry), entry.word.term_id) & self._mask
+        while self._numbered[slot] != NULL:
+            slot = (slot + 1) & self._mask
+        self._numbered[slot] = entry
+
+    cdef list words_numbered(self, uint32_t bucket, list term_ids):
+        """Return the words of term ids of a bucket, in their order; None: a word is not cached."""
+        cdef list words = []
+        cdef uint64_t term_id
+        cdef uint32_t slot
+        cdef Entry *entry
+        for term_id in term_ids:
+            slot = place_of(bucket, term_id) & self._mask
+            entry = self._numbered[slot]
+            while entry != NULL and (
+                entry.word.term_id != term_id or not entry.key_size or bucket_of(entry) != bucket
+            ):
+                slot = (slot + 1) & self._mask
+                entry = self._numbered[slot]
+            words.append(None if entry == NULL else word_in(entry))
+        return words
+
     cdef int grow(self) except -1:
         cdef uint32_t mask = 2 * self._mask + 1, old, slot
         cdef Entry **slots = <Entry **> calloc(<size_t> mask + 1, sizeof(Entry *))
-        if slots == NULL:
+        cdef Entry **numbered = <Entry **> calloc(<size_t> mask + 1, sizeof(Entry *))
+        if slots == NULL or numbered == NULL:
+            free(slots)
+            free(numbered)
             raise MemoryError
         for old in range(self._mask + 1):
             if self._slots[old] != NULL:
@@ -251,8 +282,12 @@ cdef class TermCache:
                     slot = (slot + 1) & mask
                 slots[slot] = self._slots[old]
         free(self._slots)
-        self._slots = slots
+        free(self._numbered)
+        self._slots, self._numbered = slots, numbered
         self._mask = mask
+        for slot in range(mask + 1):
+            if slots[slot] != NULL:
+                self.number(slots[slot])
         return 0
 
     cdef int mark(self, Entry *entry) except -1:
@@ -295,6 +330,18 @@ cdef class TermCache:
             self._noted[number].is_noted = False
         self._noted_count = 0
         self.lost_notes += 1
+
+
+cdef inline uint32_t place_of(uint32_t bucket, uint64_t term_id) noexcept nogil:
+    """Return the place at which the search for a term id of a bucket begins."""
+    return <uint32_t> ((<uint64_t> bucket << 40 ^ term_id) * <uint64_t> 0x9E3779B97F4A7C15 >> 32)
+
+
+cdef inline bytes word_in(const Entry *entry):
+    """Return the word of an entry; None: its key holds only the beginning of the word."""
+    if entry.key_size > SHORT_KEY_BYTES:
+        return None
+    return PyBytes_FromStringAndSize(<char *> entry.key + 4, entry.key_size - 4)
 
 
 cdef inline bytes key_of(const Entry *entry):
@@ -384,18 +431,37 @@ cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1
     if size == 0:
         entry.tail_size = 0
         return 0
-    count = read_block(tail, size, postings)
-    if count <= 0:
-        raise DamagedBytes(f"the newest {size} bytes of postings of a word cannot be read")
     if is_dense(tail):
+        count = read_block(tail, size, postings)
+        if count <= 0:
+            raise unreadable(size)
         plain = write_block(postings, count)
         tail, size = <const uint8_t *> <const char *> plain, len(plain)
+    if not ends_with(tail, size, &entry.last_iid):
+        raise unreadable(size)
     if size > entry.tail_room:
         make_room(entry, size)
     memcpy(entry.tail, tail, size)
     entry.tail_size = <uint32_t> size
-    entry.last_iid = postings[count - 1].iid
     return 0
+
+
+cdef bint ends_with(const uint8_t *tail, Py_ssize_t size, uint64_t *iid) noexcept nogil:
+    """Set `iid` to the one of the last posting of a tail that is not dense; return False if it cannot be read, or has
+    no posting."""
+    cdef const uint8_t *at = tail + 1
+    cdef const uint8_t *end = tail + size
+    cdef uint64_t now = 0, tf = 0
+    cdef int step
+    for step in range(tail[0]):
+        if take_posting(&at, end, &now, &tf) < 0:
+            return False
+    iid[0] = now
+    return at == end and tail[0] > 0
+
+
+cdef object unreadable(Py_ssize_t size):
+    return DamagedBytes(f"the newest {size} bytes of postings of a word cannot be read")
 
 
 cdef int make_room(Entry *entry, Py_ssize_t size) except -1:
