@@ -27,11 +27,15 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
         if not word.isalnum() and len(tokens) > 1:
             for sign in SIGNS if len(tokens) <= 3 else ("",):
                 found[sign.encode().join(tokens)] = (number,)
-        elif word.isalpha() and 2 <= len(word) <= 5:
-            found[b".".join(bytes([letter]) for letter in word)] = (number,)
-            if len(word) > 2:
+        elif _may_be_initials(word.decode()):
+            found[".".join(word.decode()).encode()] = (number,)
+            if word.isalpha() and 2 < len(word) <= 5:
                 found[word[:1] + b"." + word[1:]] = found[word[:-1] + b"." + word[-1:]] = (number,)
     return found
+
+
+def _may_be_initials(word: str) -> bool:
+    return 2 <= len(word) <= 8 and all(letter < "\u0590" and letter.isalpha() for letter in word)
 
 
 def _add(found: dict[bytes, tuple[int, ...]], terms: Terms, numbers: tuple[int, ...]) -> None:

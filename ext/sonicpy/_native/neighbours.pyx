@@ -4,8 +4,11 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS, UNSPACED, properties_at
+from sonicpy._native.characters cimport (
+    ALPHANUMERIC, BYTE_KINDS, DIGIT, IN_DIGITS, IN_LETTERS, MARK, UNSPACED, properties_at,
+)
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
+from sonicpy._native.utf8 cimport decode
 from sonicpy._native.word_break cimport letter_end
 from sonicpy._native.word_source cimport is_in_some
 
@@ -17,7 +20,9 @@ cdef enum:
     DIGITS_MAX = 6
     SIGNED_MAX = 3
     INITIALS_MIN = 2
-    INITIALS_MAX = 5
+    INITIALS_MAX = 8
+    ABBREVIATED_MAX = 5  # letters of Ph.D., M.Sc.
+    HEBREW_FIRST = 0x590  # scripts before it have capitals
     JOINED_BYTES = 400  # of words together, at most, that are looked for before they are made
 
 TERMS_MAX = WORDS_MAX
@@ -153,9 +158,11 @@ cdef int add_closed(dict found, list sources, bytes word, Py_ssize_t number) exc
             found[NOTHING.join(tokens)] = (number,)
             for sign in SIGNS if len(tokens) <= SIGNED_MAX else ():
                 found[(<bytes> sign).join(tokens)] = (number,)
-    elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
+        else:
+            add_with_points(found, sources, text, len(word), number)
+    elif has_only(text, len(word), IN_LETTERS):
         add_with_points(found, sources, text, len(word), number)
-        if len(word) > INITIALS_MIN:  # Ph.D., M.Sc.
+        if INITIALS_MIN < len(word) <= ABBREVIATED_MAX:  # Ph.D., M.Sc.
             add_with_point(found, sources, text, len(word), 1, number)
             add_with_point(found, sources, text, len(word), len(word) - 1, number)
     return 0
@@ -164,21 +171,34 @@ cdef int add_closed(dict found, list sources, bytes word, Py_ssize_t number) exc
 cdef int add_with_point(
     dict found, list sources, const uint8_t *letters, Py_ssize_t count, Py_ssize_t place, Py_ssize_t number
 ) except -1:
-    """Add at most INITIALS_MAX letters with a point before the letter at `place`."""
-    cdef uint8_t[INITIALS_MAX + 1] text
+    """Add at most ABBREVIATED_MAX letters of ASCII with a point before the letter at `place`."""
+    cdef uint8_t[ABBREVIATED_MAX + 1] text
     memcpy(text, letters, place)
     text[place] = c"."
     memcpy(text + place + 1, letters + place, count - place)
     return add_word(found, sources, text, count + 1, number)
 
 
-cdef int add_with_points(dict found, list sources, const uint8_t *letters, Py_ssize_t count, Py_ssize_t number) except -1:
-    """Add at most INITIALS_MAX letters with a point between any two neighbours."""
-    cdef uint8_t[2 * INITIALS_MAX] text
-    cdef Py_ssize_t at
-    for at in range(count):
-        text[2 * at], text[2 * at + 1] = letters[at], c"."
-    return add_word(found, sources, text, 2 * count - 1, number)
+cdef int add_with_points(dict found, list sources, const uint8_t *word, Py_ssize_t size, Py_ssize_t number) except -1:
+    """Add a word with a point between any two neighbours, if it consists of two to INITIALS_MAX letters of scripts with
+    capitals."""
+    cdef uint8_t[3 * INITIALS_MAX] text
+    cdef Py_ssize_t at = 0, written = 0
+    cdef int letters = 0, width
+    while at < size:
+        letters += 1
+        if (
+            letters > INITIALS_MAX or decode(word, at, &width) >= HEBREW_FIRST
+            or properties_at(word, size, at) & (ALPHANUMERIC | DIGIT | MARK) != ALPHANUMERIC
+        ):
+            return 0
+        if at:
+            text[written] = c"."
+            written += 1
+        memcpy(text + written, word + at, width)
+        at += width
+        written += width
+    return add_word(found, sources, text, written, number) if letters >= INITIALS_MIN else 0
 
 
 cdef int add_word(dict found, list sources, const uint8_t *text, Py_ssize_t size, Py_ssize_t number) except -1:
