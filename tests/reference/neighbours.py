@@ -1,5 +1,7 @@
 """The words that neighbours in a query make together, computed word by word."""
 
+from itertools import pairwise
+
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
@@ -19,6 +21,9 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     groups = [terms.words[number] for number in numbers for _ in range(terms.counts[number])]
     if 1 < len(numbers) < len(groups) <= 6 and all(map(bytes.isdigit, groups)):
         found[b"".join(terms.words[number] * terms.counts[number] for number in numbers)] = tuple(numbers)
+    for number, following in pairwise(numbers):
+        if terms.words[number].isdigit() and len(terms.words[number]) <= 3 and terms.words[following].isdigit():
+            found[b"v" + terms.words[number]] = (number,)
     for number in numbers:
         word, flags = terms.words[number], terms.flags[number]
         tokens = tokens_of(word)

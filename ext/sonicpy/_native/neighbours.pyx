@@ -19,6 +19,7 @@ cdef enum:
     PLAIN_MAX = 4
     DIGITS_MAX = 6
     SIGNED_MAX = 3
+    VERSION_DIGITS_MAX = 3
     INITIALS_MIN = 2
     INITIALS_MAX = 8
     ABBREVIATED_MAX = 5  # letters of Ph.D., M.Sc.
@@ -62,6 +63,7 @@ def words_together(Terms terms not None, list sources=None) -> dict:
     if count > 1:
         add_neighbours(found, sources, terms.words, shapes, count)
         add_repeated(found, terms, shapes, count)
+        add_versions(found, sources, terms.words, shapes, count)
     for number in range(count):
         if not shapes[number].is_stop:
             add_closed(found, sources, terms.words[shapes[number].number], shapes[number].number)
@@ -130,6 +132,20 @@ cdef int add_joined(
     found[sign.join([words[shapes[number].number] for number in range(first, end)])] = tuple(
         [shapes[number].number for number in range(first, end)]
     )
+    return 0
+
+
+cdef int add_versions(dict found, list sources, list words, const Shape *shapes, Py_ssize_t count) except -1:
+    """Add the first number of a version as it is behind a v: 14.2.1 is three words, and v14.2.1 is v14, 2 and 1."""
+    cdef uint8_t[VERSION_DIGITS_MAX + 1] text
+    cdef Py_ssize_t place
+    cdef bytes word
+    text[0] = c"v"
+    for place in range(count - 1):
+        word = words[shapes[place].number]
+        if shapes[place].is_digits and shapes[place + 1].is_digits and len(word) <= VERSION_DIGITS_MAX:
+            memcpy(text + 1, <const char *> word, len(word))
+            add_word(found, sources, text, len(word) + 1, shapes[place].number)
     return 0
 
 
