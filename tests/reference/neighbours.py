@@ -1,5 +1,6 @@
 """The words that neighbours in a query make together, computed word by word."""
 
+import re
 from itertools import pairwise
 
 from sonicpy._native.parts import tokens_of
@@ -45,7 +46,7 @@ def _may_be_initials(word: str) -> bool:
 
 def _add(found: dict[bytes, tuple[int, ...]], terms: Terms, numbers: tuple[int, ...]) -> None:
     words = [terms.words[number] for number in numbers]
-    most = 6 if all(map(bytes.isdigit, words)) else 4
+    most = 6 if all(re.search(rb"[0-9]", word) for word in words) else 4
     if len(words) > most or any(map(is_unspaced_letter, words)):
         return
     if not all(terms.flags[number] & STOP for number in numbers):

@@ -31,7 +31,7 @@ TERMS_MAX = WORDS_MAX
 TOGETHER_MAX = PLAIN_MAX
 """The most words that one joined word is made of."""
 DIGITS_TOGETHER_MAX = DIGITS_MAX
-"""The most groups of digits that one joined number is made of."""
+"""The most groups with digits that one joined number or code is made of."""
 
 cdef bytes NOTHING = b""
 cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of at most SIGNED_MAX
@@ -39,6 +39,7 @@ cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of a
 cdef struct Shape:  # of a word
     Py_ssize_t number  # of its term
     bint is_digits
+    bint has_digit
     bint is_stop
     bint is_letter  # a single letter of a run without blanks
 
@@ -74,6 +75,7 @@ cdef int read_shape(Shape *shape, bytes word, uint8_t flags, Py_ssize_t number) 
     cdef const uint8_t *text = <const uint8_t *> <const char *> word
     shape.number = number
     shape.is_digits = has_only(text, len(word), IN_DIGITS)
+    shape.has_digit = shape.is_digits or has_some(text, len(word), IN_DIGITS)
     shape.is_stop = flags & F_STOP != 0
     shape.is_letter = properties_at(text, len(word), 0) & UNSPACED != 0 and letter_end(text, len(word), 0) == len(word)
     return 0
@@ -88,16 +90,25 @@ cdef inline bint has_only(const uint8_t *text, Py_ssize_t size, int kinds) noexc
     return size > 0
 
 
+cdef inline bint has_some(const uint8_t *text, Py_ssize_t size, int kinds) noexcept nogil:
+    """Return whether a word has some ASCII letter, or digit."""
+    cdef Py_ssize_t at
+    for at in range(size):
+        if BYTE_KINDS[text[at]] & kinds:
+            return True
+    return False
+
+
 cdef int add_neighbours(dict found, list sources, list words, const Shape *shapes, Py_ssize_t count) except -1:
     """Add the words that terms make together which follow each other."""
     cdef Py_ssize_t first, end
-    cdef bint are_digits, are_stops
+    cdef bint are_codes, are_stops
     for first in range(count - 1):
-        are_digits, are_stops = shapes[first].is_digits, shapes[first].is_stop
+        are_codes, are_stops = shapes[first].has_digit, shapes[first].is_stop
         for end in range(first + 2, min(first + DIGITS_MAX, count) + 1):
-            are_digits = are_digits and shapes[end - 1].is_digits
+            are_codes = are_codes and shapes[end - 1].has_digit
             are_stops = are_stops and shapes[end - 1].is_stop
-            if shapes[end - 1].is_letter or (end - first > PLAIN_MAX and not are_digits):
+            if shapes[end - 1].is_letter or (end - first > PLAIN_MAX and not are_codes):
                 break
             if shapes[first].is_letter or are_stops:
                 continue

@@ -195,7 +195,7 @@ def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
     text = folded(word).decode()
     if not may_be_cut(text):
         return []
-    most = DIGITS_TOGETHER_MAX if text.isdigit() else PIECES_MAX
+    most = PIECES_MAX if text.isalpha() else DIGITS_TOGETHER_MAX
     ways: dict[str, tuple[int, list[Piece]]] = {text: (len(text), [])}
     for _ in range(most):
         further: dict[str, tuple[int, list[Piece]]] = {}
