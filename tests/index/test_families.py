@@ -350,6 +350,19 @@ def test_letters_that_are_often_confused_and_particles_before_a_word_meet(tmp_pa
         assert index.query(C, B, one + " ").objects == ["one", "other"]
 
 
+@pytest.mark.parametrize("pair", ["ספר הספרים", "ילד והילדים", "ספריה שבספריות", "معلم ومعلمون"])
+def test_forms_meet_behind_a_particle(tmp_path: Path, pair: str) -> None:
+    one, other = pair.split()
+    with open_index(tmp_path, search__query_alternates_try=0) as index:
+        push(index, "one", one)
+        push(index, "other", other)
+        for prepare in (int, index.consolidate):
+            prepare()
+            assert index.query(C, B, f"{one} ").objects == ["one", "other"], "the exact spelling is first"
+            assert index.query(C, B, f"{other} ").objects == ["other", "one"]
+            assert index.query(C, B, f"{one} ", stem=False).objects == ["one"]
+
+
 @pytest.mark.parametrize("pair", ["ocean ocean's", "shakespeare shakespeare’s", "mcdonalds mcdonald’s"])
 def test_possessives_meet(tmp_path: Path, pair: str) -> None:
     one, other = pair.split()

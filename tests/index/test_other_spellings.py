@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy.config import Config
+from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.inner import compounds
+from sonicpy.index.search.sketch import sketch_query
+from sonicpy.index.search.statistics import SummedStatistics
 from tests.support.examples import examples
 
 C, B = "collection", "bucket"
@@ -34,7 +37,12 @@ ALIKE = [
     ("mp3player", "MP3 player"),
     ("sarscov2", "SARS-CoV-2"),
     ("phd", "Ph.D."),
+    ("сша", "С.Ш.А."),
+    ("shield", "S.H.I.E.L.D."),
+    ("rb", "R&B"),
+    ("kmh", "km/h"),
     ("1000000", "1,000,000"),
+    ("de89370400440532013000", "DE89 3704 0044 0532 0130 00"),
     ("커피숍", "커피 숍"),
     ("getuserbyid", "get user by id"),
     ("vietnam", "Việt Nam"),
@@ -172,6 +180,27 @@ def test_numbers_are_completed_and_never_corrected(typed: str, text: str) -> Non
         assert index.query(C, B, typed).objects == ["o"]
         assert index.query(C, B, f"{typed} ").objects == []
         assert index.query(C, B, f"{typed[:-1]}9").objects == []
+
+
+def test_a_version_is_found_behind_a_v() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "version", "v14.2.1 released")
+        index.push(C, B, "numbers", "14 apples")
+        for number in range(12):
+            index.push(C, B, f"other{number}", f"the 2 of us, 1 of {number}")
+        assert index.query(C, B, "14.2.1").objects == ["version"]
+        assert index.query(C, B, "14.2 ").objects == ["version"]
+
+
+def test_a_part_of_a_spread_bucket_knows_the_addresses_that_begin_so() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", "10.0.0.17 up")
+        terms = index.engine.lexer.lex("10.0", "none")
+        with index.engine.read_words(C, B) as lexicon:
+            assert lexicon is not None
+            of_parts = SummedStatistics([sketch_query(lexicon, terms, index.config, None)])
+            plan = plan_bm25(of_parts, terms, index.config.search)
+            assert b"10.0.0.17" in plan.words() == plan_bm25(lexicon, terms, index.config.search).words()
 
 
 def test_a_number_that_no_object_holds_empties_no_query() -> None:

@@ -8,7 +8,26 @@ from sonicpy._native.terms import PART, STOP, Terms
 from tests.reference import neighbours
 
 WORDS = st.one_of(
-    st.sampled_from(["foo", "iphone", "15", "7", "2024", "foo.bar", "a_b", "京", "京都", "é", "x", "covid-19", "c++"]),
+    st.sampled_from(
+        [
+            "foo",
+            "iphone",
+            "15",
+            "7",
+            "2024",
+            "foo.bar",
+            "a_b",
+            "京",
+            "京都",
+            "é",
+            "x",
+            "covid-19",
+            "c++",
+            "сша",
+            "tüv",
+            "צה",
+        ]
+    ),
     st.text("ab1.", min_size=1, max_size=6),
 ).map(str.encode)
 FLAGS = st.sampled_from([0, 0, 0, STOP, PART, PART | STOP])

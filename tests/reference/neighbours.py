@@ -1,5 +1,8 @@
 """The words that neighbours in a query make together, computed word by word."""
 
+import re
+from itertools import pairwise
+
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
@@ -19,6 +22,9 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     groups = [terms.words[number] for number in numbers for _ in range(terms.counts[number])]
     if 1 < len(numbers) < len(groups) <= 6 and all(map(bytes.isdigit, groups)):
         found[b"".join(terms.words[number] * terms.counts[number] for number in numbers)] = tuple(numbers)
+    for number, following in pairwise(numbers):
+        if terms.words[number].isdigit() and len(terms.words[number]) <= 3 and terms.words[following].isdigit():
+            found[b"v" + terms.words[number]] = (number,)
     for number in numbers:
         word, flags = terms.words[number], terms.flags[number]
         tokens = tokens_of(word)
@@ -27,16 +33,20 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
         if not word.isalnum() and len(tokens) > 1:
             for sign in SIGNS if len(tokens) <= 3 else ("",):
                 found[sign.encode().join(tokens)] = (number,)
-        elif word.isalpha() and 2 <= len(word) <= 5:
-            found[b".".join(bytes([letter]) for letter in word)] = (number,)
-            if len(word) > 2:
+        elif _may_be_initials(word.decode()):
+            found[".".join(word.decode()).encode()] = (number,)
+            if word.isalpha() and 2 < len(word) <= 5:
                 found[word[:1] + b"." + word[1:]] = found[word[:-1] + b"." + word[-1:]] = (number,)
     return found
 
 
+def _may_be_initials(word: str) -> bool:
+    return 2 <= len(word) <= 8 and all(letter < "\u0590" and letter.isalpha() for letter in word)
+
+
 def _add(found: dict[bytes, tuple[int, ...]], terms: Terms, numbers: tuple[int, ...]) -> None:
     words = [terms.words[number] for number in numbers]
-    most = 6 if all(map(bytes.isdigit, words)) else 4
+    most = 6 if all(re.search(rb"[0-9]", word) for word in words) else 4
     if len(words) > most or any(map(is_unspaced_letter, words)):
         return
     if not all(terms.flags[number] & STOP for number in numbers):

@@ -118,7 +118,8 @@ def _is_code(piece: list[tuple[str, bool]]) -> bool:
     ]
     for (before, _), (middle, one), (after, two) in zip(piece, piece[1:], piece[2:], strict=False):
         digits = [char for char in middle if kind(char) == "D"]
-        if len(digits) == 1 and not one and not two and before[0].isascii() and after[0].isascii():
+        is_between = len(digits) == 1 and not one and not two and before[0].isascii() and after[0].isascii()
+        if is_between and (middle[0] == "0" or [kind(char) for char in after].count("L") < 3):
             return True
     singles = sum(sum(kind(char) in "LD" for char in token) == 1 for token, _ in piece)
     return sum(changes) > (4 if singles < 2 else 2)

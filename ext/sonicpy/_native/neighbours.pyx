@@ -4,8 +4,11 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS, UNSPACED, properties_at
+from sonicpy._native.characters cimport (
+    ALPHANUMERIC, BYTE_KINDS, DIGIT, IN_DIGITS, IN_LETTERS, MARK, UNSPACED, properties_at,
+)
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
+from sonicpy._native.utf8 cimport decode
 from sonicpy._native.word_break cimport letter_end
 from sonicpy._native.word_source cimport is_in_some
 
@@ -16,8 +19,11 @@ cdef enum:
     PLAIN_MAX = 4
     DIGITS_MAX = 6
     SIGNED_MAX = 3
+    VERSION_DIGITS_MAX = 3
     INITIALS_MIN = 2
-    INITIALS_MAX = 5
+    INITIALS_MAX = 8
+    ABBREVIATED_MAX = 5  # letters of Ph.D., M.Sc.
+    HEBREW_FIRST = 0x590  # scripts before it have capitals
     JOINED_BYTES = 400  # of words together, at most, that are looked for before they are made
 
 TERMS_MAX = WORDS_MAX
@@ -25,7 +31,7 @@ TERMS_MAX = WORDS_MAX
 TOGETHER_MAX = PLAIN_MAX
 """The most words that one joined word is made of."""
 DIGITS_TOGETHER_MAX = DIGITS_MAX
-"""The most groups of digits that one joined number is made of."""
+"""The most groups with digits that one joined number or code is made of."""
 
 cdef bytes NOTHING = b""
 cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of at most SIGNED_MAX
@@ -33,6 +39,7 @@ cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of a
 cdef struct Shape:  # of a word
     Py_ssize_t number  # of its term
     bint is_digits
+    bint has_digit
     bint is_stop
     bint is_letter  # a single letter of a run without blanks
 
@@ -57,6 +64,7 @@ def words_together(Terms terms not None, list sources=None) -> dict:
     if count > 1:
         add_neighbours(found, sources, terms.words, shapes, count)
         add_repeated(found, terms, shapes, count)
+        add_versions(found, sources, terms.words, shapes, count)
     for number in range(count):
         if not shapes[number].is_stop:
             add_closed(found, sources, terms.words[shapes[number].number], shapes[number].number)
@@ -67,6 +75,7 @@ cdef int read_shape(Shape *shape, bytes word, uint8_t flags, Py_ssize_t number) 
     cdef const uint8_t *text = <const uint8_t *> <const char *> word
     shape.number = number
     shape.is_digits = has_only(text, len(word), IN_DIGITS)
+    shape.has_digit = shape.is_digits or has_some(text, len(word), IN_DIGITS)
     shape.is_stop = flags & F_STOP != 0
     shape.is_letter = properties_at(text, len(word), 0) & UNSPACED != 0 and letter_end(text, len(word), 0) == len(word)
     return 0
@@ -81,16 +90,25 @@ cdef inline bint has_only(const uint8_t *text, Py_ssize_t size, int kinds) noexc
     return size > 0
 
 
+cdef inline bint has_some(const uint8_t *text, Py_ssize_t size, int kinds) noexcept nogil:
+    """Return whether a word has some ASCII letter, or digit."""
+    cdef Py_ssize_t at
+    for at in range(size):
+        if BYTE_KINDS[text[at]] & kinds:
+            return True
+    return False
+
+
 cdef int add_neighbours(dict found, list sources, list words, const Shape *shapes, Py_ssize_t count) except -1:
     """Add the words that terms make together which follow each other."""
     cdef Py_ssize_t first, end
-    cdef bint are_digits, are_stops
+    cdef bint are_codes, are_stops
     for first in range(count - 1):
-        are_digits, are_stops = shapes[first].is_digits, shapes[first].is_stop
+        are_codes, are_stops = shapes[first].has_digit, shapes[first].is_stop
         for end in range(first + 2, min(first + DIGITS_MAX, count) + 1):
-            are_digits = are_digits and shapes[end - 1].is_digits
+            are_codes = are_codes and shapes[end - 1].has_digit
             are_stops = are_stops and shapes[end - 1].is_stop
-            if shapes[end - 1].is_letter or (end - first > PLAIN_MAX and not are_digits):
+            if shapes[end - 1].is_letter or (end - first > PLAIN_MAX and not are_codes):
                 break
             if shapes[first].is_letter or are_stops:
                 continue
@@ -128,6 +146,20 @@ cdef int add_joined(
     return 0
 
 
+cdef int add_versions(dict found, list sources, list words, const Shape *shapes, Py_ssize_t count) except -1:
+    """Add the first number of a version as it is behind a v: 14.2.1 is three words, and v14.2.1 is v14, 2 and 1."""
+    cdef uint8_t[VERSION_DIGITS_MAX + 1] text
+    cdef Py_ssize_t place
+    cdef bytes word
+    text[0] = c"v"
+    for place in range(count - 1):
+        word = words[shapes[place].number]
+        if shapes[place].is_digits and shapes[place + 1].is_digits and len(word) <= VERSION_DIGITS_MAX:
+            memcpy(text + 1, <const char *> word, len(word))
+            add_word(found, sources, text, len(word) + 1, shapes[place].number)
+    return 0
+
+
 cdef int add_repeated(dict found, Terms terms, const Shape *shapes, Py_ssize_t count) except -1:
     """Add the number that all terms make together, if they are groups of digits of which some are equal: 1,000,000."""
     cdef Py_ssize_t place, groups = 0
@@ -153,9 +185,11 @@ cdef int add_closed(dict found, list sources, bytes word, Py_ssize_t number) exc
             found[NOTHING.join(tokens)] = (number,)
             for sign in SIGNS if len(tokens) <= SIGNED_MAX else ():
                 found[(<bytes> sign).join(tokens)] = (number,)
-    elif INITIALS_MIN <= len(word) <= INITIALS_MAX and has_only(text, len(word), IN_LETTERS):
+        else:
+            add_with_points(found, sources, text, len(word), number)
+    elif has_only(text, len(word), IN_LETTERS):
         add_with_points(found, sources, text, len(word), number)
-        if len(word) > INITIALS_MIN:  # Ph.D., M.Sc.
+        if INITIALS_MIN < len(word) <= ABBREVIATED_MAX:  # Ph.D., M.Sc.
             add_with_point(found, sources, text, len(word), 1, number)
             add_with_point(found, sources, text, len(word), len(word) - 1, number)
     return 0
@@ -164,21 +198,34 @@ cdef int add_closed(dict found, list sources, bytes word, Py_ssize_t number) exc
 cdef int add_with_point(
     dict found, list sources, const uint8_t *letters, Py_ssize_t count, Py_ssize_t place, Py_ssize_t number
 ) except -1:
-    """Add at most INITIALS_MAX letters with a point before the letter at `place`."""
-    cdef uint8_t[INITIALS_MAX + 1] text
+    """Add at most ABBREVIATED_MAX letters of ASCII with a point before the letter at `place`."""
+    cdef uint8_t[ABBREVIATED_MAX + 1] text
     memcpy(text, letters, place)
     text[place] = c"."
     memcpy(text + place + 1, letters + place, count - place)
     return add_word(found, sources, text, count + 1, number)
 
 
-cdef int add_with_points(dict found, list sources, const uint8_t *letters, Py_ssize_t count, Py_ssize_t number) except -1:
-    """Add at most INITIALS_MAX letters with a point between any two neighbours."""
-    cdef uint8_t[2 * INITIALS_MAX] text
-    cdef Py_ssize_t at
-    for at in range(count):
-        text[2 * at], text[2 * at + 1] = letters[at], c"."
-    return add_word(found, sources, text, 2 * count - 1, number)
+cdef int add_with_points(dict found, list sources, const uint8_t *word, Py_ssize_t size, Py_ssize_t number) except -1:
+    """Add a word with a point between any two neighbours, if it consists of two to INITIALS_MAX letters of scripts with
+    capitals."""
+    cdef uint8_t[3 * INITIALS_MAX] text
+    cdef Py_ssize_t at = 0, written = 0
+    cdef int letters = 0, width
+    while at < size:
+        letters += 1
+        if (
+            letters > INITIALS_MAX or decode(word, at, &width) >= HEBREW_FIRST
+            or properties_at(word, size, at) & (ALPHANUMERIC | DIGIT | MARK) != ALPHANUMERIC
+        ):
+            return 0
+        if at:
+            text[written] = c"."
+            written += 1
+        memcpy(text + written, word + at, width)
+        at += width
+        written += width
+    return add_word(found, sources, text, written, number) if letters >= INITIALS_MIN else 0
 
 
 cdef int add_word(dict found, list sources, const uint8_t *text, Py_ssize_t size, Py_ssize_t number) except -1:

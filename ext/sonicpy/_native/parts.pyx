@@ -6,8 +6,8 @@
             hidden term has it: the byte JOINT. In Arabic script the non-joiner is a sign.
     piece   the tokens between two signs. A piece with more than CHANGES_MAX changes of ASCII letters and digits is a code,
             and whole, unless these are at most CHANGES_OF_NAMES_MAX, and one of the tokens at most has a single character
-            (wh1000xm4). A piece with a single digit between ASCII letters, which there replaces a letter, is whole, too
-            (ubunt0user).
+            (wh1000xm4). A piece with a single digit between ASCII letters is whole, too, if the digit is 0, which there
+            replaces a letter (ubunt0user), or if fewer than three letters follow it (b2b; but mp3player)
     run     the tokens from a joint to the end of the word; from a change of ASCII letters to digits or back only inside the
             last piece
     tail    the syllables of a token of Hangul behind two others or more: nouns are often written together there
@@ -39,7 +39,7 @@ cdef enum:
     CHANGES_OF_NAMES_MAX = 4
     LETTERS_MIN = 2
     DIGITS_MIN = 3
-    BEHIND_MIN = 3  # letters behind an article or an apostrophe
+    BEHIND_MIN = 3  # letters behind an article, an apostrophe, or a single digit
     ADDRESS_PIECES_MIN = 4
     ADDRESS_DIGITS_MAX = 4
     ARTICLES = 6
@@ -291,6 +291,7 @@ cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end
         if (
             tokens[number].digits == 1 and tokens[number].joint == CHANGE and word[tokens[number - 1].begin] < 0x80
             and number + 1 < end and tokens[number + 1].joint == CHANGE and word[tokens[number + 1].begin] < 0x80
+            and (word[tokens[number].begin] == c"0" or tokens[number + 1].letters < BEHIND_MIN)
         ):
             return True
     return changes > (CHANGES_OF_NAMES_MAX if singles <= 1 else CHANGES_MAX)

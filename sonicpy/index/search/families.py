@@ -12,7 +12,7 @@ from itertools import compress
 from typing import NamedTuple
 
 from sonicpy._native.bucket_words import FAMILY_MAX
-from sonicpy._native.kin import Kin, Stem, drawn, forms_of, joined_words, spelled_words
+from sonicpy._native.kin import CANDIDATES_MAX, Kin, Stem, drawn, forms_of, joined_words, spelled_words
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
 from sonicpy._native.stems import KinMaker, patterns
@@ -99,6 +99,8 @@ def family_of(sources: list[WordSource], word: bytes, matching: Matching) -> tup
         doubtful_words |= _drawn(sources, _kin_of(text, sure, ""))
     if not is_plain or len(text) < BEHIND_MIN or has_pair(text):
         doubtful_words |= _respelled(sources, text)
+        if particles := JOINED_BEFORE.get(script_of(text)):
+            doubtful_words |= _forms_with_particles(sources, text, particles, sure or doubtful, own)
     return words, doubtful_words - words if doubtful_words else doubtful_words
 
 
@@ -160,6 +162,39 @@ def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     if elided:
         found |= find_words(sources, elided, folding(""))
     return _spelled_among(found)
+
+
+def _forms_with_particles(
+    sources: list[WordSource], text: str, particles: tuple[str, ...], names: tuple[str, ...], own: str | None
+) -> set[bytes]:
+    """Return the forms of a word behind a particle, and those of the word behind its own particle.
+
+    Args:
+        names: the stemmers of the word.
+    """
+    found: set[bytes] = set()
+    kin = _kin_of(text, names, own)
+    if kin is not None:
+        found.update(*(_behind(sources, kin, stem, particles) for stem in kin.stems))
+    joined = max((each for each in particles if text.startswith(each)), key=len, default="")
+    if joined and len(text) - len(joined) >= BEHIND_MIN:
+        found |= _drawn(sources, _kin_of(text[len(joined) :], names, own))
+    return found
+
+
+def _behind(sources: list[WordSource], kin: Kin, stem: Stem, particles: tuple[str, ...]) -> set[bytes]:
+    """Return the words that consist of a particle and a word with a stem (ha-sfarim by sefer)."""
+    patterns = [each.encode() + beginning for each in particles for beginning in stem.beginnings]
+    found = find_words(sources, patterns, folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX)
+    cores = [
+        (word, text[len(each) :])
+        for word in found
+        for text in (_makers.core(word.decode(), ()),)
+        for each in particles
+        if text.startswith(each) and len(text) - len(each) >= BEHIND_MIN
+    ]
+    stems = stem.stem_words([_makers.core(core, kin.before) for _, core in cores])
+    return {word for (word, _), each in zip(cores, stems, strict=True) if fold(each, kin.own) == stem.folded}
 
 
 def _spelled_among(found: Iterable[bytes]) -> set[bytes]:

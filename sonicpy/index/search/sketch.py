@@ -19,6 +19,7 @@ from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.completions import address_of
 from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
@@ -63,6 +64,9 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
     for word in other_spellings(terms):
         sketch.add(word)
     sketch.add_pieces(terms)
+    numbers, beginning = address_of(terms)
+    if numbers:
+        sketch.add_beginnings(beginning, 0)
     if synonyms := lexicon.synonyms(terms):
         sketch.add_synonyms(synonyms, matching)
     if demands is not None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions fills the page with objects that hold every word."""
 
-ADDRESSES_MAX = 2_000
-"""The most addresses that begin with the typed numbers."""
 WHOLE_LETTERS_MAX = 6
 """A word of at most this number of letters that an object holds counts as typed without errors in its last letter,
 because many words almost begin with a short one.
@@ -46,21 +44,29 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
     """Add the addresses and versions that begin with the numbers at the end of a query to their clauses: `10.0` is two
     words, and `10.0.0.1` is one.
     """
-    numbers = [number for number, word in enumerate(terms.words[: terms.last + 1]) if word.isdigit()]
-    if len(numbers) < 2 or numbers[-2:] != [terms.last - 1, terms.last]:
-        return
-    while numbers[0] + len(numbers) - 1 != terms.last:
-        del numbers[0]
-    beginning = b".".join(word for number in numbers for word in [terms.words[number]] * terms.counts[number])
-    found = statistics.completed(beginning, ADDRESSES_MAX)
+    numbers, beginning = address_of(terms)
+    found = statistics.beginnings(beginning, 0) if numbers else []
     if not found:
         return
+    words = tuple(sorted(word for word, _, _ in found))
     for clause in clauses:
         if clause.term in numbers:
-            holders = min(sum(row.df for _, row in found), statistics.objects)
+            holders = min(sum(row.df for _, row, _ in found), statistics.objects)
             weight = COMPLETION_SHARES[-1] * min(clause.weight, idf(statistics.objects, holders))
-            clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
+            clause.slots.append(Slot(words, weight, how="completion"))
             clause.holders = max(clause.holders, 1)
+
+
+def address_of(terms: Terms) -> tuple[list[int], bytes]:
+    """Return the places of the numbers at the end of a query, and the beginning of an address that they make, if there
+    are two or more.
+    """
+    numbers = [number for number, word in enumerate(terms.words[: terms.last + 1]) if word.isdigit()]
+    if len(numbers) < 2 or numbers[-2:] != [terms.last - 1, terms.last]:
+        return [], b""
+    while numbers[0] + len(numbers) - 1 != terms.last:
+        del numbers[0]
+    return numbers, b".".join(word for number in numbers for word in [terms.words[number]] * terms.counts[number])
 
 
 def add_corrections(

@@ -144,20 +144,23 @@ def _ways_at_joints(word: bytes) -> list[list[bytes]]:
 
 
 def _cut_off_letter(statistics: Statistics, word: bytes) -> list[Piece]:
-    """Return a rare single letter and the word behind or before it (email: e, mail; usbc: usb, c)."""
+    """Return a rare single letter and the word behind or before it, which may be one, too (email: e, mail; usbc: usb,
+    c; rb: r, b).
+    """
     pairs = _letters_off(word)
     if not pairs or not statistics.may_hold([word[1:], word[:-1]]):
         return []
     for pair in pairs:
         rows = dict(statistics.held(list(pair)))
-        if len(rows) == len(set(pair)) and is_rare(rows[min(pair, key=len)].df, statistics.objects):
+        letters = [row for piece, row in rows.items() if len(piece) == 1]
+        if len(rows) == len(set(pair)) and all(is_rare(row.df, statistics.objects) for row in letters):
             return [(piece,) for piece in pair]
     return []
 
 
 def _letters_off(word: bytes) -> list[tuple[bytes, bytes]]:
     """Return a word of ASCII letters without its first letter, and without its last one."""
-    is_cut = LETTERS_MIN <= len(word) <= LETTERS_MAX and word.isalpha()
+    is_cut = PIECE_LETTERS_MIN <= len(word) <= LETTERS_MAX and word.isalpha()
     return [(word[:1], word[1:]), (word[:-1], word[-1:])] if is_cut else []
 
 
@@ -192,7 +195,7 @@ def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
     text = folded(word).decode()
     if not may_be_cut(text):
         return []
-    most = DIGITS_TOGETHER_MAX if text.isdigit() else PIECES_MAX
+    most = PIECES_MAX if text.isalpha() else DIGITS_TOGETHER_MAX
     ways: dict[str, tuple[int, list[Piece]]] = {text: (len(text), [])}
     for _ in range(most):
         further: dict[str, tuple[int, list[Piece]]] = {}
