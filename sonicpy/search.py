@@ -129,9 +129,12 @@ class Search(NamedTuple):
         return self.has_words and (self.sort is None or sorts_by_score(self.sort))
 
 
+_PLACES = {name: place for place, name in enumerate(Search._fields)}
+
+
 def _has_usual(*names: str) -> Callable[[Search], bool]:
     """Return a function that returns whether some fields of a search have the values of a plain search."""
-    return HasUsual(Search("", "", "", 0, 0, None), list(map(Search._fields.index, names)))
+    return HasUsual(Search("", "", "", 0, 0, None), [_PLACES[name] for name in names])
 
 
 _is_unrefined = _has_usual("filter", "sort", "after", "boost", "group")
