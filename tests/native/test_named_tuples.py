@@ -4,8 +4,10 @@ import gc
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sonicpy._native.named_tuples import Maker
+from sonicpy._native.named_tuples import Maker, UsualFields
 from sonicpy.options import ARGUMENTS
 
 
@@ -79,3 +81,24 @@ def test_its_arguments_are_checked() -> None:
         Maker(list, (1,), {}, refused)  # type: ignore[type-var]
     with pytest.raises(ValueError, match="no field 4 of 4"):
         Maker(Point, tuple(Point(0, 0)), {"a": (4, doubled, None)}, refused)
+
+
+USUAL = Point(0, 1.0, "", "none")
+
+
+@given(
+    st.builds(Point, *(st.sampled_from([0, 1, 1.0, "", "none", "".join(["no", "ne"]), None]) for _ in range(4))),
+    st.lists(st.integers(0, 3), max_size=4),
+)
+def test_fields_differ_as_tuples_of_them_do(found: Point, places: list[int]) -> None:
+    differ = [found[place] for place in places] != [USUAL[place] for place in places]
+    assert UsualFields(places, USUAL).differ(found) is differ
+
+
+def test_usual_fields_are_there() -> None:
+    for place in (-1, 4):
+        with pytest.raises(ValueError, match=f"there is no field {place} of 4"):
+            UsualFields([place], USUAL)
+    for wrong in ((0, 1.0), [0, 1.0, "", "none"]):
+        with pytest.raises(TypeError, match="lacks fields"):
+            UsualFields([3], USUAL).differ(wrong)  # type: ignore[arg-type]
