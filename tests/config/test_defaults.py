@@ -6,6 +6,7 @@ from sonicpy.config import Config
 from sonicpy.config.defaults import DEFAULTS, PlainSection
 from sonicpy.config.settings import FIELDS, value_of
 from sonicpy.errors import ConfigError
+from sonicpy.index.given_settings import plain_config
 from sonicpy.index.open import open_index
 
 SERVERS = ("server.", "channel.", "http.", "metrics.", "store.kv.pool.", "store.kv.database.", "store.fst.p")
@@ -41,3 +42,11 @@ def test_an_index_shows_a_config() -> None:
 def test_given_settings_are_checked() -> None:
     with pytest.raises(ConfigError, match='search.ranking is "best"; allowed is "bm25", "sonic" or "newest"'):
         open_index(":memory:", {"search.ranking": "best"})
+
+
+def test_plain_settings_are_those_given() -> None:
+    given = Config.model_validate({"search": {"ranking": "newest"}, "store": {"kv": {"retain_word_objects": 7}}})
+    assert plain(plain_config(given)) == {key: value_of(given, key) for key in FIELDS}
+    assert plain_config(DEFAULTS) is DEFAULTS
+    with open_index(":memory:", config=given) as index:
+        assert index.config.search == given.search

@@ -4,6 +4,8 @@ import gc
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sonicpy._native.named_tuples import HasUsual, Maker
 from sonicpy.options import ARGUMENTS
@@ -104,3 +106,15 @@ def test_a_refined_search_is_one_with_a_filter_an_order_or_groups(given: dict[st
     assert plain._replace(**given).is_refined
     assert not asks_newest(plain) and not asks_newest(plain._replace(total=False, sort="price"))
     assert asks_newest(plain._replace(total=False, filter="a", limit=3))
+
+
+USUAL = Point(0, 1.0, "", "none")
+
+
+@given(
+    st.builds(Point, *(st.sampled_from([0, 1, 1.0, "", "none", "".join(["no", "ne"]), None]) for _ in range(4))),
+    st.lists(st.integers(0, 3), max_size=4),
+)
+def test_fields_differ_as_tuples_of_them_do(found: Point, places: list[int]) -> None:
+    differ = [found[place] for place in places] != [USUAL[place] for place in places]
+    assert HasUsual(USUAL, places)(found) is not differ

@@ -209,26 +209,31 @@ cdef class PackedGraph:
             limit: the most words; negative: no limit.
             after: only words greater than this one; with the last word of a page, the next page is returned.
         """
-        cdef Completions words = self.completions(prefix, after)
+        cdef Cursor cursor
         cdef list found = []
-        while limit != 0 and next_word(&words._cursor):
-            found.append(words.word())
+        self.start(&cursor, prefix, after)
+        while limit != 0 and next_word(&cursor):
+            found.append(PyBytes_FromStringAndSize(<char *> cursor.word, cursor.depth))
             limit -= 1
         return found
 
     def completions(self, bytes prefix not None, bytes after=None) -> Completions:
         """Return an iterator over the words of `complete`, which finds each word on demand."""
         cdef Completions words = Completions.__new__(Completions)
+        words._graph = self
+        self.start(&words._cursor, prefix, after)
+        return words
+
+    cdef void start(self, Cursor *cursor, bytes prefix, bytes after) noexcept:
+        """Move a cursor before the first word of `complete`. The graph has to outlive the cursor."""
         cdef const uint8_t *bound = NULL
         cdef Py_ssize_t bound_size = 0
         if after is not None:
             bound = <const uint8_t *> after
             bound_size = len(after)
-        words._graph = self
-        words._cursor.nodes = self._automata.forward
-        words._cursor.root = self._automata.forward_root
-        start_cursor(&words._cursor, <const uint8_t *> prefix, len(prefix), bound, bound_size)
-        return words
+        cursor.nodes = self._automata.forward
+        cursor.root = self._automata.forward_root
+        start_cursor(cursor, <const uint8_t *> prefix, len(prefix), bound, bound_size)
 
     def begun(self, bytes part not None) -> list:
         """Return the words that begin with a part, followed by a joint and more."""

@@ -338,8 +338,7 @@ cdef class Detector:
         return self.codes[self.supported(script, scores, evidence)]
 
     cdef int supported(self, int script, const int32_t* scores, list evidence) except -1:
-        """Return the number of the language with the most evidence by the scores of a script and `evidence` together;
-        see `guess_with`."""
+        """Return the number of the language that `guess_with` returns for the scores of a script."""
         cdef double nats[WIDE_ROW]
         cdef const Script* chosen = &self.table.scripts[script]
         cdef dict numbers = self.numbers[script]
@@ -401,8 +400,7 @@ cdef class Detector:
 
 
 cdef class ClearTexts:
-    """Guesses the language of texts that are clear by letters, or by letters and words, or too short; other texts are
-    UNCLEAR.
+    """Guesses the language of texts that letters or words decide, or that are too short; other texts are UNCLEAR.
 
     Args:
         path: the file of a Detector, which the first text that needs it opens.
@@ -440,13 +438,11 @@ cdef class ClearTexts:
         return detector
 
     def by_letters(self, str text not None):
-        """Return the language of `text` by letters alone, None if the text has none, or UNCLEAR. Raises the errors of
-        `detector`."""
+        """Return the result of `guess` for letters alone. Raises the errors of `detector`."""
         return self.decide(text, None)
 
     def guess(self, str text not None):
-        """Return the language of `text`, None if the text has none, or UNCLEAR. Raises the errors of `detector` and of
-        `evidence`."""
+        """Return the language of `text`, None if it has none, or UNCLEAR. Raises the errors of `detector`, `evidence`."""
         return self.decide(text, self.evidence)
 
     cdef object decide(self, str text, evidence):
