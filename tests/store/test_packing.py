@@ -74,7 +74,9 @@ def pack(environment: Environment, found: list[SparseRange]) -> None:
         environment.commit(transaction)
 
 
-@pytest.mark.parametrize(("table", "row_bytes", "count"), [(WORDS, 30, 20_000), (POSTINGS, 200, 6_000), (ORDERS, 200, 6_000)])
+@pytest.mark.parametrize(
+    ("table", "row_bytes", "count"), [(WORDS, 30, 20_000), (POSTINGS, 200, 6_000), (ORDERS, 200, 6_000)]
+)
 def test_pages_are_filled_and_rows_stay(environment: Environment, table: int, row_bytes: int, count: int) -> None:
     fill(environment, table, row_bytes, count)
     before, held = size_bytes(environment, table), rows(environment, table)

@@ -33,6 +33,11 @@ class VectorRows:
     def write(self, transaction: Transaction) -> None:
         """Write all waiting rows into the table."""
         if self.waiting:
-            transaction.put_many(self._table, sorted(row for row in self.waiting.items() if row[1]))
+            rows = sorted(row for row in self.waiting.items() if row[1])
+            if rows and transaction.get(self._table, rows[-1][0]) is None:  # new objects: full pages stay full
+                for key, row in rows:
+                    transaction.append(self._table, key, row)
+            else:
+                transaction.put_many(self._table, rows)
             transaction.delete_many(self._table, sorted(key for key, row in self.waiting.items() if not row))
             self.waiting.clear()
