@@ -63,7 +63,7 @@ HOT = {
 RARE = {
     "answer_cache", "bm25", "cut_terms", "dense_changes", "digest", "expansions", "explained", "filling",
     "held", "held_together", "ids", "impact_rows", "keys", "kin", "leading_words", "length_masks", "lengths",
-    "named_terms", "neighbours", "numbered_terms", "object_record", "object_table", "one_thread",
+    "named_terms", "neighbours", "object_record", "object_table", "one_thread",
     "ordered_rows", "quoting", "readers", "remove_terms", "replies", "slot_scores", "sonic_table", "stem_ends",
     "stop_set", "tag_rows", "turn", "wanted_blocks", "window_bounds", "word_range", "word_source",
 }  # fmt: skip
