@@ -60,10 +60,10 @@ HOT = {
 }  # fmt: skip
 """Modules in which a stage of `benchmarks.instructions` spends 2 % or more, or whose loops go over postings: -O3."""
 RARE = {
-    "answer_cache", "bm25", "digest", "expansions", "explained", "filling", "held", "held_together", "ids",
-    "keys", "kin", "leading_words", "length_masks", "lengths", "named_terms", "neighbours", "object_table",
-    "one_thread", "ordered_rows", "quoting", "readers", "remove_terms", "replies", "slot_scores", "sonic_table",
-    "stem_ends", "stop_set", "tag_rows", "turn", "wanted_blocks", "window_bounds", "word_range", "word_source",
+    "answer_cache", "bm25", "digest", "expansions", "explained", "filling", "held", "held_together", "ids", "keys",
+    "kin", "leading_words", "length_masks", "lengths", "named_terms", "neighbours", "object_table", "one_thread",
+    "ordered_rows", "quoting", "readers", "remove_terms", "replies", "slot_scores", "sonic_table", "stem_ends",
+    "stop_set", "tag_rows", "turn", "wanted_blocks", "window_bounds", "word_range", "word_source",
 }  # fmt: skip
 """Modules in which each stage spends less than 1 %: -O1 compiles them in two thirds of the time of -O2."""
 DIRECTIVES = {

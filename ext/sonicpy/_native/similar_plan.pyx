@@ -19,9 +19,9 @@ from sonicpy._native.terms cimport Terms
 from sonicpy._native.planner import SHARE_EXPONENT_MAX, SHARE_STRENGTH
 
 cdef enum:
-    TERMS = 64
-    BRINGING = 10
-    FAMILIES = 12
+    TERMS = 56
+    BRINGING = 12
+    FAMILIES = 8
     READ = 400
     COMMON_FEW = 64
     COMMON_PART = 5
