@@ -12,9 +12,9 @@ from sonicpy.store.changing.mutations import (
     FlushObject,
     PushTerms,
     PushWith,
-    UpsertTerms,
     pack_mutation,
     pack_push_with,
+    pack_upsert,
 )
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
@@ -31,7 +31,7 @@ else:
     terms_at_once = late("sonicpy.store.changing.remove_steps", "terms_at_once", __name__)
     RecoveringStore = object  # a base of the class that takes these methods
 
-ORDER_ID = ORDER.id
+ORDER_ID, DIGEST_ID = ORDER.id, DIGESTS.id
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
 """The errors after which a PUSH is repeated once, in a recovered transaction."""
 
@@ -74,7 +74,7 @@ class VectorPushes(RecoveringStore):
         writer = self._ready_writer(collection, bucket, rules)
         if writer is None:
             return False
-        record = pack_mutation(UpsertTerms(collection, bucket, oid, terms, rules, ((DIGESTS.id, digest),)))
+        record = pack_upsert(collection, bucket, oid, terms, rules, ((DIGEST_ID, digest),))
         change = (oid, terms, digest)
         return bool(self._short(writer, writer.upsert, change, (collection, bucket), record, terms.languages))
 

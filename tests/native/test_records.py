@@ -116,6 +116,8 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
     assert (type(again), again) == (type(mutation), mutation)
     if isinstance(mutation, PushTerms):
         assert codec.pack_push(*mutation[:4], mutation.rules) == twin(mutation._replace(window=0))
+    if isinstance(mutation, UpsertTerms):
+        assert codec.pack_upsert(*mutation) == twin(mutation)
 
 
 class Like(PopTerms):

@@ -128,6 +128,13 @@ cdef class RecordCodec:
         """Return the record that `pack` would return for a PUSH with fields, without making the mutation."""
         return packed_push_with(self.pack_push(collection, bucket, oid, terms, rules), fields)
 
+    def pack_upsert(
+        self, str collection not None, str bucket not None, str oid not None, Terms terms not None, int rules,
+        tuple fields not None,
+    ) -> bytes:
+        """Return the record that `pack` would return for an UPSERT, without making the mutation."""
+        return packed(UPSERT, (collection, bucket, oid, terms, rules, fields))
+
     def unpack(self, bytes record not None):
         """Return the mutation of a record.
 

@@ -22,6 +22,13 @@ cdef enum:
     NOTED_MAX = 512  # `take_noted` goes through all of them
     SHORT_KEY_BYTES = 4 + 466  # a longer key may end with a hash
 
+
+cdef struct Placed:  # an entry, and the beginning of its place among the rows
+    uint64_t head
+    Entry *entry
+    bint is_common
+
+
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
 
 
@@ -67,18 +74,25 @@ cdef class TermCache:
         cdef list words = [], common = []
         cdef Entry *entry
         cdef Py_ssize_t number
-        qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_place)
-        for number in range(self._dirty_count):
-            entry = self._dirty[number]
-            self._heads[number] = head_of(entry.key, entry.key_size)
-            if entry.word.df == 0:
-                raise ValueError("words that vanished have to be taken first")
-            if not is_common(&entry.word):
-                words.append((key_of(entry), row_of(entry)))
-                continue
-            common.append((common_key_of(entry), row_of(entry)))
-            if not entry.is_apart:
-                words.append((key_of(entry), reference_to(entry)))
+        cdef Placed *placed = <Placed *> malloc((self._dirty_count + 1) * sizeof(Placed))
+        if placed == NULL:
+            raise MemoryError
+        try:
+            for number in range(self._dirty_count):
+                put_place(&placed[number], self._dirty[number], self._heads[number])
+            qsort(placed, self._dirty_count, sizeof(Placed), by_place)
+            for number in range(self._dirty_count):
+                entry = placed[number].entry
+                if entry.word.df == 0:
+                    raise ValueError("words that vanished have to be taken first")
+                if not placed[number].is_common:
+                    words.append((key_of(entry), row_of(entry)))
+                    continue
+                common.append((common_key_of(entry), row_of(entry)))
+                if not entry.is_apart:
+                    words.append((key_of(entry), reference_to(entry)))
+        finally:
+            free(placed)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
             entry.is_dirty = False
@@ -399,17 +413,25 @@ cdef bytes reference_to(const Entry *entry):
     return PyBytes_FromStringAndSize(<char *> row, put_varint(row, entry.word.term_id) - row)
 
 
+cdef inline void put_place(Placed *placed, Entry *entry, uint64_t head) noexcept nogil:
+    """Set the place of an entry, given how its key begins: common words come behind all others, by bucket and term id.
+    """
+    placed.entry, placed.is_common, placed.head = entry, is_common(&entry.word), head
+    if placed.is_common:
+        placed.head = <uint64_t> bucket_of(entry) << 32 | entry.word.term_id >> 8
+
+
 cdef int by_place(const void *left, const void *right) noexcept nogil:
-    """Compare two words by key; common words come behind all others, by bucket and term id. For qsort."""
-    cdef const Entry *one = (<const Entry **> left)[0]
-    cdef const Entry *other = (<const Entry **> right)[0]
-    cdef int order
-    if is_common(&one.word) != is_common(&other.word):
-        return 1 if is_common(&one.word) else -1
-    if not is_common(&one.word):
-        return compare(one, other.key, other.key_size)
-    order = memcmp(one.key, other.key, 4)
-    return order if order else (one.word.term_id > other.word.term_id) - (one.word.term_id < other.word.term_id)
+    """Compare two entries by their places. For qsort."""
+    cdef const Placed *one = <const Placed *> left
+    cdef const Placed *other = <const Placed *> right
+    if one.is_common != other.is_common:
+        return 1 if one.is_common else -1
+    if one.head != other.head:
+        return 1 if one.head > other.head else -1
+    if one.is_common:
+        return 1 if one.entry.word.term_id > other.entry.word.term_id else -1
+    return compare(one.entry, other.entry.key, other.entry.key_size)
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:

@@ -252,8 +252,7 @@ class BucketWriter:
 
     def has_digest(self, oid: str, digest: bytes) -> bool:
         """Return whether the text of an object has this digest. Digests cover names, so no record has to be read."""
-        get, bucket = self.view.digests.get, self.state.bucket
-        return digest in [get(bucket, iid) for iid in self._pushes.named(oid)]
+        return self.view.digests.holds(self.state.bucket, self._pushes.named(oid), digest)
 
     def remove_part(self, iid: int) -> None:
         """Remove the next part of an object whose removal has begun; with the last part, delete the object."""

@@ -197,6 +197,10 @@ pack_push_with: Callable[[str, str, str, Terms, tuple[tuple[int, bytes], ...], i
 """Return the log record of PushWith(collection, bucket, oid, terms, fields, rules)."""
 
 
+pack_upsert: Callable[[str, str, str, Terms, int, tuple[tuple[int, bytes], ...]], bytes] = _CODEC.pack_upsert
+"""Return the log record of UpsertTerms(collection, bucket, oid, terms, rules, fields)."""
+
+
 def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.
 

@@ -30,6 +30,11 @@ class DigestWriter:
         """Return the digest of the text of an object; NO_DIGEST: the object has none."""
         return self._rows(bucket).get(self._view.transaction, iid)
 
+    def holds(self, bucket: int, iids: Iterable[int], digest: bytes) -> bool:
+        """Return whether the text of one of some objects has a digest."""
+        get, transaction = (self._buckets.get(bucket) or self._rows(bucket)).get, self._view.transaction
+        return digest in [get(transaction, iid) for iid in iids]
+
     def set(self, bucket: int, iid: int, digest: bytes) -> None:
         """Set the digest of the text of an object; it is valid until the words of the object change."""
         if not self._are_used:
