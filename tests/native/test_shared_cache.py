@@ -1,6 +1,7 @@
 """Tests of sonicpy._native.bucket_cache: readers on several threads share a cache, with any interleaving."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,3 +87,22 @@ def test_another_reader_brings_the_lengths_up_to_date_while_one_does(behind: int
     with Collecting(behind, partial(after.best, other)):
         one.lengths()
     assert after.best(one) == list(range(9, -1, -1))
+
+
+class ReaderInOrder(CachingReader):
+    """A reader of a bucket whose lists are by IID."""
+
+    state = SimpleNamespace(bucket=1)
+
+
+def test_the_rows_of_rare_words_are_all_of_their_lists() -> None:
+    source = Source(range(10))
+    source.read_postings = None  # type: ignore[assignment,method-assign]  it is not called
+    word = TermInfo(pack_varints([TERM, 2, 0, 0]) + pack_block([(3, 1), (9, 2)]), 4)
+    reader = ReaderInOrder(BucketCache(10, 10, {}), source, in_order=True)
+    found = QueryState(reader.length_masks(), 9.0, 1.2, 0.75, 1.0)
+    find.add_term(found, 1.0)
+    find.add_words(found, [reader.postings(word)], 1.0)
+    find.begin(found, 10)
+    assert find.run(found) == []
+    assert sorted(iid for iid, _, _ in find.best(found, 0)) == [3, 9]

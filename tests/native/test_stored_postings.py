@@ -4,7 +4,7 @@ damage.
 
 import random
 from contextlib import suppress
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -202,6 +202,20 @@ def test_damaged_blocks_in_the_order_of_association(block: bytes) -> None:
             StoredPostings.of_blocks(1, 2, 2, blocks, LENGTHS)
     with pytest.raises(DamagedBytes):
         StoredPostings.of_blocks(1, 2, 2, [pack_block([(IID_MAX, 1), (2**32, 1)])], LENGTHS)
+
+
+@pytest.mark.parametrize("bits", range(25))
+def test_a_dense_block_ends_before_the_next_one(bits: int) -> None:
+    dice = random.Random(bits)
+    for count in (1, 2, 3, 127, POSTINGS_PER_BLOCK):
+        iids = list(accumulate(dice.randint(1, 2 << bits) for _ in range(count)))
+        held = [(iid, dice.choice((1, 1, 1, 2, 9))) for iid in iids]
+        blocks = {0: pack_block(held, dense=True), iids[-1]: pack_block([(iids[-1], 1)])}
+        with pytest.raises(DamagedBytes):
+            walked(stored([impacts_of(0, iids[-1])], [], 0), blocks)
+        following = (iids[-1] + 1, 1)
+        blocks[iids[-1] + 1] = pack_block([following])
+        assert walked(stored([impacts_of(0, iids[-1] + 1)], [], 0), blocks) == [*held, following]
 
 
 def test_fewer_postings_than_the_word_counts_are_damage() -> None:
