@@ -83,7 +83,7 @@ def grown_words(objects: int) -> int:
 
 
 def grown_word(number: int) -> str:
-    """Return the generated word of a number, of at least OPEN_SYLLABLES_MIN syllables and unique."""
+    """Return the generated word for a number: a different one for each, of at least OPEN_SYLLABLES_MIN syllables."""
     found: list[str] = []
     while number or len(found) < OPEN_SYLLABLES_MIN:
         number, at = divmod(number, len(OPEN_SYLLABLES))
@@ -185,6 +185,10 @@ def events(count: int) -> list[tuple[str, str]]:
 def articles(count: int, seed: int = 5) -> list[str]:
     """Return articles of about 5.4 kB by Zipf's law: 15 frequent real words, invented words, and some words that occur
     once.
+
+    Args:
+        count: the number of articles.
+        seed: the seed of the random choice of words.
     """
     chance = random.Random(seed)
     words = COMMON_WORDS + made_up_words(30_000, 5)

@@ -94,7 +94,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 
 def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECTS) -> str:
-    """Return a PUSH of a random object."""
+    """Return a PUSH of one of `objects` objects into one of some buckets, both chosen at random."""
     return f"PUSH bench {pick.choice(buckets)} o{pick.randrange(objects)} {quoted(pick.choice(TEXTS))}\n"
 
 
@@ -255,7 +255,7 @@ def one_machine(folder: Path, buckets: Sequence[str]) -> Iterator[Side]:
 
 @contextmanager
 def cluster(folder: Path, copies: int = 3, logs: int = 1) -> Iterator[DevCluster]:
-    """Run a cluster inside a `with` block."""
+    """Run a cluster inside a `with` block, with `copies` nodes that hold each partition, and `logs` logs."""
     dev = DevCluster(folder, partitions=PARTITIONS, copies=copies, logs=logs)
     try:
         dev.start()

@@ -304,7 +304,7 @@ def execute(index: Index, reading: Session, line: bytes) -> bytes:
 
 
 def session(mode: str, *, compat: bool = False) -> Session:
-    """Return a session that was started in `mode`."""
+    """Return a session that was started in `mode`, as in compat mode if `compat`."""
     started = Session(VERSION, None, Limits(), compat=compat)
     started.feed(f"START {mode}\n".encode())
     started.next()
@@ -312,7 +312,7 @@ def session(mode: str, *, compat: bool = False) -> Session:
 
 
 def small_index(folder: Path, *, compat: bool = False) -> Index:
-    """Return an index that commits only on request."""
+    """Return an index, in compat mode if `compat`, that commits only on request."""
     settings = {"server": {"compat": "sonic" if compat else "none"}, "store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}}
     config = Config.model_validate(settings)
     index = Index(folder, config, autocommit=False)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 ANSWERING = ("sonicpy.index.search.planners.spacing", "sonicpy.index.search.planners.stand_ins")
-"""Modules that are imported inside of functions, which many queries call."""
+"""Modules that are imported inside functions that many queries call."""
 
 _modules = set(ANSWERING)
 

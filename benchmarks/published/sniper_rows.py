@@ -53,7 +53,8 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 
 
 def set_get_delete(table: Table, profile: Profile, folder: Path, kinds: Sequence[type[KeyValuePeer]]) -> None:
-    """K1: set all keys, 1,000 per commit; get and verify all inside one open transaction; delete all."""
+    """K1: set all keys, 1,000 per commit; get and verify all inside one open transaction; delete all. Raises
+    AssertionError if a deleted key is still there."""
     keys = corpora.described("keys", corpora.keys(profile.keys), table.say)
     values = [number.to_bytes(8) for number in range(len(keys))]
     order = list(range(len(keys)))

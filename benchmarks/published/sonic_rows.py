@@ -267,7 +267,7 @@ def push_articles(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def push_share(server: Server, lines: Sequence[bytes], *, consolidates: bool = False) -> Taken:
-    """Push lines, 16 in flight; return wall-clock and CPU seconds."""
+    """Push lines, 16 in flight, and consolidate if `consolidates`; return wall-clock and CPU seconds."""
     with server.connect("ingest") as ingest, server.connect("control") as control, Taken(server.cpu_s) as taken:
         drive([Lane(ingest, lines, in_flight=16)])
         if consolidates:

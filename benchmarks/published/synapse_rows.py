@@ -136,7 +136,8 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def three_servers(table: Table, profile: Profile, folder: Path) -> None:
-    """Y4: push the objects of Y2 to one server, then to three; the name of an object decides its server."""
+    """Y4: push the objects of Y2 to one server, then to three; the name of an object decides its server. Raises
+    AssertionError if a server holds none of them."""
     folder.mkdir(parents=True)
     events = corpora.events(profile.names)
     enough = len(os.sched_getaffinity(0)) >= CORES_NEEDED

@@ -77,7 +77,7 @@ def figure(name: str, limit: float) -> Bar:
 
 
 def share(name: str, limit: float, first: tuple[str, str], second: tuple[str, str], *, is_least: bool = False) -> Bar:
-    """Return the bar of one figure divided by another."""
+    """Return the bar of one figure divided by another, each given by its name and server; `is_least` as in `Bar`."""
 
     def value(results: Results) -> float | None:
         over, under = results.figures.get(first), results.figures.get(second)

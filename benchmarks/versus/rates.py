@@ -67,8 +67,8 @@ def rates(acts: Mapping[Key, Callable[[int], Run]], rounds: int) -> dict[Key, Ra
 
 
 def push_run(server: Server, mode: Mode, lines: Sequence[bytes] | Iterator[bytes], rest_s: float = 0.0) -> Run:
-    """Push lines over the connections of a mode, then wait until the server is quiet; return the measurement. Raises
-    WrongAnswers.
+    """Push lines over the connections of a mode, pause for `rest_s` seconds, then wait until the server is quiet;
+    return the measurement. Raises WrongAnswers.
     """
     check = partial(check_replies, server, PUSH)
     return load(

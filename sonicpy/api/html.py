@@ -17,6 +17,8 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
 
     Args:
         head: titles of the columns; empty: the first cell of each row is its title.
+        rows: the cells of each row.
+        caption: the caption of the table; "": none.
     """
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     top = "".join(_cell("th", name) for name in head)

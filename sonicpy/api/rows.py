@@ -141,7 +141,7 @@ def _of_row(row: Row, shape: Shape) -> RowParts:
 
 
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
-    """Check the parts of rows: yield valid rows, and the others as refused."""
+    """Check the parts of rows: yield valid rows, and the others as refused. `compat`: as in `Shape`."""
     new_row = tuple.__new__  # in half the time of Row()
     for number, parts in enumerate(rows):
         if isinstance(parts, NoParts):

@@ -295,6 +295,13 @@ def _row(
     Args:
         arguments: the arguments as the usage text names them: words, `"<text>"` for a quoted text, optional words at
             the end.
+        name: the first word of the line.
+        modes: the modes of a session that allow the command.
+        kind: the type of the command.
+        bounds: returns the default and the maximum of LIMIT; None: the command has no LIMIT.
+        optional_words: the number of words that may be missing.
+        is_ours: whether Sonic lacks the command.
+        make: the class that makes the command from a line.
     """
     options = OPTIONS.get(name, ())
     named = [f"[{option.usage}]?" for option in options if is_ours or not option.is_ours]

@@ -18,7 +18,8 @@ NO_WORDS = quoted("\n")
 
 
 def check_names(collection: Any, bucket: Any = None) -> None:
-    """Raise InvalidArgument for an invalid name, with the server's sentence; most such names could not even be sent."""
+    """Raise InvalidArgument, with the sentence of a server, if a name of a collection, or of a bucket unless it is
+    None, is not valid. Most invalid names could not even be sent."""
     check_collection(collection)
     if bucket is not None:
         check_bucket(bucket)

@@ -345,7 +345,15 @@ def ping(mode: Mode) -> CallPlan[ServerInfo]:
 def control(
     command: str, kind: AnswerKind, arguments: str = "", *, read: Callable[[str], Value], changes: bool = False
 ) -> CallPlan[Value]:
-    """Plan a command of mode control; `read` turns its answer into the result."""
+    """Plan a command of mode control.
+
+    Args:
+        command: the first word of the line.
+        kind: the kind of the answer.
+        arguments: the rest of the line.
+        read: turns the answer into the result.
+        changes: see `Exchange.changes`.
+    """
     line = f"{command} {arguments}".rstrip()
     timeout_s = None if command == "INFO" else MAINTENANCE_TIMEOUT_S
     reply = yield Exchange(Mode.CONTROL, command, kind, lambda server: [line], changes, timeout_s)
@@ -435,7 +443,8 @@ def _hits(items: list[str], server: ServerInfo, *, has_buckets: bool = False) ->
 
 
 def _hits_with_words(items: list[str], server: ServerInfo, *, has_buckets: bool) -> list[Hit]:
-    """Return hits with the words by which they answer, which follow the last colon of each item."""
+    """Return hits with the words by which they answer, which follow the last colon of each item. `has_buckets`: items
+    name the buckets of their objects."""
     pairs = [item.rpartition(":") for item in items]
     hits = _hits([name for name, _, _ in pairs], server, has_buckets=has_buckets)
     words = ([HeldWord(*word) for word in unpack_held(packed)] for _, _, packed in pairs)

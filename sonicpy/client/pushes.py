@@ -213,7 +213,7 @@ class WaitingPushes:
         values: Mapping[str, Any] | None = None,
         field: str | None = None,
     ) -> bool:
-        """Append a push; return whether it is time to send the batch."""
+        """Append a push, with the arguments of `Client.push`; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)
         names, bits = (collection, bucket, object_name(object)), bits_of("vector", vector)
         texts = None if field is None else {name_of_text(field): text}

@@ -26,8 +26,8 @@ def synonyms(collection: str) -> CallPlan[list[str]]:
 
 
 def set_synonyms(collection: str, rules: Iterable[str], *, add: bool = False) -> CallPlan[int]:
-    """Plan SYNONYMS with rules; the result is the number of rules afterwards. Raises InvalidArgument if the rules are
-    not in a list.
+    """Plan SYNONYMS with rules, which replace the present ones unless `add`; the result is the number of rules
+    afterwards. Raises InvalidArgument if the rules are not in a list.
     """
     check_collection(collection)
     if isinstance(rules, str | bytes) or not isinstance(rules, Iterable):

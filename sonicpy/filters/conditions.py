@@ -35,8 +35,11 @@ class Among(NamedTuple):
 class Within(NamedTuple):
     """The condition that the point of an object is at most `meters` away from a centre.
 
+    Args:
+        meters: the greatest distance in metres.
+
     Attributes:
-        meters: the distance.
+        name: the name of the values, which are points.
         latitude, longitude: the centre, in units of 1e-7 degree.
     """
 

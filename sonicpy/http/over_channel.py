@@ -76,7 +76,7 @@ class ChannelBackend:
 
 
 def of_itself() -> ssl.SSLContext:
-    """Return a TLS context for a process that connects to itself; it checks no names, because the certificate is for
+    """Return a TLS context for a process that connects to itself; the certificate is not checked, because it is for
     other addresses.
     """
     context = ssl.create_default_context()

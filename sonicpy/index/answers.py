@@ -176,7 +176,8 @@ class Answers(TextReader):
         return hits
 
     def find_ids(self, search: Search) -> list[str]:
-        """Return the names of `find_hits` as the server sends them, those of several buckets as `in_bucket` makes."""
+        """Return the names of the hits of `find_hits` as the server sends them; if several buckets are searched, in the
+        form of `in_bucket`."""
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept.get(search)

@@ -97,7 +97,8 @@ class ReadOnlyEngine(Engine):
 
 
 def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Value]) -> Callable[..., Any]:
-    """Wrap a method of Index so that it starts again in a newer snapshot if a graph was replaced while it ran."""
+    """Return a method of Index, wrapped so that it starts again in a newer snapshot if a graph was replaced while it
+    ran."""
 
     @functools.wraps(method)
     def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:

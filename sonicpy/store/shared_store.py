@@ -19,7 +19,8 @@ from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
 PATIENCE_S: Final = 0.5
-"""The longest time for which a late commit waits for readers when the map is full: readers may be waiting for its turn.
+"""The longest time in seconds for which a late commit waits for readers when the map is full: readers may be waiting
+for its turn.
 """
 SWEEPS: Final = 10
 SWEEP_ROWS: Final = 500

@@ -81,6 +81,9 @@ class VectorPushes(RecoveringStore):
     def flush_object(self, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int | None:
         """Carry out FlushObject and return its result; None: nothing was done, and `apply` is needed.
 
+        Args:
+            in_steps: as in `Store.apply`.
+
         Raises:
             StoreError: the change was not carried out; all changes before it were.
         """

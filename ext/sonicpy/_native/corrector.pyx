@@ -410,7 +410,7 @@ cdef class Corrections:
 cdef Corrections correct(
     const Automata *automata, bytes word, int distance, bint transpositions, Py_ssize_t limit, int64_t edge_budget
 ):
-    """Return the result of `PackedGraph.correct`, with its errors; a negative limit means no limit."""
+    """Return the result of `PackedGraph.correct`; raise the errors of that method. A negative limit means no limit."""
     cdef Search search
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t size = len(word)

@@ -365,7 +365,8 @@ cdef int give_up(QueryState query) except -1:
 
 
 cdef list run_without(QueryState query):
-    """Return the keys of all blocks to be read; if there are none, find the objects and return []."""
+    """Return the keys of all blocks to be read; if there are none, find the objects and return []. Raises RuntimeError
+    if blocks are missing, but none is left to be read."""
     cdef Py_ssize_t number
     if not query.top.k:
         return []

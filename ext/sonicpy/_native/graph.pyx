@@ -217,7 +217,8 @@ cdef class PackedGraph:
         return found
 
     def completions(self, bytes prefix not None, bytes after=None) -> Completions:
-        """Return an iterator over the words of `complete`, which finds each word on demand."""
+        """Return an iterator over the words that `complete` would return, which finds each word on demand; the
+        arguments are those of `complete`."""
         cdef Completions words = Completions.__new__(Completions)
         cdef const uint8_t *bound = NULL
         cdef Py_ssize_t bound_size = 0
@@ -340,8 +341,8 @@ cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
 
 
 cdef bytes in_short_nodes(const uint8_t *start, size_t size, uint32_t format):
-    """Return the content of a file of format 1 or 2 with its nodes in the form of this format, without a checksum.
-    Raises DamagedGraph."""
+    """Return the content of a file of format 1 or 2 with its nodes in the form of the present format, without a
+    checksum. Raises DamagedGraph."""
     cdef uint8_t *forward = NULL
     cdef uint8_t *backward = NULL
     cdef const uint8_t *nodes

@@ -70,8 +70,8 @@ class ServerTarget:
         self.watermark: Any = None
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows, and return a report. It lacks the number of unchanged objects, because
-        the server answers OK to each.
+        """Bring the objects in step with rows, and return a report; see `Index.mirror`. The report lacks the number of
+        unchanged objects, because the server answers OK to each.
         """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})

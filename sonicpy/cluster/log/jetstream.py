@@ -211,7 +211,8 @@ async def request(connection: Client, what: str, settings: dict[str, Any]) -> di
 async def ask(
     connection: Client, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
 ) -> dict[str, Any]:
-    """Return the answer of the brokers to a message. Raises Unacknowledged if there is none."""
+    """Return the answer of the brokers to a message, within `timeout_s` seconds. Raises Unacknowledged if there is
+    none."""
     if not connection.is_connected:  # nats-py would send it late, after its outcome was reported as unknown
         raise Unacknowledged("no broker is connected")
     try:

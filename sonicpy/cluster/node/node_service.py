@@ -129,7 +129,7 @@ def check_together(node: "Node", command: Any) -> None:
 
 
 def count_here(node: "Node", command: Count) -> bytes:
-    """Answer COUNT of a bucket or an object. Raises Postponed if other nodes have to answer."""
+    """Return the reply to COUNT of a bucket or an object. Raises Postponed if other nodes have to answer."""
     if command.bucket is None:
         raise Postponed
     return READ_COUNT(node, command)
@@ -204,7 +204,8 @@ class NodeService(BaseService):
             await self.embedding.stop()
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        """Carry out a command that has to wait or that other nodes answer, and return its reply; see
+        `BaseService.execute`."""
         limit_s = None if self._is_work(command) else limit_of(command)
         try:
             async with asyncio.timeout(limit_s):

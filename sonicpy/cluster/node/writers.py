@@ -49,7 +49,7 @@ class Writers:
         return max(writer.gaps.lasting_s for writer in self.each)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
-        """Add a change to the next batch of the log of a partition. Raises as `LogWriter.add`."""
+        """Add a change to the next batch of the log of a partition, and return the batch. Raises as `LogWriter.add`."""
         return self._writer_of(partition).add(partition, record)
 
     def add_in_turn(self, partition: int, record: bytes) -> None:

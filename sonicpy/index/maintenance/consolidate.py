@@ -35,9 +35,9 @@ from sonicpy.store.views.write_view import WriteView
 GRAPHLESS_WORDS = 1_000
 """The most words ever added to a bucket that needs no graph: comparing this many takes about 0.05 ms."""
 PRUNED_ROWS = 200
-"""Pending words deleted between two turns: about 0.2 ms."""
+"""The number of pending words deleted between two turns: about 0.2 ms."""
 ADDED_AT_ONCE = 4_096
-"""Words added to a graph between two turns: about 0.1 ms."""
+"""The number of words added to a graph between two turns: about 0.1 ms."""
 
 
 class GraphLimits(NamedTuple):

@@ -36,8 +36,8 @@ class Factors(NamedTuple):
     Attributes:
         of: returns the factors of objects, given by their IIDs.
         most: the upper bound of all factors.
-        factor: returns the factor of a value, which rises with it; None: the object has no value, and its factor is that
-            of the lowest value.
+        factor: returns the factor of a value, which rises with it; None: the object has no value, and its factor is
+            that of the lowest value.
         windows: the values, by window of IIDs; empty: no object has a value.
     """
 
@@ -63,6 +63,7 @@ def boosted(
 
     Args:
         highest: as in `factors_of`.
+        mask: the objects that pass a filter; None: all.
     """
     factors = factors_of(reader, boost, highest)
     query = bind(plan, reader, window, mask=mask)
@@ -95,6 +96,7 @@ class _Best:
 
         Args:
             most: the upper bound of the factors of its objects, by which low scores are left out; None: leave out none.
+            total: whether to count all objects that answer, too.
         """
         floor = None
         if most is not None and 0 < self.wanted <= len(self.found):

@@ -153,7 +153,7 @@ def _unordered(lexicon: AnyLexicon | None) -> int | None:
 
 
 def analysis(config: "Config", rules: int = FIRST) -> Analysis:
-    """Return the settings that decide the words of a text."""
+    """Return the settings that decide the words of a text, and the version of the rules."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
         compat=config.server.compat == "sonic",
@@ -301,7 +301,7 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
 
 
 def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_scored: bool) -> Iterator[Alternate]:
-    """Yield the other words of a slot that objects hold."""
+    """Yield the words of a slot, other than the typed one, that objects hold, with a weight if `is_scored`."""
     for word in named_together(slot)[:1] if slot.together else slot.words:
         row = rows.get(word)
         if row is not None and word != typed:
@@ -384,6 +384,7 @@ def _hit(
 
     Args:
         ceiling: the highest score of the plan; None: the ranking does not distinguish kinds of matches.
+        is_scored: whether the ranking has scores.
     """
     named, more, more_score = made_of
 

@@ -113,7 +113,7 @@ def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clau
 
 
 def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0) -> Iterator[Clause]:
-    """Yield the clause for texts that equal the whole query."""
+    """Yield the clause for texts with some names that equal the whole query; its weight is multiplied by `times`."""
     whole = whole_word(whole_words(terms))
     bringing = [clause for clause in plan.clauses if clause.role & BRINGS and not clause.role & FORBIDDEN]
     weight = WHOLE_SHARE * times * sum(clause.weight for clause in bringing)
@@ -134,7 +134,8 @@ def _plain(words: Iterable[bytes]) -> list[bytes]:
 
 
 def _slot(slot: Slot, changed: Callable[[Sequence[bytes]], list[bytes]], times: float = 1.0) -> Slot:
-    """Return a slot with other words; if words are to be held together, each group is changed by itself."""
+    """Return a slot with its words changed by a function, each group of words to be held together by itself, and with
+    its weights multiplied by `times`."""
     rest = iter(slot.words)
     groups = [changed(list(islice(rest, size))) for size in slot.together or (len(slot.words),)]
     sizes = tuple(map(len, groups)) if slot.together else ()

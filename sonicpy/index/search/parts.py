@@ -190,6 +190,11 @@ def find_by_plan(
 ) -> Part:
     """Return the result of `find` for a plan bound to a bucket. Without `total`, phrases are first looked for in the
     best objects alone.
+
+    Args:
+        newest: only this many objects of each word are read, the newest ones; 0: all.
+        mask: the objects that pass a filter; None: all.
+        wanted, total, floor: as in `find`.
     """
     if plan.phrases:
         from sonicpy.index.search.phrases import best_with_phrases, masked  # noqa: PLC0415  loaded when it is needed

@@ -200,7 +200,8 @@ class UnitedLexicon(Statistics):
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the words within `distance` edits and their distances: nearest first, then in byte order."""
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order. Arguments as
+        in `Statistics.corrections`."""
         found: dict[bytes, int] = {}
         for part in self.parts:
             found.update(part.corrections(word, distance, transpositions=transpositions, of_long=of_long))

@@ -150,7 +150,7 @@ class _Sketcher:
             self._note(each, row)
 
     def add_heads(self, word: bytes) -> None:
-        """Add the words that end with a word to which no other one was added."""
+        """Add the words that end with `word`, if the sketch has no other word for it."""
         text = word.decode()
         if self._is_unknown(text):
             found = compounds(self._lexicon, word)
@@ -159,7 +159,8 @@ class _Sketcher:
                 self._note(each, row)
 
     def add_unknown(self, word: bytes, matching: Matching | None, *, is_last: bool) -> None:
-        """Add the words by which a word is read again to which no other one was added."""
+        """Add the words with which `word` is read again, if the sketch has no other word for it. Arguments as in
+        `read_again`."""
         if not self._is_unknown(word.decode()) or self.sketch.get("holding", {}).get(word.decode()):
             return
         asked = asked_of(word, is_last=is_last)
@@ -190,7 +191,8 @@ class _Sketcher:
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add the completions and corrections of a word to the sketch, with their rows: at most `completed`
-        completions, and the corrections within `edits` edits.
+        completions, and the corrections within `edits` edits, a swap of two neighbours counted as one edit if
+        `transpositions`.
         """
         for each in swapped_words(word):
             self.add(each)

@@ -174,7 +174,7 @@ class SonicVisits:
         return self.table.visit(number, postings, skipped, slot.weight, budget)
 
     def _held(self, words: Iterator[bytes]) -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words held by objects that are not too common, with their rows; rows are read a few ahead."""
+        """Yield the words that objects hold and that are not too common, with their rows; a few rows are read ahead."""
         while some := list(islice(words, 8)):
             for word, row in zip(some, self._reader.words(some), strict=True):
                 if row is not None and row.df and not is_too_common(self._objects, row.df, self._search):

@@ -43,8 +43,8 @@ def passing_together(
 def count_passing(
     reader: BucketReader, words: Sequence[bytes], condition: Condition, groups: Sequence[Sequence[bytes]] = ()
 ) -> list[int]:
-    """Return how many of the objects that meet a condition hold each of some words, together with one word of each
-    group.
+    """Return how many of the objects that meet a condition hold each of some words, together with one word of each of
+    `groups`.
     """
     rows, lengths = reader.words(list(words)), reader.length_masks()
     before = [[row for row in reader.words(list(group)) if row is not None] for group in groups]

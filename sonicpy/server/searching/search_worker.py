@@ -165,7 +165,7 @@ class SearchService(Serving):
                     self._stopped.set_result(message)
 
     def report(self, *, was_asked: bool) -> Report:
-        """Return a report of the work since the last report."""
+        """Return a report of the work since the last report; `was_asked`: the main process has asked for it."""
         lines = self._lines()
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
@@ -211,7 +211,7 @@ class SearchService(Serving):
                 most -= 1
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that needs uncommitted changes.
+        """Carry out a command that needs uncommitted changes, and return its reply.
 
         The main process, which has these changes, answers the first few commands. Further ones wait for a commit, which
         then costs less.
@@ -232,7 +232,7 @@ class SearchService(Serving):
         return reply
 
     def _unless_behind(self, call: Call) -> Call:
-        """Wrap a call so that it leaves a command to `execute` if this process may lack acknowledged changes."""
+        """Return a call that leaves a command to `execute` if this process may lack acknowledged changes."""
 
         def answer(index: Index, command: Any) -> bytes:
             if self._is_behind(command):

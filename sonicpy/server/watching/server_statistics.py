@@ -183,7 +183,14 @@ class ServerStatistics:
     def figures(
         self, *, connections: int, lines_of_open: int, open_collections: int, open_graphs: int, pending_graphs: int
     ) -> InfoFigures:
-        """Return the figures of INFO at this moment."""
+        """Return the figures of INFO at this moment.
+
+        Args:
+            connections: the number of open connections.
+            lines_of_open: the number of lines on these connections.
+            open_collections, open_graphs, pending_graphs: the figures that the statistics do not count; see
+                `InfoFigures`.
+        """
         return InfoFigures(
             uptime=int(time.monotonic() - self._started_s),
             clients_connected=connections,

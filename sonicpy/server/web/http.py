@@ -388,7 +388,7 @@ CONNECTION: ContextVar[Any] = ContextVar("connection")
 
 
 def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """Wrap an application so that the client of a request from one of these proxies is taken from X-Forwarded-For."""
+    """Return an application that takes the client of a request from one of these proxies from X-Forwarded-For."""
     if not proxies:
         return application
     named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]

@@ -354,7 +354,8 @@ class BucketWriter:
         return change.removed_shown
 
     def _cut(self, change: CutTerms) -> None:
-        """Change the cached rows of words, and write the changed postings."""
+        """Change the cached rows of words, and write the changed postings. Raises StoreDamaged if a row or a block
+        cannot be read."""
         transaction, tables = self._transaction, self._tables
         try:
             keys = change.word_keys
@@ -375,7 +376,7 @@ class BucketWriter:
             self.view.word_notes(self.state.bucket).add(self.state, change.changed_words(), why)
 
     def _change_words(self, change: RemoveTerms) -> None:
-        """Write the changed rows and postings of words."""
+        """Write the changed rows and postings of words, and delete the terms that no object holds any more."""
         self._tables.change_words(change)
         drop_terms(self._transaction, self.state.bucket, change.deleted_terms)
 

@@ -23,7 +23,7 @@ from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_COUNTS, SMALL_TA
 from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
-"""The size of the number of a bucket, with which keys of SMALL_TABLES begin."""
+"""The number of bytes of the number of a bucket, with which keys of SMALL_TABLES begin."""
 KEPT_MAX: Final = 2_048
 KEPT_BYTES: Final = 1 << 21
 """The most buckets, and the most bytes of their rows in `small`, that are kept: in memory they take ten times as much.

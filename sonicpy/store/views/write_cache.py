@@ -171,7 +171,8 @@ class BucketWriteCache:
         return self.newest
 
     def read(self, transaction: Transaction, state: BucketState, *, dense: bool) -> None:
-        """Read the rows that PUSH changes and the cache lacks: the newest row of records, the names and the lengths."""
+        """Read the rows that PUSH changes and the cache lacks: the newest row of records, the names and the lengths.
+        `dense`: see `NewestRow`."""
         if self.newest is None:
             self.read_newest(transaction, state, dense=dense)
         small = transaction.small_rows(bucket_key(state.bucket))

@@ -26,8 +26,8 @@ Fills = Callable[[Plan], bool]
 ADDRESSES_MAX = 2_000
 """The most addresses that begin with the typed numbers."""
 WHOLE_LETTERS_MAX = 6
-"""A word of at most this number of letters that an object holds counts as typed without errors in its last letter,
-because many words almost begin with a short one.
+"""The most letters of a word, held by an object, that is not completed as if its last letter were an error: very many
+words begin with all letters of a short word but the last.
 """
 LIKELIEST = (4, 16)
 """The most words of the first and of the second list of misspelt words: the likeliest ones."""

@@ -41,7 +41,7 @@ SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 that could be cut off such a piece are misspelt (`sayng` is not `say ng`).
 """
 RARE_MIN, RARE_SHARE = 4, 1 / 16
-"""The number of objects, or their share, that may hold a single letter that is cut off a word."""
+"""A single letter is cut off a word only if at most this number of objects, or this share of them, hold the letter."""
 SIGNS = re.compile(rb"[^\w\x80-\xff]+|_+")
 SIZES = re.compile(rb"\d+(?:x\d+)+")
 SHARE = 0.5
@@ -186,8 +186,8 @@ def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
-    """Return the fewest pieces of which a word consists; of several ways to cut it, the one with the longest shortest
-    piece.
+    """Return the fewest pieces of which a word consists, of several ways the one whose shortest piece is longest; []:
+    it cannot be cut. `folds`: pieces may differ from the word in accents.
     """
     text = folded(word).decode()
     if not may_be_cut(text):

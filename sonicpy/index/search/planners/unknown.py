@@ -117,7 +117,8 @@ def _ways(word: bytes) -> list[list[bytes]]:
 
 
 def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
-    """Add the corrections of a word; if there are none, the words that begin as one does, or have a part that does."""
+    """Add the corrections of a word to its clause; if there are none, words that begin, or have a part that begins, as
+    the word does but for errors."""
     found = [each for each in corrections(statistics, word, COMPARED, ()) if _is_alike(word, each[0], each[4])]
     add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
     if len(clause.slots) > 1:
@@ -149,7 +150,7 @@ def _is_mistyped(token: bytes, word: bytes) -> bool:
 
 
 def _itself(statistics: Statistics, piece: bytes, *, may_correct: bool) -> Piece:
-    """Return a piece of a word, if an object holds it; else its corrections."""
+    """Return a piece of a word, if an object holds it; else its corrections, if `may_correct`."""
     if statistics.held([piece]):
         return (piece,)
     return tuple(each[0] for each in corrections(statistics, piece, CORRECTED_MAX, ())) if may_correct else ()
@@ -159,8 +160,8 @@ def _itself(statistics: Statistics, piece: bytes, *, may_correct: bool) -> Piece
 
 
 def _two(statistics: Statistics, text: str, matching: Matching | None, *, is_last: bool) -> list[Piece]:
-    """Return the words that two pieces of a word may be; of several ways to cut it, those with the longest shorter
-    piece.
+    """Return the words that two pieces of a word may be, of several ways those whose shorter piece is longest; []:
+    there is no way. `matching`, `is_last`: as in `read_again`.
     """
     heads: dict[int, list[tuple[bytes, int]]] = {}
     for word, row, size in statistics.leading(text.encode()) if may_be_cut(text) else ():
