@@ -35,11 +35,9 @@ class Among(NamedTuple):
 class Within(NamedTuple):
     """The condition that the point of an object is at most `meters` away from a centre.
 
-    Args:
-        meters: the greatest distance in metres.
-
     Attributes:
         name: the name of the values, which are points.
+        meters: the greatest distance, in metres.
         latitude, longitude: the centre, in units of 1e-7 degree.
     """
 

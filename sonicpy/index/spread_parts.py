@@ -272,7 +272,8 @@ class SpreadParts(Answers):
         Args:
             search: the fields of a Search.
             plan: as `to_plain` returns it; None: all objects answer.
-            behind: (key, age, name) of the object behind which the page begins, as `spread_place` returns it.
+            behind: (key, age, name) of the object behind which the page begins, as `spread_place` returns it;
+                None: the page is the first one.
         """
         asked = Search(*search)
         with self._engine.read_words(asked.collection, asked.bucket) as lexicon:

@@ -106,7 +106,7 @@ class Workers:
         return [] if number is None else [number]
 
     def kill(self, why: str) -> None:
-        """Kill the worker, if one runs; another one repeats its job."""
+        """Kill the worker, if one runs; another one repeats its job. `why` is for the log."""
         if self._worker is not None:
             self._worker.kill(why)
 

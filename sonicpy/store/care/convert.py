@@ -71,7 +71,7 @@ STEP_ROWS = 64
 SWEPT_ROWS = 20_000
 """The most rows of dropped buckets that one transaction deletes."""
 REPORT_SECONDS = 5.0
-"""The interval between log lines about progress."""
+"""The interval between log lines about progress, in seconds."""
 SCRIPTS_WITHOUT_BLANKS = (
     range(0x0E00, 0x0F00),  # Thai, Lao
     range(0x1000, 0x10A0),  # Burmese

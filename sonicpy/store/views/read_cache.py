@@ -219,7 +219,7 @@ class SnapshotCache:
             self.posting_bytes = 0
 
     def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached rows; when there are too many, age the rows of words and drop the rows of OIDs.
+        """Count `size_bytes` bytes of cached rows; when there are too many, age the rows of words and drop the rows of OIDs.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.
@@ -401,7 +401,7 @@ class SnapshotSource(BucketReader):
         return stored_words(self._transaction, keys)
 
     def note_words(self, count: int) -> None:
-        """Count new cached rows of words; drop the older half when there are too many."""
+        """Count `count` new cached rows of words; if the cache is then too large, drop the older half of its rows."""
         cache = self._snapshot_cache
         cache.row_bytes += CACHED_WORD_BYTES * count
         if cache.row_bytes > ROWS_MAX_BYTES:
