@@ -151,6 +151,9 @@ def rights_of(key: Key) -> dict[str, Any]:
 def unpack_key(name: str, packed: Mapping[str, Any], where: str) -> Key:
     """Return a key from its stored parts.
 
+    Args:
+        where: the place of the key, for the message.
+
     Raises:
         ConfigError: the parts are damaged, or a newer version wrote them.
     """

@@ -124,7 +124,8 @@ def _by_field(text: str | Mapping[str, str], options: Mapping[str, Any]) -> list
 
 
 def _room(server: ServerInfo, head: str, tail: str) -> int:
-    """Return the number of bytes that a line has left for its text. Raises TooLong if they are too few."""
+    """Return the number of bytes that a line has left for its text between `head` and `tail`. Raises TooLong if they
+    are too few."""
     room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
     if room_bytes < SMALLEST_ROOM:
         raise TooLong(

@@ -383,6 +383,9 @@ def _paged(
     """Plan a search for `limit` items: one line, or several if the server refuses this limit.
 
     Args:
+        kind: the kind of the answer.
+        line: called with the server, a limit and an offset; returns the line.
+        read: called with the answer and the server; returns the items.
         page: the number of items to ask for after the server has refused `limit`; each further refusal halves it.
     """
     size = limit if limit <= LIMIT_CEILING else page
@@ -411,6 +414,9 @@ def _page(
 ) -> CallPlan[list[Item]]:
     """Plan one search. If the server refuses scores, or the number of objects that hold whole words, repeat it without;
     the connection notes the refusal.
+
+    Args:
+        kind, line, read: as in `_paged`.
     """
     while True:
         try:

@@ -119,7 +119,11 @@ class Pushes:
                 return True
 
     def _lines_of(self, place: int, row: Row | Refused, server: ServerInfo) -> list[str]:
-        """Return the lines that push a row, and count it as sent; no lines if it is refused."""
+        """Return the lines that push a row, and count it as sent; no lines if it is refused.
+
+        Args:
+            place: the number of the row among all.
+        """
         if isinstance(row, Refused):
             self._on_done(place, row, None)
             return []

@@ -50,7 +50,8 @@ def _exchange(lines: list[str]) -> Exchange:
 
 
 def _lines(server: ServerInfo, head: str, texts: list[str], *, add: bool) -> Iterator[str]:
-    """Yield lines with rules: the first line replaces the present rules, unless `add`; the others add to them."""
+    """Yield lines that begin with `head`, with the rules `texts`: the first line replaces the present rules, unless
+    `add`; the others add to them."""
     line = f"{head} {'ADD' if add else 'SET'}"
     size = len(line.encode())
     for text in map(quoted, texts):

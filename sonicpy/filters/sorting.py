@@ -74,7 +74,7 @@ def sorts_by_score(text: str) -> bool:
 
 
 def _name_in(option: str, name: str) -> str:
-    """Return a name of values. Raises InvalidArgument if no values can have that name."""
+    """Return a name of values. Raises InvalidArgument, with the name of the option, if no values can have that name."""
     if is_name(name):
         return name
     raise refused(f"{option} has {shown(name)} as a name of values; allowed is one name of {NAME_RULE}")

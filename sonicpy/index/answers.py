@@ -420,7 +420,8 @@ class Answers(TextReader):
     def _suggest(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
     ) -> tuple[list[str], Moment]:
-        """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
+        """Return at most `limit` suggestions, those of `kept` if the buckets have not changed, and the moment of the
+        buckets."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
         if type(word) is not str:
@@ -450,7 +451,7 @@ class Answers(TextReader):
     def _suggest_passing(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: "Condition"
     ) -> list[str]:
-        """Return the suggestions that occur in objects which meet a condition."""
+        """Return at most `limit` suggestions that occur in objects which meet a condition."""
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_together, passing_words  # noqa: PLC0415  loaded when it is needed
 

@@ -58,7 +58,7 @@ class ReaderGraphPool(GraphPool):
         return opened
 
     def go_without(self, bucket: int, version: int) -> None:
-        """Stop using a graph: words are found, but typing errors are not corrected."""
+        """Stop using a graph up to this version: words are found, but typing errors are not corrected."""
         logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
                      self.path(bucket, version))  # fmt: skip
         self._unreadable[bucket] = version

@@ -60,6 +60,7 @@ class SpreadParts(Answers):
         """Return the result of `spread_find`, and the numbers of the words of the plan that each object holds.
 
         Args:
+            limit, total: as in `spread_find`.
             filter: as in `spread_find_filtered`; None: all objects pass.
         """
         with self._engine.read_words(collection, bucket) as lexicon:

@@ -76,7 +76,8 @@ class LanguageGuesser:
         return (code, reason) if code in by_code else (None, "unknown")
 
     def _by_words(self, head: str) -> str | None:
-        """Return the language with the most evidence by n-grams and words together; None: the script decides."""
+        """Return the language with the most evidence by n-grams and words in `head`, the examined part of a text; None:
+        the script decides."""
         words = self._open_words() if self._words is None else self._words
         return self._clear.detector.guess_with(head, words.evidence(head))
 

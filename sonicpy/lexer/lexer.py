@@ -273,7 +273,11 @@ class Lexer:
         return self._guesser.explain(text)
 
     def dropped(self, text: str, lang: str | None) -> list[bytes]:
-        """Return the stop words of a text that `lex` leaves out because the settings drop them."""
+        """Return the stop words of a text that `lex` leaves out because the settings drop them.
+
+        Args:
+            lang: as in `lex`.
+        """
         if self._stopwords.mode != "drop" or lang == NO_LANGUAGE:
             return []
         code = self.language(text, lang)[0]
@@ -343,7 +347,8 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer for texts in a language, which later texts reuse; languages without a table share one."""
+        """Return the analyzer for texts in the language with a code (None: unknown), which later texts reuse; languages
+        without a table share one."""
         if code is not None and code not in by_code:
             return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"

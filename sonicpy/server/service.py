@@ -90,7 +90,13 @@ class BaseService(Serving):
         return self.search is not None and self.search.is_there and self.embedding is None
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection over to the search process with the least load; return whether one took it."""
+        """Hand a connection over to the search process with the least load; return whether one took it.
+
+        Args:
+            descriptor: the descriptor of its socket.
+            unsent: replies that the client has not got yet.
+            peer: the address of the client.
+        """
         chosen = None if self.search is None else self.search.choose(keeps=not self.sheds)
         rest = None if chosen is None else session.take_rest()
         if chosen is None or rest is None:

@@ -194,7 +194,7 @@ cdef class KinMaker:
         return ends + self.unvoiced(ends)
 
     cdef list unvoiced(self, list ends):
-        """Return those ends whose last letter changes before an ending, each with the letter to which it changes."""
+        """Return the ends whose last letter changes before an ending, with this letter changed."""
         cdef list found = []
         cdef str each
         for each in ends:

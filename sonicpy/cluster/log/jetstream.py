@@ -170,6 +170,9 @@ class JetStream:
     async def create(self, log: int, copies: int) -> None:
         """Make the stream of a log, unless it exists.
 
+        Args:
+            copies: the number of brokers that hold each entry.
+
         Raises:
             ConfigError: the brokers refuse because of a setting.
             StoreError: the brokers refuse or do not answer.
@@ -195,6 +198,10 @@ class JetStream:
 
 async def request(connection: Client, what: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Ask the brokers for a change of a stream; return their answer.
+
+    Args:
+        what: the operation of JetStream and the stream, such as "STREAM.CREATE.name".
+        settings: the fields of the request.
 
     Raises:
         StoreError: the brokers refuse or do not answer.

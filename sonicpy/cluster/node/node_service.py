@@ -199,7 +199,7 @@ class NodeService(BaseService):
             replica.index.engine.store.note_server(url)
 
     async def finish(self, seconds: float) -> None:
-        """End the embedder: closing the node ends its other work."""
+        """End the embedder; `seconds` is not used. Closing the node ends its other work."""
         if self.embedding is not None:
             await self.embedding.stop()
 
@@ -331,6 +331,10 @@ class NodeService(BaseService):
 
     async def _ask_all(self, kind: str, *fields: Any) -> list[Any]:
         """Return the answers of all partitions.
+
+        Args:
+            kind: the kind of the question.
+            fields: its fields.
 
         Raises:
             SonicError: a partition did not answer.

@@ -192,6 +192,8 @@ def build_in_worker(
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
     Args:
+        store: the folder of the store.
+        map_bytes: the size of the map of the store in bytes.
         together: number of buckets to read from one snapshot; more than one only for small buckets.
         access: modes of new files.
 
@@ -233,7 +235,12 @@ def _gathered(
     limits: GraphLimits,
     together: int,
 ) -> Iterator[GraphWords]:
-    """Yield the words for the graphs of those buckets that still exist."""
+    """Yield the words for the graphs of the given buckets that still exist.
+
+    Args:
+        snapshot: returns a context manager with a view of the last commit.
+        together: the number of buckets to read from one snapshot.
+    """
     for first in range(0, len(buckets), together):
         group = buckets[first : first + together]
         if together == 1:

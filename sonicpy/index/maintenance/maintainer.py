@@ -238,8 +238,8 @@ class Maintainer:
             return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
-        """Delete some of the pending words that a published graph holds; return the key to continue from, None:
-        done.
+        """Delete some of the pending words from `start` on that a published graph holds; return the key to continue
+        from, None: done.
         """
         with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))

@@ -62,8 +62,8 @@ def boosted(
     objects that answer if `total`.
 
     Args:
-        highest: as in `factors_of`.
         mask: the objects that pass a filter; None: all.
+        highest: as in `factors_of`.
     """
     factors = factors_of(reader, boost, highest)
     query = bind(plan, reader, window, mask=mask)
@@ -201,6 +201,12 @@ def _rank(found: Found) -> tuple[int, float, int]:
 
 
 def _is_settled(best: list[Found], last: Found, most: float) -> bool:
-    """Return whether no object behind the last one that was found can be better than the worst of the best."""
+    """Return whether no object behind the last one that was found can be better than the worst of the best.
+
+    Args:
+        best: the best objects, by score times factor.
+        last: the last object found, by score alone.
+        most: the upper bound of the factors of the objects of the query.
+    """
     _, kind, score = best[-1]
     return kind < last[1] or (kind == last[1] and score > last[2] * most)

@@ -272,7 +272,7 @@ def _term(
 
 
 def _is_other(slot: Slot, typed: bytes, terms: Terms) -> bool:
-    """Return whether a slot is for another word of the query, an alternative."""
+    """Return whether a slot is for a word of the query other than `typed`: an alternative."""
     return slot.how == "exact" and slot.words[0] != typed and slot.words[0] in terms.words
 
 
@@ -286,7 +286,9 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
     """Return the role of a term, and the reason for it if the term finds no objects by itself.
 
     Args:
+        number: the number of the term.
         clause: the clause of the term; None: the plan has no clause for it.
+        ranking: the value of search.ranking.
     """
     if clause is None:
         if number in plan.left_out:

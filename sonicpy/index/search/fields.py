@@ -84,7 +84,11 @@ def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
 
 
 def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
-    """Return a plan in which some terms are searched in one named text alone; their clauses come last."""
+    """Return a plan in which some terms are searched in one named text alone; their clauses come last.
+
+    Args:
+        inside: number of a term -> the name of the text in which it is searched.
+    """
     words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
     asked, plain, named = set(terms.words), [], []
     for clause in plan.clauses:
@@ -104,7 +108,12 @@ def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
 
 
 def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clause]:
-    """Yield the clauses that a named text adds to a plan."""
+    """Yield the clauses that a named text adds to a plan.
+
+    Args:
+        name: the name of the text.
+        times: the factor of its weights.
+    """
     for clause in plan.clauses:
         if not clause.role & FORBIDDEN:
             slots = [_slot(slot, partial(_named, names=[name]), times) for slot in clause.slots]

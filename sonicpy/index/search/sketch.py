@@ -207,7 +207,7 @@ class _Sketcher:
             self._note(each, row)
 
     def add_beginnings(self, word: bytes, edits: int) -> None:
-        """Add the words that begin as a word does, except for some errors."""
+        """Add the words that begin as a word does, except for at most `edits` errors."""
         found = beginnings_within(self._lexicon, word, edits)
         self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
         for each, row, _ in found:

@@ -202,6 +202,9 @@ class Worker:
     async def run(self, job: Job, limit_s: float) -> Any:
         """Return the result of a job.
 
+        Args:
+            limit_s: the longest time for the job in seconds; 0: no limit.
+
         Raises:
             WorkerDied: the process died or was killed.
             OSError: the process could not be started.

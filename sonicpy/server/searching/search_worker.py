@@ -186,7 +186,13 @@ class SearchService(Serving):
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection back to the main process; return whether that succeeded."""
+        """Hand a connection back to the main process; return whether that succeeded.
+
+        Args:
+            descriptor: the descriptor of its socket.
+            unsent: replies that the client has not got yet.
+            peer: the address of the client.
+        """
         rest = session.take_rest()
         if rest is None:
             return False

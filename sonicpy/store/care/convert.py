@@ -98,6 +98,9 @@ def is_convertible(found: str | None) -> bool:
 def bring_up_to_date(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> str | None:
     """Convert a store of an older format, and make the tables that it lacks; return its format; None: the store is new.
 
+    Args:
+        analyzer: the analysis of texts, by the names of its settings.
+
     Raises:
         StoreError: the store cannot be read with this analysis of texts; it stays as it is.
     """

@@ -436,8 +436,12 @@ def writer_of(view: "WriteView", collection: str, bucket: str, rules: int = FIRS
 
 
 def opened(view: "WriteView", collection: str, bucket: str, rules: int | None) -> BucketWriter | None:
-    """Return the writer of a bucket with these rules, None: any rules; None: the change has to take the way of `apply`,
-    because there is no such bucket, or because its rows cannot be read."""
+    """Return the writer of a bucket; None: the change has to take the way of `apply`, because there is no such bucket,
+    it has other rules, or its rows cannot be read.
+
+    Args:
+        rules: the rules that the bucket must have; None: any.
+    """
     try:
         state = view.bucket(collection, bucket)
         if state is None or (has := view.rules(state.bucket)) != rules is not None:

@@ -158,7 +158,12 @@ class FreeSpace:
 
 
 def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the first page and the end of each run of unused pages."""
+    """Yield the first page and the end of each run of unused pages.
+
+    Args:
+        oldest: pages freed by a later commit are not listed.
+        size: the size of the file in bytes.
+    """
     some: list[int] = []
     for pages in trees.free_pages(oldest):
         some += pages

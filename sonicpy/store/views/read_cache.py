@@ -219,7 +219,7 @@ class SnapshotCache:
             self.posting_bytes = 0
 
     def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count `size_bytes` bytes of cached rows; when there are too many, age the rows of words and drop the rows of OIDs.
+        """Count `size_bytes` bytes of cached rows; if there are too many, age the rows of words and drop those of OIDs.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.

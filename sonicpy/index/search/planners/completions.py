@@ -66,7 +66,11 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
 def add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
-    """Add corrections of the typed word, then words that begin with a correction of it."""
+    """Add corrections of the typed word, then words that begin with a correction of it.
+
+    Args:
+        taken: words to leave out; the words of the clause are added.
+    """
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)

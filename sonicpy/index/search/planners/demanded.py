@@ -270,7 +270,11 @@ class Demanded:
         return Clause(number, role, 0.0, [*slots, *([Slot(more, 0.0, how="completion")] if more else [])])
 
     def _many(self, word: bytes, kind: str) -> list[bytes]:
-        """Return the words that a refused word represents."""
+        """Return the words that a refused word represents.
+
+        Args:
+            kind: BEGUN: words that begin with `word`; INNER: words that contain it; any other kind: none.
+        """
         if kind == BEGUN:
             return [each for each, _, _ in self._unedited.beginnings(word, 0)]
         return [each for each, _ in self._holding(word)] if kind == INNER else []
@@ -285,6 +289,7 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
     """Return several clauses as one: an object counts by the first slot that it holds, words as typed first.
 
     Args:
+        role: the role of the new clause.
         shares: the share of each clause's weight that the new clause takes; other clauses have the rest.
     """
     first = clauses[0]

@@ -101,7 +101,10 @@ def _clauses(
     """Return the clauses of the terms that are searched.
 
     Args:
+        rows: the row of each term; None: no object holds it.
         families: the other words that the terms surely find, and those that they may find.
+        left_out: the numbers of the terms that are not searched.
+        objects: the number of all objects.
     """
     words, doubtful = families
     clauses: list[Clause] = []

@@ -211,7 +211,9 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
     """Yield the pieces with which the rest of a word may begin, each with its number of letters.
 
     Args:
-        typed: the word as typed; None: pieces may differ from it in accents.
+        text: the whole word.
+        rest: the end of `text` that the pieces begin.
+        typed: the word as typed, which the pieces match in accents, too; None: pieces may differ in accents.
     """
     start = len(text) - len(rest)
     by_size: dict[int, list[tuple[bytes, TermInfo]]] = {}
@@ -239,7 +241,14 @@ def _may_follow(text: str, size: int, behind: int) -> bool:
 
 
 def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
-    """Return whether a piece of a word is long, or common among objects."""
+    """Return whether a piece of a word is long, or common among objects.
+
+    Args:
+        text: the whole word.
+        size: the number of letters of the piece.
+        holders: the number of objects that hold the piece.
+        objects: the number of all objects.
+    """
     return not text.isalpha() or size > SHORT_LETTERS or is_hangul(text) or holders >= SHORT_SHARE * objects
 
 
@@ -317,7 +326,12 @@ def _apart(
 
 
 def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece], how: str) -> Clause:
-    """Return the clause of a word with a slot for objects that hold both words of which it consists."""
+    """Return the clause of a word with a slot for objects that hold both words of which it consists.
+
+    Args:
+        pieces: the spellings of each of the two words.
+        how: the kind of the new slot, as in `Slot`.
+    """
     words = tuple(word for piece in pieces for word in piece)
     holders = min(row.df for _, row in statistics.held(list(words)))
     own = Slot(

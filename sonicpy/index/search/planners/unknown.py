@@ -131,8 +131,11 @@ def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
 
 
 def _is_alike(word: bytes, other: bytes, edits: int) -> bool:
-    """Return whether a word is another one, or parts of it, but for errors in its letters: its digits and its short
-    tokens are the same.
+    """Return whether a word differs from another one, or from parts of it, only by errors in letters: its digits and
+    its short tokens are the same.
+
+    Args:
+        edits: the number of errors; more than the lengths of the other tokens allow are refused.
     """
     typed, tokens = tokens_of(word), tokens_of(other)
     for start in range(len(tokens) - len(typed) + 1):
