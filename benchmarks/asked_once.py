@@ -26,7 +26,7 @@ C, B = "asked", "once"
 
 
 def questions(texts: list[str], words: int, count: int) -> list[str]:
-    """Return different queries, each of neighbouring words of a random text."""
+    """Return `count` different queries, each of `words` neighbouring words of a random text."""
     chance = random.Random(SEED + words)
     found: dict[str, None] = {}
     while len(found) < count:

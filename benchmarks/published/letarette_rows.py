@@ -39,7 +39,11 @@ FIRST = 100
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of L."""
+    """Measure the selected rows of L.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     if not any(map(wanted, ("L1", "L2", "L3", "L4"))):
         return
     texts = corpora.described("articles", corpora.articles(SHARDS * profile.articles), table.say)

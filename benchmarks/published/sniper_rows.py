@@ -40,7 +40,11 @@ Row = TypeVar("Row")
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of K."""
+    """Measure the selected rows of K.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     kinds = table.found("K", PEERS)
     if wanted("K1"):
         set_get_delete(table, profile, folder / "K1", kinds)
@@ -133,7 +137,7 @@ def check_value(peer: KeyValuePeer, count: int, number: int) -> None:
 def phase(
     table: Table, case: str, peer: KeyValuePeer, seconds: float, act: Callable[[int], object], most: int | None = None
 ) -> int:
-    """Run operations 0, 1, ... for some seconds, at most `most` operations; return their number."""
+    """Call `act` with 0, 1, ... for some seconds, at most `most` times; return the number of calls."""
     latencies = []
     number = 0
     before_s = time.process_time()

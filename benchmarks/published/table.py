@@ -73,7 +73,7 @@ class Table:
         return figure
 
     def skip(self, row: str, peer: str, reason: str) -> None:
-        """Note that a peer is missing."""
+        """Note that a peer is missing in a row, with the reason."""
         self.missing.append(f"{row} {peer}: {reason}")
         self.say(f"{row:3} {peer}: {reason}")
 

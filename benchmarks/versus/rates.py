@@ -62,7 +62,12 @@ def floor_rates(server: Server, rounds: int, seconds: float) -> dict[Key, Rate]:
 
 
 def rates(acts: Mapping[Key, Callable[[int], Run]], rounds: int) -> dict[Key, Rate]:
-    """Return the rates of runs that take turns."""
+    """Return the rates of runs that take turns.
+
+    Args:
+        acts: a function for each rate, which is called with the number of the round and returns the measurement.
+        rounds: the number of rounds.
+    """
     return {key: Rate.of(runs) for key, runs in in_turns(acts, rounds).items()}
 
 

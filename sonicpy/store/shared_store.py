@@ -108,7 +108,8 @@ class SharedStore(Store):
         super().leave_to_parent()
 
     def _finish(self, seconds: float) -> bool:
-        """Commit and sync; return whether no other thread uses the store any more."""
+        """Commit and sync, and wait at most `seconds` for other threads; return whether none uses the store any
+        more."""
         if not self.late.close(seconds):
             return False
         if self._refusals.replaced() is not None:

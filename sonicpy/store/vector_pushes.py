@@ -152,7 +152,7 @@ class VectorPushes(RecoveringStore):
 def push_of(
     collection: str, bucket: str, oid: str, terms: Terms, rules: int, order: bytes | None
 ) -> PushTerms | PushWith:
-    """Return the mutation of a PUSH of terms, with their order if there is one."""
+    """Return the mutation of a PUSH of terms by these rules of the lexer, with their order if there is one."""
     if order is None:
         return PushTerms(collection, bucket, oid, terms, rules=rules)
     return PushWith(collection, bucket, oid, terms, ((ORDER_ID, order),), rules)

@@ -70,7 +70,8 @@ class Transaction(MixedRows, TableRows):
         return self.small_rows(number) is not None
 
     def small_rows(self, number: bytes) -> SmallRows | None:
-        """Return the rows of a small bucket, to read, or to put few into them; None: the bucket is not small."""
+        """Return the rows of the small bucket with a packed number, to read, or to put few into them; None: the bucket
+        is not small."""
         return self._small.get(number) or self._rows(SMALL_TABLES[0], number)
 
     def drop_small(self, number: bytes) -> bool:
@@ -176,7 +177,7 @@ class Transaction(MixedRows, TableRows):
         self.moved.append(number)
 
     def _spill(self, number: bytes) -> None:
-        """Move the rows of a bucket into the tables before they are written: they are many."""
+        """Move the rows of a small bucket into the tables before they are written, because they are many."""
         rows = self._small.get(number)
         if rows is not None:
             self._forget(rows)

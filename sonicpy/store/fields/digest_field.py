@@ -69,7 +69,7 @@ class Digests:
 
 
 def _objects_in(transaction: Transaction, bucket: int, number: int) -> set[int]:
-    """Return the places in a row of digests that belong to existing objects."""
+    """Return the places in row `number` of a bucket's digests that belong to existing objects."""
     rows = DIGESTS_PER_ROW // OBJECTS_PER_RECORD_ROW
     found: set[int] = set()
     for step in range(rows):

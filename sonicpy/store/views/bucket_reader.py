@@ -302,7 +302,7 @@ class BucketReader:
         return None if known is None else known.between(before, until)
 
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
-        """Return the first `examined` completions of a word, packed for `_native.completions.likely_of_all`."""
+        """Return the first `examined` completions of `prefix`, packed for `_native.completions.likely_of_all`."""
         key_prefix = word_key(self.state.bucket, prefix)
         rows = self._view.word_rows_from(key_prefix, examined, key_prefix)
         return pack_completions(rows, len(key_prefix), letters=counts_letters(self.rules))

@@ -87,7 +87,8 @@ class KnownNames:
         self._lock = threading.Lock()
 
     def take(self, new: dict[bytes, int], before: int, until: int) -> None:
-        """Add the objects from IID `before` on, unless another thread has added objects meanwhile."""
+        """Add the objects with IIDs from `before` to below `until`, unless another thread has added objects
+        meanwhile."""
         with Held(self._lock):
             if self.until == before:
                 self.iids.update(new)
@@ -207,7 +208,7 @@ class SnapshotCache:
         return known
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached postings; when there are too many, age the cached postings.
+        """Count `size_bytes` bytes of cached postings; when there are too many, age the cached postings.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.
@@ -453,7 +454,7 @@ class SnapshotSource(BucketReader):
         return [(length_row_of(key), row) for key, row in self._transaction.get_many(LENGTHS, keys)]
 
     def note_read(self, size_bytes: int) -> None:
-        """Count bytes of cached postings; drop the older half when there are too many."""
+        """Count `size_bytes` bytes of cached postings; drop the older half when there are too many."""
         cache = self._snapshot_cache
         cache.posting_bytes += size_bytes
         if 2 * cache.posting_bytes > cache.postings_max_bytes:

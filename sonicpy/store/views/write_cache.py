@@ -67,7 +67,7 @@ class NewestRow(BufferedRow):
         self.is_changed = False
 
     def begin(self, number: int) -> None:
-        """Begin the next row, after this one was written."""
+        """Begin row `number`, the next one, after this one was written."""
         super().__init__(b"")
         self.number = number
         self._is_stored = False
