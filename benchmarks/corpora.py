@@ -118,7 +118,8 @@ def _made_up_words(count: int, seed: int) -> tuple[str, ...]:
 
 
 def messages(count: int) -> list[str]:
-    """Return chat messages of 100 bytes on average, words by Zipf's law, 0.2 % of them e-mails of 2 to 15 kB."""
+    """Return `count` chat messages of 100 bytes on average, words by Zipf's law, 0.2 % of them e-mails of 2 to
+    15 kB."""
     chance = random.Random(1)
     words = made_up_words(MESSAGE_WORDS, 1)
     weights = list(accumulate(1 / rank**ZIPF for rank in range(1, len(words) + 1)))

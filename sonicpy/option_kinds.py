@@ -78,7 +78,7 @@ class Number(NamedTuple):
         return number_of(name, value)
 
     def unchecked(self) -> tuple[type, Container[int]]:
-        """Return the numbers that `check` returns as they are."""
+        """Return int, the type of the values, and the numbers that `check` returns as they are."""
         return int, range(NUMBER_MAX + 1)
 
 
@@ -125,7 +125,7 @@ class LanguageCode:
         return language_of(value)
 
     def unchecked(self) -> tuple[type, Container[str]]:
-        """Return the codes that `check` returns as they are."""
+        """Return str, the type of the values, and the codes that `check` returns as they are."""
         return str, LANG_CODES
 
 

@@ -192,7 +192,7 @@ def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> li
 
 
 def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
-    """L3: measure the first queries after a start, and a repetition of them."""
+    """L3: measure the first queries after a start of the servers of the system `name`, and a repetition of them."""
     lines = [f'QUERY wp default "{word}"\n'.encode() for word in corpora.made_up_words(FIRST, 5)]
     with ExitStack() as stack:
         for server in servers:

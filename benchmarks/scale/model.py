@@ -214,7 +214,7 @@ def named(objects: int) -> str:
 
 
 def rounded(value: float) -> float:
-    """Return a value rounded to its significant digits."""
+    """Return a value rounded to one decimal if it is below 100, else to a whole number."""
     return round(value, 1) if value < 100 else round(value)
 
 
