@@ -305,7 +305,7 @@ def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
 
 
 cdef int fill_top(QueryState query, Kind kind, double score) except -1:
-    """Fill the list of the best objects with placeholders, which better objects replace."""
+    """Fill the list of the best objects with placeholders of a kind and a score, which better objects replace."""
     query.has_floor = query.top.k > 0
     query.floor = ScoredObject(score, NOBODY, 0, kind)
     while query.top.size < query.top.k:
