@@ -93,7 +93,7 @@ class Getter:
 
 @contextlib.contextmanager
 def started(command: list[str], port: int) -> Iterator[int]:
-    """Run a server inside a `with` block; yield its process id."""
+    """Run `command`, a server on `port`, inside a `with` block; yield its process id once it accepts connections."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:

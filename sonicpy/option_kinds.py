@@ -121,7 +121,7 @@ class LanguageCode:
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return the code of a language, `none`, or None."""
+        """Return the code of a language, `none`, or None. Raises InvalidArgument if it is no known language."""
         return language_of(value)
 
     def unchecked(self) -> tuple[type, Container[str]]:
@@ -189,7 +189,8 @@ class Decimals(NamedTuple):
         return f"{value:.6f}".rstrip("0").rstrip(".")
 
     def check(self, name: str, value: Any) -> float:
-        """Return a number from 0 to the ceiling, rounded to six decimals."""
+        """Return a number from 0 to the ceiling, rounded to six decimals. Raises InvalidArgument if it is anything
+        else."""
         return decimals_of(name, value, self.ceiling)
 
 
@@ -208,7 +209,7 @@ class VectorBits:
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return vectors that a program gave in the form for PUSH; None: none."""
+        """Return vectors that a program gave, in the form for PUSH; None: none. Raises the errors of `bits_of`."""
         return bits_of(name, value)
 
 
@@ -227,7 +228,7 @@ class VectorNumbers:
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return a vector that a program gave in the form for QUERY; None: none."""
+        """Return a vector that a program gave, in the form for QUERY; None: none. Raises the errors of `numbers_of`."""
         return numbers_of(name, value)
 
 
@@ -252,7 +253,7 @@ class Spec(NamedTuple):
         return f'"{self.check_text(value).translate(_ESCAPED)}"'
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return the text, or None for none."""
+        """Return the text, or None for none. Raises the errors of `check_text`."""
         return None if value is None else self.check_text(value)
 
 
@@ -271,5 +272,6 @@ class BucketNames:
         return ",".join(value)
 
     def check(self, name: str, value: Any) -> tuple[str, ...]:
-        """Return the elements that a program gave, each in its canonical form."""
+        """Return the elements that a program gave, each in its canonical form. Raises InvalidArgument if one is not
+        allowed."""
         return buckets_of(name, value)

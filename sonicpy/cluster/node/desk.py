@@ -121,7 +121,7 @@ class Desk:
                 await asyncio.sleep(PAUSE_S)
 
     async def answer(self, partition: int, question: Question) -> bytes:
-        """Return the answer of the replica of this node. Raises as `ask`, and NotHere."""
+        """Return the answer of this node's replica of a partition to a question. Raises as `ask`, and NotHere."""
         replica = self._held.get(partition)
         if replica is None or replica.fault is not None:
             raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
