@@ -36,7 +36,7 @@ VICTIMS = (WRITES,), (MIRRORS,), KILLED
 PAUSE_S = 0.02
 """The pause in seconds between two transactions of the writer."""
 LIFES = 1.5
-"""The longest time between two kills, as a multiple of that of a first pass, with its start."""
+"""The longest time between two kills, as a multiple of the time that a first pass takes, with its start."""
 WRITER = "import sys; from benchmarks.following import write; write(sys.argv[1], *map(int, sys.argv[2:]))"
 
 

@@ -118,7 +118,8 @@ class Table:
 
 
 def machine() -> dict[str, Any]:
-    """Return the machine, the date and the versions to which the figures belong."""
+    """Return the machine to which the figures belong: the versions of Python and the system, the number of cores, the
+    load and today's date."""
     return {
         "python": platform.python_version(),
         "system": platform.platform(),

@@ -286,8 +286,8 @@ class Lexer:
         return [] if stops is None else [word for word in terms.words if word in stops]
 
     def is_stop_word(self, word: bytes, code: str | None) -> bool:
-        """Return whether a term is on the list of stop words of a language. Single letters of a run without blanks
-        never are."""
+        """Return whether a term is on the list of stop words, changed by the settings, of the language with a code
+        (None: unknown). Single letters of a run without blanks never are."""
         stops = self._stop_set(code)
         return stops is not None and word in stops
 

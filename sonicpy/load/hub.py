@@ -132,5 +132,5 @@ async def open_hub(address: tuple[str, int]) -> AsyncIterator[Hub]:
 
 
 def default_deadline_s(asked: TestSet, timeout_s: float) -> float:
-    """Return the time limit of agents in seconds: the limits of all their answers added up, at most 600."""
+    """Return the time limit of agents in seconds: `timeout_s` for each of their answers, added up, at most 600."""
     return min(DEADLINE_MAX_S, (asked.Iterations + asked.Warmup) * timeout_s)

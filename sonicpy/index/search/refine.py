@@ -265,7 +265,8 @@ def places_behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[P
 def in_order(
     reader: BucketReader, found: Mask, sort: Sort, wanted: int, behind: Place | None
 ) -> list[tuple[int, int | None]]:
-    """Return (IID, key) of the best objects: the highest keys first; those without a value last, the newest first.
+    """Return (IID, key) of the best `wanted` objects: the highest keys first; those without a value last, the newest
+    first.
 
     Args:
         behind: only objects behind this place; None: all.

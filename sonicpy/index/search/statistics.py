@@ -254,7 +254,7 @@ class SummedStatistics(Statistics):
         )
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words in the sketches that begin as a word does."""
+        """Return the words in the sketches that begin as a word does, with at most `distance` errors."""
         begun = self._begun.get(word, {})
         near = {each: its for each, its in begun.items() if its <= distance}
         return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))], BEGINNINGS_MAX)

@@ -30,8 +30,8 @@ def passing_words(
 def passing_together(
     statistics: Statistics, readers: Sequence[BucketReader], typed: Typed, limit: int, condition: Condition
 ) -> list[bytes]:
-    """Return the suggestions for a text of several words, counted in objects of some buckets that meet a condition;
-    none if no such object holds one of the words before together with a completion.
+    """Return at most `limit` suggestions for a text of several words, counted in objects of some buckets that meet a
+    condition; none if no such object holds one of the words before together with a completion.
     """
 
     def counter(reader: BucketReader) -> CountTogether:

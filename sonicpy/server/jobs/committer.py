@@ -94,7 +94,8 @@ class Committer(Sealer):
         """Seal the changes of a turn together with those of others; see `Sealer.seal_with_pass`.
 
         Returns:
-            False: no other connection seems to change anything in this pass.
+            True: the turn is sealed with the others. False: no other connection seems to change anything in this pass,
+            or replies wait for the disk, so `seal` has to be called.
         """
         if not self._is_shared or self._syncs_before_reply:
             return False

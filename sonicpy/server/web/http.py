@@ -444,7 +444,8 @@ class QuietServer(uvicorn.Server):
 
 
 def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
-    """Raise ConfigError if other machines can reach an address without a password, unless the settings allow it."""
+    """Raise ConfigError if other machines can reach the address `host` without a password, unless the settings allow
+    it."""
     if password is None and not config.without_password and not ip_address(host).is_loopback:
         raise ConfigError(
             f"http.inet is {config.inet}, which other machines reach, and channel.auth_password is not set; "

@@ -126,5 +126,5 @@ def _clauses(
 
 
 def is_letter(term: bytes, flags: int) -> bool:
-    """Return whether a term is a single letter of a run without blanks."""
+    """Return whether a term with these flags is a single letter of a run without blanks."""
     return bool(flags & STOP) and is_unspaced_letter(term)
