@@ -142,7 +142,7 @@ def vocabulary() -> list[str]:
 
 
 def items(count: int) -> list[tuple[int, str, int, str]]:
-    """Return documents (number, name, year, description of 50 uniformly drawn words)."""
+    """Return `count` documents (number, name, year, description of 50 uniformly drawn words)."""
     chance = random.Random(2)
     words = vocabulary()
     adjectives, nouns = made_up_words(67, 67), made_up_words(111, 111)

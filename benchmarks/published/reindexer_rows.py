@@ -92,7 +92,12 @@ def one_after_the_other(
     wanted: Callable[[str], bool],
     place: str,
 ) -> None:
-    """Measure calls of one thread: by number, by words, and updates that the next query has to show."""
+    """Measure calls of one thread: by number, by words, and updates that the next query has to show.
+
+    Args:
+        wanted: returns whether a row is selected.
+        place: as in `Figure`.
+    """
     chance = random.Random(7)
     spent = {peer.name: partial(spent_s, peer.pids) for peer in peers}
     if wanted("R1"):

@@ -119,7 +119,7 @@ def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[s
 def suggest(
     collection: str, bucket: AnyBucket, word: str, limit: int, filter: FilterLike = None
 ) -> CallPlan[list[str]]:
-    """Plan SUGGEST of at most `limit` words."""
+    """Plan SUGGEST of at most `limit` words, in objects that meet `filter`, if there is one."""
     first, buckets = one_or_several(bucket)
     check_scope(collection, first)
     limit = number_of("limit", limit)

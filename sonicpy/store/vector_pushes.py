@@ -63,7 +63,8 @@ class VectorPushes(RecoveringStore):
         return bool(self._short(writer, writer.push_with_vector, change, (collection, bucket), record, terms.languages))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
-        """Carry out an UPSERT of a text; return False if nothing was done and `apply` is needed.
+        """Carry out an UPSERT of a text by these rules of the lexer; return False if nothing was done and `apply` is
+        needed.
 
         Args:
             digest: the digest of the text.

@@ -44,7 +44,12 @@ class FolderTarget:
         self.watermark = self._mirror.watermark
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows, and return a report."""
+        """Bring the objects in step with rows, and return a report.
+
+        Args:
+            whole: whether the rows are all rows, so that other objects are removed.
+            progress: called from time to time with the number of rows that are done.
+        """
         return self._index.mirror(rows, **self._columns, whole=whole, progress=progress)
 
     def erase(self, names: Iterable[str]) -> int:

@@ -191,7 +191,7 @@ class ServerBackend:
             await self._pace.after(synced)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in turns, between which connections are served; return the refused ones.
+        """Push rows, or `upsert` them, in turns, between which connections are served; return the refused ones.
 
         Raises:
             ShuttingDown: the server stops.

@@ -292,7 +292,11 @@ class Transaction(MixedRows, TableRows):
 
     def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
         """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
-        rows."""
+        rows.
+
+        Args:
+            letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
+        """
         rows = self._rows(table, prefix)
         if rows is None:
             return super().word_range(table, prefix, most, letters=letters)

@@ -92,6 +92,7 @@ def _with_slots(clause: Clause, found: Sequence[StandIn], objects: int, *, has_w
 
     Args:
         objects: the number of all objects.
+        has_weights: whether clauses have weights.
     """
     place = next((place for place, slot in enumerate(clause.slots) if slot.how != "exact"), len(clause.slots))
     taken = {word for slot in clause.slots[:place] for word in slot.words}
