@@ -10,7 +10,7 @@ from typing import Self
 TICKS_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 BLOCK_BYTES = 512
-"""The unit of st_blocks, on every file system."""
+"""The unit of st_blocks in bytes, the same on every file system."""
 SAMPLE_S = 0.1
 
 

@@ -26,7 +26,7 @@ C, B = "asked", "once"
 
 
 def questions(texts: list[str], words: int, count: int) -> list[str]:
-    """Return different queries, each of neighbouring words of a random text."""
+    """Return `count` different queries, each of `words` neighbouring words of a random text."""
     chance = random.Random(SEED + words)
     found: dict[str, None] = {}
     while len(found) < count:
@@ -65,8 +65,11 @@ def queries_table(texts: list[str], count: int) -> str:
 
 
 def unfinished_table(count: int) -> str:
-    """Return a table of the cost of unfinished words: the first 70 % of words of 8 to 13 letters, with two letters
-    swapped in their middle; and the same with one more letter wrong.
+    """Return a table of the cost of unfinished words with typing errors, one row for one error and one for two: about
+    the first 70 % of words of 8 to 13 letters, with two letters swapped in their middle, or with a wrong letter, too.
+
+    Args:
+        count: the number of queries in a row.
     """
     chance = random.Random(SEED)
     made = {"".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(4, 13))) for _ in range(LEXICON)}

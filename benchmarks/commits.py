@@ -94,7 +94,13 @@ def opened(folder: Path) -> Index:
 
 
 def counted(kind: str, store: Path, count: int, rounds: int) -> int:
-    """Return the number of instructions of a process for its start and `rounds` rounds."""
+    """Return the number of instructions of a process for its start and `rounds` rounds.
+
+    Args:
+        kind: the kind of the process.
+        store: the folder of the store, of which the process gets a copy.
+        count: the number of objects in the store.
+    """
     with tempfile.TemporaryDirectory(dir=store.parent) as folder:
         copy = shutil.copytree(store, Path(folder, "store"))
         command = [*VALGRIND, sys.executable, "-m", "benchmarks.commits", "--rounds", str(rounds)]
@@ -128,7 +134,7 @@ def share(index: Index) -> int:
 
 
 def read_count(errors: str, status: int) -> int:
-    """Return the count in the output of callgrind. Raises RuntimeError if the process failed."""
+    """Return the number of instructions in the output of callgrind. Raises RuntimeError if the process failed."""
     found = parse_counter(errors)
     if status or found is None:
         raise RuntimeError(f"a process ended with status {status}:\n{errors}")
@@ -136,7 +142,7 @@ def read_count(errors: str, status: int) -> int:
 
 
 def rounds_of(count: int, rounds: int) -> list[list[tuple[str, str]]]:
-    """Return the (OID, text) pairs that each round pushes, after the objects of the store."""
+    """Return the (OID, text) pairs that each round pushes, after the `count` objects of the store."""
     more = corpora.growing(count, count + rounds * PUSHED, messages(ASKED_AND_PUSHED))
     return [list(islice(more, PUSHED)) for _ in range(rounds)]
 
@@ -149,7 +155,12 @@ def push(index: Index, pushes: list[tuple[str, str]]) -> None:
 
 
 def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | None) -> None:
-    """Run the rounds of a process of the kind `kind`; a reading process runs only their queries."""
+    """Run the rounds of a process of the kind `kind`; a reading process runs only their queries.
+
+    Args:
+        count: the number of objects in the store.
+        board: the descriptor of the change board, for the kind "search".
+    """
     asked = queries(messages(ASKED_AND_PUSHED), 3, QUERIES)
     if kind == "write":
         with opened(folder) as index:
@@ -170,7 +181,7 @@ def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | Non
 
 
 def ask(index: Index | ReadOnlyIndex, asked: list[str], number: int) -> None:
-    """Run the query of a round."""
+    """Run the query of round `number`."""
     index.query_ids(COLLECTION, BUCKET, asked[number % QUERIES], limit=10 + number // QUERIES)
 
 

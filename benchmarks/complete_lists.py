@@ -62,7 +62,13 @@ def main() -> None:
 
 
 def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
-    """Print the times of queries of one to three words, and of long questions."""
+    """Print the times of queries of one to three words, and of long questions.
+
+    Args:
+        title: the beginning of each line.
+        ask: answers a query.
+        texts: the texts from which the queries are made.
+    """
     asked_by_words = {f"{words:2} words": queries(texts, words, 2 * QUERIES) for words in (1, 2, 3)}
     asked_by_words |= {f"{words:2} words": questions(texts, words, 2 * QUESTIONS) for words in QUESTION_WORDS}
     asked_by_words |= {f"{words:2} apart": words_apart(texts, words, 2 * QUESTIONS) for words in APART_WORDS}
@@ -81,13 +87,13 @@ def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
 
 
 def words_apart(texts: Sequence[str], words: int, count: int) -> list[str]:
-    """Return texts of `words` words, each word from another random message."""
+    """Return `count` texts of `words` words, each word from another random message."""
     chance = random.Random(SEED)
     return [" ".join(chance.choice(chance.choice(texts).split()) for _ in range(words)) for _ in range(count)]
 
 
 def questions(texts: Sequence[str], words: int, count: int) -> list[str]:
-    """Return texts of `words` words each, from as many random messages as necessary."""
+    """Return `count` texts of `words` words each, from as many random messages as necessary."""
     chance = random.Random(SEED)
     found = []
     while len(found) < count:

@@ -69,7 +69,13 @@ def main() -> None:
 def measure(
     server: Server, figures: Figures, commands: Commands, pushed: list[str], numbers: "count[int]", seconds: float
 ) -> None:
-    """Measure queries beside changes once."""
+    """Measure queries beside changes once.
+
+    Args:
+        pushed: the texts to push.
+        numbers: the numbers of the objects to push.
+        seconds: the duration of each measurement.
+    """
     for where, bucket in (("the same bucket", None), ("another bucket", OTHER_BUCKET)):
         with server.connect("search") as asking, server.connect("ingest") as pushing:
             asked = Lane(asking, commands.lines(QUERY_3), reply_lines=2, endless=True)

@@ -83,7 +83,7 @@ def grown_words(objects: int) -> int:
 
 
 def grown_word(number: int) -> str:
-    """Return the generated word of a number, of at least OPEN_SYLLABLES_MIN syllables and unique."""
+    """Return the generated word for a number: a different one for each, of at least OPEN_SYLLABLES_MIN syllables."""
     found: list[str] = []
     while number or len(found) < OPEN_SYLLABLES_MIN:
         number, at = divmod(number, len(OPEN_SYLLABLES))
@@ -118,7 +118,8 @@ def _made_up_words(count: int, seed: int) -> tuple[str, ...]:
 
 
 def messages(count: int) -> list[str]:
-    """Return chat messages of 100 bytes on average, words by Zipf's law, 0.2 % of them e-mails of 2 to 15 kB."""
+    """Return `count` chat messages of 100 bytes on average, words by Zipf's law, 0.2 % of them e-mails of 2 to
+    15 kB."""
     chance = random.Random(1)
     words = made_up_words(MESSAGE_WORDS, 1)
     weights = list(accumulate(1 / rank**ZIPF for rank in range(1, len(words) + 1)))
@@ -141,7 +142,7 @@ def vocabulary() -> list[str]:
 
 
 def items(count: int) -> list[tuple[int, str, int, str]]:
-    """Return documents (number, name, year, description of 50 uniformly drawn words)."""
+    """Return `count` documents (number, name, year, description of 50 uniformly drawn words)."""
     chance = random.Random(2)
     words = vocabulary()
     adjectives, nouns = made_up_words(67, 67), made_up_words(111, 111)
@@ -185,6 +186,10 @@ def events(count: int) -> list[tuple[str, str]]:
 def articles(count: int, seed: int = 5) -> list[str]:
     """Return articles of about 5.4 kB by Zipf's law: 15 frequent real words, invented words, and some words that occur
     once.
+
+    Args:
+        count: the number of articles.
+        seed: the seed of the random choice of words.
     """
     chance = random.Random(seed)
     words = COMMON_WORDS + made_up_words(30_000, 5)

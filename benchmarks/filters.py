@@ -96,7 +96,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
 
 
 def kinds(index: sonicpy.Index, count: int) -> dict[str, Kind]:
-    """Return the kinds of questions by name."""
+    """Return the kinds of questions about an index of `count` objects, by name."""
     chance, words = random.Random(SEED + 1), vocabulary()[:2_000]
 
     def asks(filter: Callable[[], str] | None, text: bool = False, **options: Any) -> Callable[[], Ask]:

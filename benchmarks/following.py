@@ -36,7 +36,7 @@ VICTIMS = (WRITES,), (MIRRORS,), KILLED
 PAUSE_S = 0.02
 """The pause in seconds between two transactions of the writer."""
 LIFES = 1.5
-"""The longest time between two kills, as a multiple of that of a first pass, with its start."""
+"""The longest time between two kills, as a multiple of the time that a first pass takes, with its start."""
 WRITER = "import sys; from benchmarks.following import write; write(sys.argv[1], *map(int, sys.argv[2:]))"
 
 
@@ -55,7 +55,12 @@ def main() -> int:
 
 
 def measured(folder: Path, count: int, changed: int) -> int:
-    """Print the CPU of each pass; return the exit status."""
+    """Print the CPU of each pass; return the exit status.
+
+    Args:
+        count: the number of rows.
+        changed: the number of rows that change between passes.
+    """
     with sqlite3.connect(folder / "table.db") as database:
         database.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT)")
         database.executemany("INSERT INTO p VALUES (?, ?)", enumerate(chat_messages(count)))
@@ -107,7 +112,11 @@ def arguments(folder: Path, *flags: str) -> list[str]:
 
 
 def killed(folder: Path, count: int, changes: int, kills: int) -> int:
-    """Kill both processes until all changes are made; return 1 if rows and objects differ then."""
+    """Kill both processes until all changes are made; return 1 if rows and objects differ then.
+
+    Args:
+        count: the number of rows.
+    """
     with sqlite3.connect(folder / "table.db") as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, text TEXT)")

@@ -67,7 +67,7 @@ UVICORN = "import uvicorn; uvicorn.run(app, host={host!r}, port={port}, log_leve
 
 
 def per_request(pid: int, count: int, ask: Callable[[int], object]) -> float:
-    """Return the CPU time of a process per request in microseconds, for `count` requests."""
+    """Return the CPU time of a process per request in microseconds, for `count` calls of `ask` with their numbers."""
     for number in range(min(200, count)):
         ask(number)
     with Taken(partial(own_cpu_s, pid)) as taken:
@@ -93,7 +93,7 @@ class Getter:
 
 @contextlib.contextmanager
 def started(command: list[str], port: int) -> Iterator[int]:
-    """Run a server inside a `with` block; yield its process id."""
+    """Run `command`, a server on `port`, inside a `with` block; yield its process id once it accepts connections."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
@@ -108,7 +108,7 @@ def started(command: list[str], port: int) -> Iterator[int]:
 
 
 def print_frameworks(count: int) -> None:
-    """Print the cost of an empty GET in each framework, under uvicorn."""
+    """Print the cost of an empty GET, over `count` requests, in each framework, under uvicorn."""
     print("a GET that does nothing, CPU time in microseconds")
     for name, source in FRAMEWORKS.items():
         if name in sys.stdlib_module_names or (name != "no framework" and importlib.util.find_spec(name) is None):

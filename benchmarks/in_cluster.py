@@ -77,7 +77,7 @@ class Connection:
         self._socket.sendall(text.encode())
 
     def take(self, lines: int) -> None:
-        """Read answers. Raises ConnectionError if an answer is an error or missing."""
+        """Read `lines` lines of answers. Raises ConnectionError if an answer is an error or missing."""
         for _ in range(lines):
             line = self._file.readline()
             if not line or line.startswith(b"ERR"):
@@ -89,17 +89,18 @@ class Connection:
 
 
 def cpu_s(pids: Sequence[int]) -> float:
-    """Return the CPU time of processes so far."""
+    """Return the CPU time of processes so far, in seconds."""
     return sum(map(own_cpu_s, pids))
 
 
 def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECTS) -> str:
-    """Return a PUSH of a random object."""
+    """Return a PUSH of one of `objects` objects into one of some buckets, both chosen at random."""
     return f"PUSH bench {pick.choice(buckets)} o{pick.randrange(objects)} {quoted(pick.choice(TEXTS))}\n"
 
 
 def push(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
-    """Push `count` objects, `depth` at a time."""
+    """Push `count` objects to the server at `port`, each into a bucket chosen at random from `seed`, `depth` at a
+    time."""
     pick = random.Random(seed)
     connection = Connection(port, "ingest")
     for _ in range(count // depth):
@@ -109,7 +110,8 @@ def push(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -
 
 
 def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
-    """Send `count` queries, one at a time."""
+    """Send `count` queries to the server at `port`, each in a bucket chosen at random from `seed`, one at a time;
+    `depth` is not used."""
     pick = random.Random(seed)
     connection = Connection(port, "search")
     for _ in range(count):
@@ -149,13 +151,22 @@ class Side:
     idle: dict[str, float] = field(default_factory=dict)
 
     def measure_idle(self, seconds: float) -> None:
-        """Record the CPU time of each idle process, which is not a part of the cost of an operation."""
+        """Record the CPU time of each idle process during `seconds`, which is not a part of the cost of an
+        operation."""
         before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
         time.sleep(seconds)
         self.idle = {name: (cpu_s([pid]) - before[name]) / seconds for name, pid in self.pids.items()}
 
     def measure(self, what: str, work: Work, connections: int, depth: int, count: int, seed: int) -> None:
-        """Run some work over connections; record the CPU time per operation."""
+        """Run some work over connections; record the CPU time per operation.
+
+        Args:
+            what: the name of the measurement.
+            work: called in a thread for each connection.
+            depth: the number of operations under way over a connection.
+            count: the number of operations over all connections.
+            seed: decides the operations.
+        """
         before, began = {name: cpu_s([pid]) for name, pid in self.pids.items()}, time.monotonic()
         each = count // connections
         together(connections, lambda number: work(self.port, seed * 100 + number, depth, each, self.buckets))
@@ -255,7 +266,7 @@ def one_machine(folder: Path, buckets: Sequence[str]) -> Iterator[Side]:
 
 @contextmanager
 def cluster(folder: Path, copies: int = 3, logs: int = 1) -> Iterator[DevCluster]:
-    """Run a cluster inside a `with` block."""
+    """Run a cluster inside a `with` block, with `copies` nodes that hold each partition, and `logs` logs."""
     dev = DevCluster(folder, partitions=PARTITIONS, copies=copies, logs=logs)
     try:
         dev.start()
@@ -424,7 +435,7 @@ def new(arguments: argparse.Namespace) -> None:
 
 
 def fill(port: int, number: int, count: int) -> None:
-    """Push objects to a bucket of this connection, many at a time."""
+    """Push `count` objects to the bucket of connection `number`, many at a time."""
     pick, depth = random.Random(number), 100
     connection = Connection(port, "ingest")
     for first in range(0, count, depth):

@@ -122,7 +122,7 @@ def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Ke
 
 
 def share(operations: Sequence[Any], number: int, rounds: int) -> Sequence[Any]:
-    """Return the share of the operations for one round."""
+    """Return the share of the operations for round `number` of `rounds`."""
     return operations[number * len(operations) // rounds : (number + 1) * len(operations) // rounds]
 
 

@@ -67,7 +67,13 @@ def main() -> None:
 
 
 def cost(work: Work, rows: Rows, *, autocommit: bool = False, is_filled: bool = False) -> float:
-    """Return the CPU time per row in microseconds; `is_filled`: whether the index holds all rows before."""
+    """Return the CPU time of some work in microseconds per row, commits included.
+
+    Args:
+        work: gets an index and the rows.
+        autocommit: as in `sonicpy.open`.
+        is_filled: whether the index holds all rows before.
+    """
     with tempfile.TemporaryDirectory() as folder, sonicpy.open(folder, autocommit=autocommit) as index:
         if is_filled:
             for name, text in rows:

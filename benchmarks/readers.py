@@ -66,7 +66,7 @@ def ask(links: list[Connection], seconds: float) -> list[float]:
 
 @contextmanager
 def readers(path: Path, number: int) -> Iterator[list[Connection]]:
-    """Run processes that read inside a `with` block; yield the connections to them."""
+    """Run `number` processes that read inside a `with` block; yield the connections to them."""
     spawn = multiprocessing.get_context("spawn")
     pairs = [spawn.Pipe() for _ in range(number)]
     processes = [spawn.Process(target=read, args=(path, theirs), daemon=True) for _, theirs in pairs]
@@ -94,7 +94,11 @@ def read(path: Path, link: Connection) -> None:
 
 @contextmanager
 def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
-    """Run a process that keeps pushing into a bucket inside a `with` block; with None, run no process."""
+    """Run a process that keeps pushing into a bucket inside a `with` block; with None, run no process.
+
+    Args:
+        first: the number of the first object that it pushes.
+    """
     if bucket is None:
         yield
         return
@@ -109,7 +113,12 @@ def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
 
 
 def write(path: Path, bucket: str, first: int, ready: Event, stop: Event) -> None:
-    """Push into a bucket until `stop` is set."""
+    """Push into a bucket until `stop` is set.
+
+    Args:
+        first: the number of the first object.
+        ready: set after the first batch.
+    """
     texts = messages(PASS)
     with sonicpy.open(path) as index:
         for start in count(first, BATCH):

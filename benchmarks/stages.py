@@ -44,42 +44,42 @@ MAP_BYTES = 1 << 30
 
 
 def parse_push(texts: list[str], folder: Path) -> Work:
-    """Parse a PUSH line into a command."""
+    """Return work that parses a PUSH line into a command."""
     return read_lines("ingest", push_lines(texts))
 
 
 def parse_query(texts: list[str], folder: Path) -> Work:
-    """Parse a QUERY line into a command."""
+    """Return work that parses a QUERY line into a command."""
     return read_lines("search", query_lines(texts, 2))
 
 
 def encode_event(texts: list[str], folder: Path) -> Work:
-    """Encode the reply to a QUERY that found ten objects."""
+    """Return work that encodes the reply to a QUERY that found ten objects."""
     found = [oid(number) for number in range(100_000, 100_010)]
     return lambda number: replies.event("QUERY", found)
 
 
 def guess_language(texts: list[str], folder: Path) -> Work:
-    """Guess the language of a text."""
+    """Return work that guesses the language of a text."""
     guesser = LanguageGuesser()
     guesser.prepare()
     return lambda number: guesser.guess(texts[number % len(texts)])
 
 
 def analyze_text(texts: list[str], folder: Path) -> Work:
-    """Analyze a text in a known language into terms."""
+    """Return work that analyzes a text in a known language into terms."""
     lexer = prepared_lexer()
     return lambda number: lexer.lex(texts[number % len(texts)], "eng")
 
 
 def pack_record(texts: list[str], folder: Path) -> Work:
-    """Pack the log record of a PUSH."""
+    """Return work that packs the log record of a PUSH."""
     mutations = pushes(texts)
     return lambda number: pack_mutation(mutations[number % len(mutations)])
 
 
 def append_record(texts: list[str], folder: Path) -> Work:
-    """Append one record to the log."""
+    """Return work that appends one record to the log."""
     records = [pack_mutation(mutation) for mutation in pushes(texts)]
     log = Log(folder)
     log.start(0)
@@ -87,7 +87,9 @@ def append_record(texts: list[str], folder: Path) -> Work:
 
 
 def add_terms(texts: list[str], folder: Path) -> Work:
-    """Add a new object to the postings of its terms, only in native code; make rows after COMMIT_EVERY objects."""
+    """Return work that adds a new object to the postings of its terms, only in native code, and makes rows after
+    COMMIT_EVERY objects.
+    """
     terms = lexed(texts)
     cache = TermCache()
     next_term = 0
@@ -109,7 +111,7 @@ def add_terms(texts: list[str], folder: Path) -> Work:
 
 
 def store_push(texts: list[str], folder: Path) -> Work:
-    """Change the rows of the store for a PUSH; commit after COMMIT_EVERY of them."""
+    """Return work that changes the rows of the store for a PUSH, and commits after COMMIT_EVERY of them."""
     index = small_index(folder)
     mutations = pushes(texts)
 
@@ -123,7 +125,7 @@ def store_push(texts: list[str], folder: Path) -> Work:
 
 
 def complete_prefix(texts: list[str], folder: Path) -> Work:
-    """Find the first five words that begin with a prefix."""
+    """Return work that finds the first five words that begin with a prefix."""
     words = distinct_words(texts)
     graph = word_graph(words)
     typed = [word[: len(word) // 2] for word in words]
@@ -131,7 +133,7 @@ def complete_prefix(texts: list[str], folder: Path) -> Work:
 
 
 def correct_word(texts: list[str], folder: Path) -> Work:
-    """Find every word within two edits of a word whose middle letter is missing."""
+    """Return work that finds every word within two edits of a word whose middle letter is missing."""
     words = distinct_words(texts)
     graph = word_graph(words)
     typed = [word[: len(word) // 2] + word[len(word) // 2 + 1 :] for word in words if 7 <= len(word) <= 9]
@@ -139,7 +141,7 @@ def correct_word(texts: list[str], folder: Path) -> Work:
 
 
 def score_objects(texts: list[str], folder: Path) -> Work:
-    """Score the objects of two words and select the best ten, only in native code."""
+    """Return work that scores the objects of two words and selects the best ten, only in native code."""
     cases: list[tuple[list[tuple[StoredPostings, float]], float]] = []
     blocks: dict[bytes, bytes] = {}
     lexer = prepared_lexer()
@@ -179,12 +181,12 @@ def read_all(reader: BucketReader, postings: StoredPostings) -> None:
 
 
 def whole_push(texts: list[str], folder: Path) -> Work:
-    """Execute a PUSH line as the server does for a client that waits for each reply."""
+    """Return work that executes a PUSH line as the server does for a client that waits for each reply."""
     return execute_pushes(texts, small_index(folder), session("ingest"))
 
 
 def compat_push(texts: list[str], folder: Path) -> Work:
-    """Execute a PUSH line in compat mode, with the installed extras."""
+    """Return work that executes a PUSH line in compat mode, with the installed extras."""
     return execute_pushes(texts, small_index(folder, compat=True), session("ingest", compat=True))
 
 
@@ -203,7 +205,7 @@ def execute_pushes(texts: list[str], index: Index, reading: Session) -> Work:
 
 
 def whole_upsert(texts: list[str], folder: Path) -> Work:
-    """Execute an UPSERT line that gives an object the text of another one."""
+    """Return work that executes an UPSERT line that gives an object the text of another one."""
     lines = [
         f"UPSERT {COLLECTION} {BUCKET} {oid(number)} {quoted(texts[number - 1])}\n".encode()
         for number in range(len(texts))
@@ -212,7 +214,7 @@ def whole_upsert(texts: list[str], folder: Path) -> Work:
 
 
 def flush_and_push(texts: list[str], folder: Path) -> Work:
-    """Execute a FLUSHO line of an object, and a PUSH line that gives it the text again."""
+    """Return work that executes a FLUSHO line of an object, and a PUSH line that gives it the text again."""
     flushes = [f"FLUSHO {COLLECTION} {BUCKET} {oid(number)}\n".encode() for number in range(len(texts))]
     return execute_changes(texts, folder, [list(pair) for pair in zip(flushes, push_lines(texts), strict=True)])
 
@@ -237,12 +239,12 @@ def execute_changes(texts: list[str], folder: Path, changes: list[list[bytes]]) 
 
 
 def whole_query(texts: list[str], folder: Path) -> Work:
-    """Execute a QUERY line of two words."""
+    """Return work that executes a QUERY line of two words."""
     return execute_lines(texts, folder, query_lines(texts, 2))
 
 
 def whole_suggest(texts: list[str], folder: Path) -> Work:
-    """Execute a SUGGEST line."""
+    """Return work that executes a SUGGEST line."""
     typed = [word[: len(word) // 2].decode() for word in distinct_words(texts)]
     return execute_lines(texts, folder, [f'SUGGEST {COLLECTION} {BUCKET} "{word}"\n'.encode() for word in typed])
 
@@ -304,7 +306,7 @@ def execute(index: Index, reading: Session, line: bytes) -> bytes:
 
 
 def session(mode: str, *, compat: bool = False) -> Session:
-    """Return a session that was started in `mode`."""
+    """Return a session that was started in `mode`, as in compat mode if `compat`."""
     started = Session(VERSION, None, Limits(), compat=compat)
     started.feed(f"START {mode}\n".encode())
     started.next()
@@ -312,7 +314,7 @@ def session(mode: str, *, compat: bool = False) -> Session:
 
 
 def small_index(folder: Path, *, compat: bool = False) -> Index:
-    """Return an index that commits only on request."""
+    """Return an index, in compat mode if `compat`, that commits only on request."""
     settings = {"server": {"compat": "sonic" if compat else "none"}, "store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}}
     config = Config.model_validate(settings)
     index = Index(folder, config, autocommit=False)

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def prefixes(given: Sequence[str], count: int) -> list[str]:
-    """Return different prefixes of words of texts; prefixes of frequent words tend to come first.
+    """Return `count` different prefixes of words of texts; prefixes of frequent words tend to come first.
 
     Raises:
         ValueError: the texts have fewer prefixes.

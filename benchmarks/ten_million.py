@@ -76,7 +76,12 @@ def main() -> None:
 
 
 def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Figures]:
-    """Return the figures at each mark."""
+    """Return the figures at each mark.
+
+    Args:
+        marks: the numbers of objects at which the server is measured.
+        seconds: the duration of each measurement.
+    """
     passed, asked = messages(corpora.PASS), Commands(messages(ASKED))
     found: dict[int, Figures] = {}
     server.start()
@@ -97,7 +102,11 @@ def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Fig
 
 
 def lines(first: int, end: int, passed: list[str]) -> Iterator[bytes]:
-    """Yield the PUSH lines of some objects."""
+    """Yield the PUSH lines of some objects.
+
+    Args:
+        first, end: the numbers of the first object and of the one behind the last.
+    """
     for number, (_, text) in enumerate(corpora.growing(first, end, passed), first):
         yield push_line(number, text)
 

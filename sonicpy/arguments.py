@@ -26,7 +26,8 @@ def plain_scalar(value: Any) -> Any:
 
 
 def number_of(argument: str, value: Any) -> int:
-    """Return a limit or an offset: a whole number from 0 on. Raises InvalidArgument if it is anything else."""
+    """Return a limit or an offset: a whole number from 0 on. Raises InvalidArgument, which names `argument`, if it is
+    anything else."""
     if type(value) is int and 0 <= value <= NUMBER_MAX:
         return value
     whole = None if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index_of(value)
@@ -36,7 +37,8 @@ def number_of(argument: str, value: Any) -> int:
 
 
 def decimals_of(argument: str, value: Any, ceiling: float) -> float:
-    """Return a number from 0 to a ceiling, rounded to six decimals. Raises InvalidArgument if it is anything else."""
+    """Return a number from 0 to a ceiling, rounded to six decimals. Raises InvalidArgument, which names `argument`, if
+    it is anything else."""
     value = plain_scalar(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= ceiling:
         return round(float(value), 6)
@@ -85,7 +87,7 @@ def language_of(lang: Any) -> str | None:
 
 
 def switch_of(argument: str, value: Any) -> bool:
-    """Return a switch as True or False. Raises InvalidArgument if it is anything else."""
+    """Return a switch as True or False. Raises InvalidArgument, which names `argument`, if it is anything else."""
     given = plain_scalar(value)
     if isinstance(given, int) and given in (0, 1):
         return bool(given)
@@ -104,14 +106,15 @@ def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
 
 
 def call_of(argument: str, value: Any) -> Any:
-    """Return `value` if it is a function or None. Raises InvalidArgument if it is anything else."""
+    """Return `value` if it is a function or None. Raises InvalidArgument, which names `argument`, if it is anything
+    else."""
     if value is None or callable(value):
         return value
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are a function, and None")
 
 
 def path_of(argument: str, value: Any) -> str:
-    """Return the path of a folder as a str. Raises InvalidArgument if it is no path."""
+    """Return the path of a folder as a str. Raises InvalidArgument, which names `argument`, if it is no path."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     if isinstance(path, str) and path and "\0" not in path:
         return path
@@ -119,6 +122,6 @@ def path_of(argument: str, value: Any) -> str:
 
 
 def not_unicode(argument: str, error: UnicodeEncodeError) -> InvalidArgument:
-    """Return the error for a text that UTF-8 cannot encode."""
+    """Return the error for a text, the argument `argument`, that UTF-8 cannot encode."""
     reason = f"{argument} is not Unicode: character {error.start} is a lone surrogate"
     return InvalidArgument(reason, "invalid_format", f"the {reason}")

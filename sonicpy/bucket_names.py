@@ -64,6 +64,9 @@ def quoted_bucket(name: str) -> str:
 def buckets_of(argument: str, given: Any) -> tuple[str, ...]:
     """Return the elements that a program gave, each in its canonical form.
 
+    Args:
+        argument: the name of the argument, for the message.
+
     Raises:
         InvalidArgument: no elements are given, or one is not allowed.
     """

@@ -28,7 +28,13 @@ def ends_with_parent() -> Callable[[], None] | None:
 
 
 def _ask_for(number: signal.Signals, parent: int, prctl: Callable[..., int]) -> None:
-    """Ask the kernel to send this process a signal when its parent ends."""
+    """Ask the kernel to send this process a signal when its parent ends.
+
+    Args:
+        number: the signal.
+        parent: the id of the parent.
+        prctl: the function of the C library.
+    """
     prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if os.getppid() != parent:  # it ended before the request, so no signal will come
         os._exit(1)

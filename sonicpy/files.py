@@ -90,7 +90,8 @@ def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool =
 
 
 def make_fresh(path: Path, flags: int, access: Access = PRIVATE) -> int:
-    """Make a file as `make_new` does, in place of any file with its name. Of a link, only the link is replaced.
+    """Make a file as `make_new` does, in place of any file with its name; return its descriptor. Of a link, only the
+    link is replaced.
 
     Raises:
         OSError: the file cannot be made, or a folder has its name.
@@ -149,7 +150,7 @@ def make_one(folder: Path, access: Access = PRIVATE, *, exist_ok: bool = False) 
 
 
 def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
-    """Make a folder and its missing parents; return the new folders, the outermost first.
+    """Make a folder and its missing parents, with the mode of `access`; return the new folders, the outermost first.
 
     Raises:
         OSError: a folder cannot be made, or a file has its name.

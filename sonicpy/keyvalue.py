@@ -452,7 +452,11 @@ class KeyValueSnapshot:
 
 
 def check_kind(folder: Path, size_max: int) -> None:
-    """Raise StoreError if a folder holds other data, such as an index: opening it would add tables."""
+    """Raise StoreError if a folder holds other data, such as an index: opening it would add tables.
+
+    Args:
+        size_max: the size of the map in bytes.
+    """
     opening = partial(Environment, folder, size_max, sync=False, read_only=True, tables=TABLES)
     with Opened(opening) as environment, environment.reading() as transaction:
         names = transaction.table_names()

@@ -79,7 +79,7 @@ class Number(NamedTuple):
         return number_of(name, value)
 
     def unchecked(self) -> tuple[type, Container[int]]:
-        """Return the numbers that `check` returns as they are."""
+        """Return int, the type of the values, and the numbers that `check` returns as they are."""
         return int, range(NUMBER_MAX + 1)
 
 
@@ -122,11 +122,11 @@ class LanguageCode:
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return the code of a language, `none`, or None."""
+        """Return the code of a language, `none`, or None. Raises InvalidArgument if it is no known language."""
         return language_of(value)
 
     def unchecked(self) -> tuple[type, Container[str]]:
-        """Return the codes that `check` returns as they are."""
+        """Return str, the type of the values, and the codes that `check` returns as they are."""
         return str, _CODES
 
 
@@ -190,7 +190,8 @@ class Decimals(NamedTuple):
         return f"{value:.6f}".rstrip("0").rstrip(".")
 
     def check(self, name: str, value: Any) -> float:
-        """Return a number from 0 to the ceiling, rounded to six decimals."""
+        """Return a number from 0 to the ceiling, rounded to six decimals. Raises InvalidArgument if it is anything
+        else."""
         return decimals_of(name, value, self.ceiling)
 
 
@@ -209,7 +210,7 @@ class VectorBits:
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return vectors that a program gave in the form for PUSH; None: none."""
+        """Return vectors that a program gave, in the form for PUSH; None: none. Raises the errors of `bits_of`."""
         return bits_of(name, value)
 
 
@@ -228,7 +229,7 @@ class VectorNumbers:
         return value
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return a vector that a program gave in the form for QUERY; None: none."""
+        """Return a vector that a program gave, in the form for QUERY; None: none. Raises the errors of `numbers_of`."""
         return numbers_of(name, value)
 
 
@@ -253,7 +254,7 @@ class Spec(NamedTuple):
         return f'"{self.check_text(value).translate(_ESCAPED)}"'
 
     def check(self, name: str, value: Any) -> str | None:
-        """Return the text, or None for none."""
+        """Return the text, or None for none. Raises the errors of `check_text`."""
         return None if value is None else self.check_text(value)
 
 
@@ -272,5 +273,6 @@ class BucketNames:
         return ",".join(value)
 
     def check(self, name: str, value: Any) -> tuple[str, ...]:
-        """Return the elements that a program gave, each in its canonical form."""
+        """Return the elements that a program gave, each in its canonical form. Raises InvalidArgument if one is not
+        allowed."""
         return buckets_of(name, value)

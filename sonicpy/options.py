@@ -164,7 +164,8 @@ VALUES = Option(
 
 
 def _brief_filters() -> tuple[type, Container[str]]:
-    """Return the filters that need no other check than that they can be read quickly."""
+    """Return `str`, the type of filters, and the filters that need no other check than that they can be read
+    quickly."""
     from sonicpy.filters.grammar import brief_filters  # noqa: PLC0415  loaded when it is needed
 
     return str, brief_filters

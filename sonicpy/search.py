@@ -100,8 +100,8 @@ class Search(NamedTuple):
 
     @property
     def question(self) -> "Search":
-        """The search without its page, its filter, its order, its vector and the requested extras: searches with equal
-        questions share a plan."""
+        """The search without its page, its filter, its order, its boost, its groups, its vector and the requested
+        extras: searches with equal questions share a plan."""
         return self._replace(
             limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50, filter=None,
             sort=None, after=None, boost=None, group=None,

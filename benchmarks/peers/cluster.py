@@ -89,7 +89,8 @@ class Cluster:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the cluster and wait until every node answers. Raises RuntimeError."""
+        """Start the cluster, wait until every node answers, and, at the first start, spread the collection over the
+        nodes. Raises RuntimeError if the cluster is not ready in time."""
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder.with_name(f"{self.folder.name}.log")
         variables = {**environment({"channel.auth_password": PASSWORD}), "PYTHONPATH": str(ROOT)}

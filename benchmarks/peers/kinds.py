@@ -34,7 +34,7 @@ class Engine(Protocol):
         """Index (name, text) rows in one commit."""
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[Any]:
-        """Return the names of the best texts that hold any of the words."""
+        """Return the names of the best `limit` texts that hold any of the words, behind the first `offset`."""
 
     def close(self) -> None:
         """Close the peer."""

@@ -49,7 +49,7 @@ class Library:
                 self._index.push(COLLECTION, BUCKET, name, text)
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[str]:
-        """Return the results of a query with default options."""
+        """Return at most `limit` results of a query with default options, behind the first `offset`."""
         return list(self._index.query(COLLECTION, BUCKET, " ".join(words), limit=limit, offset=offset))
 
     def close(self) -> None:

@@ -73,9 +73,11 @@ def asked_by_pgbench(
     """Return the rate of prepared statements that pgbench asks over connections, and the CPU seconds of a statement.
 
     Args:
-        connection: what `open_postgres` yielded.
-        folder: a new one, for the scripts.
+        connection: the connection that `open_postgres` yielded.
+        folder: a new folder, for the scripts.
         statements: SQL without parameters, each asked at random; at most SCRIPTS_MAX.
+        connections: the number of connections of pgbench.
+        seconds: the time in seconds for which pgbench runs; at least a second.
     """
     folder.mkdir(parents=True)
     options = ["-n", "-M", "prepared", "-c", f"{connections}", "-T", f"{max(1, round(seconds))}"]

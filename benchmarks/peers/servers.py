@@ -35,7 +35,8 @@ class Server(ServerProcess):
         return connect(HOST, self.port)
 
     def say(self, mode: str, line: bytes, reply_lines: int = 1) -> str:
-        """Send one line over a connection of its own; return the reply."""
+        """Send one line over a connection of its own, in a mode of the channel; return the reply, which has
+        `reply_lines` lines."""
         with self.connect(mode) as connection:
             return ask(connection, line, reply_lines)
 

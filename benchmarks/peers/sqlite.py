@@ -11,7 +11,8 @@ FAST = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 
 
 def opened(path: Path | str, schema: str = "") -> sqlite3.Connection:
-    """Return a connection that commits each statement outside BEGIN and COMMIT; any thread may use it."""
+    """Open a file, and execute the SQL `schema`; return the connection. It commits each statement outside BEGIN and
+    COMMIT, and any thread may use it."""
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, uri=True)
     database.executescript(schema)
     return database
@@ -45,11 +46,13 @@ class Fts5:
             self.database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", rows)
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[int]:
-        """Return the row ids of the texts that hold any of the words, best first by BM25."""
+        """Return the row ids of at most `limit` texts that hold any of the words, best first by BM25, behind the first
+        `offset`."""
         return self.match(quoted(words, " OR "), limit, offset) if words else []
 
     def match(self, asked: str, limit: int = LIMIT, offset: int = 0) -> list[int]:
-        """Return the row ids of the texts that match an expression of FTS5, best first by BM25."""
+        """Return the row ids of at most `limit` texts that match an expression of FTS5, best first by BM25, behind the
+        first `offset`."""
         return match(self.database, asked, limit, offset)
 
     def close(self) -> None:
@@ -58,7 +61,8 @@ class Fts5:
 
 
 def match(database: sqlite3.Connection, asked: str, limit: int, offset: int = 0) -> list[int]:
-    """Return the row ids of the texts that match an expression of FTS5, best first by BM25."""
+    """Return the row ids of at most `limit` texts that match an expression of FTS5, best first by BM25, behind the
+    first `offset`."""
     rows = database.execute(
         "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ? OFFSET ?", (asked, limit, offset)
     )

@@ -79,7 +79,8 @@ class Tantivy:
         self._searcher = self._index.searcher()
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[Any]:
-        """Return the names of the texts that hold any of the words, best first by BM25."""
+        """Return the names of at most `limit` texts that hold any of the words, best first by BM25, behind the first
+        `offset`."""
         return self.names(self.hits(words, limit, offset))
 
     def hits(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[tuple[Any, Any]]:
@@ -91,7 +92,7 @@ class Tantivy:
         return self.search(asked, limit, offset)
 
     def search(self, asked: Any, limit: int = LIMIT, offset: int = 0) -> list[tuple[Any, Any]]:
-        """Return the (score, address) of the best texts for a query of tantivy."""
+        """Return the (score, address) of the best `limit` texts for a query of tantivy, behind the first `offset`."""
         hits: list[tuple[Any, Any]] = self._searcher.search(asked, limit, count=self._counts, offset=offset).hits
         return hits
 

@@ -39,7 +39,11 @@ FIRST = 100
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of L."""
+    """Measure the selected rows of L.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     if not any(map(wanted, ("L1", "L2", "L3", "L4"))):
         return
     texts = corpora.described("articles", corpora.articles(SHARDS * profile.articles), table.say)
@@ -188,7 +192,7 @@ def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> li
 
 
 def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
-    """L3: measure the first queries after a start, and a repetition of them."""
+    """L3: measure the first queries after a start of the servers of the system `name`, and a repetition of them."""
     lines = [f'QUERY wp default "{word}"\n'.encode() for word in corpora.made_up_words(FIRST, 5)]
     with ExitStack() as stack:
         for server in servers:

@@ -59,7 +59,11 @@ def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> lis
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of R."""
+    """Measure the selected rows of R.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     items = corpora.described(f"items of {profile.name}", corpora.items(profile.items), table.say)
     oracle = Oracle((item[0], item[3]) for item in items)
     in_process(table, profile, folder / "in process", items, oracle, wanted)
@@ -88,7 +92,12 @@ def one_after_the_other(
     wanted: Callable[[str], bool],
     place: str,
 ) -> None:
-    """Measure calls of one thread: by number, by words, and updates that the next query has to show."""
+    """Measure calls of one thread: by number, by words, and updates that the next query has to show.
+
+    Args:
+        wanted: returns whether a row is selected.
+        place: as in `Figure`.
+    """
     chance = random.Random(7)
     spent = {peer.name: partial(spent_s, peer.pids) for peer in peers}
     if wanted("R1"):
@@ -115,7 +124,12 @@ def spent_s(pids: Sequence[int]) -> float:
 
 
 def figures(row: str, case: str, acts: dict[str, Callable[..., object]], place: str, **more: str) -> dict[str, Figure]:
-    """Return an empty figure for each peer."""
+    """Return an empty figure for each peer.
+
+    Args:
+        acts: name of the peer -> its operation.
+        place: as in `Figure`.
+    """
     return {name: Figure(row, case, name, place, **more) for name in acts}  # type: ignore[arg-type]
 
 
@@ -187,7 +201,7 @@ def conditions(table: Table, profile: Profile, items: Sequence[Item], peers: Seq
 
 
 def some_names(items: Sequence[Item], count: int) -> list[str]:
-    """Return names of random documents."""
+    """Return `count` names of random documents."""
     chance = random.Random(8)
     return [chance.choice(items)[1] for _ in range(count)]
 

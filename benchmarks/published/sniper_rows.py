@@ -40,7 +40,11 @@ Row = TypeVar("Row")
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of K."""
+    """Measure the selected rows of K.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     kinds = table.found("K", PEERS)
     if wanted("K1"):
         set_get_delete(table, profile, folder / "K1", kinds)
@@ -53,7 +57,8 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 
 
 def set_get_delete(table: Table, profile: Profile, folder: Path, kinds: Sequence[type[KeyValuePeer]]) -> None:
-    """K1: set all keys, 1,000 per commit; get and verify all inside one open transaction; delete all."""
+    """K1: set all keys, 1,000 per commit; get and verify all inside one open transaction; delete all. Raises
+    AssertionError if a deleted key is still there."""
     keys = corpora.described("keys", corpora.keys(profile.keys), table.say)
     values = [number.to_bytes(8) for number in range(len(keys))]
     order = list(range(len(keys)))
@@ -132,7 +137,7 @@ def check_value(peer: KeyValuePeer, count: int, number: int) -> None:
 def phase(
     table: Table, case: str, peer: KeyValuePeer, seconds: float, act: Callable[[int], object], most: int | None = None
 ) -> int:
-    """Run operations 0, 1, ... for some seconds, at most `most` operations; return their number."""
+    """Call `act` with 0, 1, ... for some seconds, at most `most` times; return the number of calls."""
     latencies = []
     number = 0
     before_s = time.process_time()

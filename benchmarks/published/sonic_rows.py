@@ -47,7 +47,11 @@ FUNCTION_BENCHES = ("bench_channel.py", "bench_lexer.py", "bench_language.py", "
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of S."""
+    """Measure the selected rows of S.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     if wanted("S1"):
         push_and_ask(table, profile, folder / "S1")
     if wanted("S2"):
@@ -126,7 +130,7 @@ def consolidate(table: Table, row: str, case: str, server: Server) -> None:
 
 
 def push_lines(number: int, text: str) -> list[bytes]:
-    """Return the lines of a message; an e-mail may need several."""
+    """Return the lines that push message `number`; an e-mail may need several."""
     pieces = []
     while text:
         cut = len(text) if len(text) <= PIECE else text.rindex(" ", 0, PIECE)
@@ -140,7 +144,7 @@ def query_line(text: str) -> bytes:
 
 
 def queries(made: Sequence[str], count: int) -> list[list[str]]:
-    """Return queries of one to three words, each from one random message."""
+    """Return `count` queries of one to three words, each from one random message of those `made`."""
     chance = random.Random(11)
     found = []
     while len(found) < count:
@@ -152,7 +156,7 @@ def queries(made: Sequence[str], count: int) -> list[list[str]]:
 
 
 def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str, str]]:
-    """Return (misspelt, meant) words of messages."""
+    """Return `count` (misspelt, meant) words of the messages `made`."""
     chance = random.Random(12)
     found = []
     while len(found) < max(1, count):
@@ -267,7 +271,7 @@ def push_articles(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def push_share(server: Server, lines: Sequence[bytes], *, consolidates: bool = False) -> Taken:
-    """Push lines, 16 in flight; return wall-clock and CPU seconds."""
+    """Push lines, 16 in flight, and consolidate if `consolidates`; return wall-clock and CPU seconds."""
     with server.connect("ingest") as ingest, server.connect("control") as control, Taken(server.cpu_s) as taken:
         drive([Lane(ingest, lines, in_flight=16)])
         if consolidates:

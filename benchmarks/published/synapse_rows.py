@@ -32,7 +32,11 @@ CORES_NEEDED = 4
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the selected rows of Y."""
+    """Measure the selected rows of Y.
+
+    Args:
+        wanted: returns whether a row is selected.
+    """
     if wanted("Y1") or wanted("Y2") or wanted("Y3"):
         gate(table, profile, folder / "gate")
         with ExitStack() as stack:
@@ -128,7 +132,7 @@ def gate(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def shard_of(name: str, shards: int) -> int:
-    """Return the server of an object: FNV-1a of 32 bits, as in Letarette."""
+    """Return the number, below `shards`, of the server of an object: FNV-1a of 32 bits, as in Letarette."""
     value = 0x811C9DC5
     for byte in name.encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -136,7 +140,8 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def three_servers(table: Table, profile: Profile, folder: Path) -> None:
-    """Y4: push the objects of Y2 to one server, then to three; the name of an object decides its server."""
+    """Y4: push the objects of Y2 to one server, then to three; the name of an object decides its server. Raises
+    AssertionError if a server holds none of them."""
     folder.mkdir(parents=True)
     events = corpora.events(profile.names)
     enough = len(os.sched_getaffinity(0)) >= CORES_NEEDED

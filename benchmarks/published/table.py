@@ -73,7 +73,7 @@ class Table:
         return figure
 
     def skip(self, row: str, peer: str, reason: str) -> None:
-        """Note that a peer is missing."""
+        """Note that a peer is missing in a row, with the reason."""
         self.missing.append(f"{row} {peer}: {reason}")
         self.say(f"{row:3} {peer}: {reason}")
 
@@ -118,7 +118,8 @@ class Table:
 
 
 def machine() -> dict[str, Any]:
-    """Return the machine, the date and the versions to which the figures belong."""
+    """Return the machine to which the figures belong: the versions of Python and the system, the number of cores, the
+    load and today's date."""
     return {
         "python": platform.python_version(),
         "system": platform.platform(),

@@ -53,7 +53,12 @@ def relevance_of_all(data: Path, _: int) -> str:
 
 
 def typos_of_all(data: Path, most: int) -> str:
-    """Return a table of the shares of corrected misspellings, by people and by a program; each word is indexed once."""
+    """Return a table of the shares of corrected misspellings, by people and by a program; each word is indexed once.
+
+    Args:
+        data: the folder of the downloaded lists.
+        most: the most misspellings taken from each list.
+    """
     words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
     lists = []
     for name in ("typos", "symspell_noisy_en_1000"):

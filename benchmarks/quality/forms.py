@@ -75,8 +75,12 @@ def words_of(text: str) -> set[str]:
 
 
 def forms_found(code: str, texts: list[str], algorithm: str) -> Found:
-    """Query words of some texts; return how many texts hold another word of the same stem, and how many of these are
-    found.
+    """Query words of some texts; return how many texts hold another word of the same stem and not the word itself, and
+    how many of these are found, without LANG and with it.
+
+    Args:
+        code: the code of the language of the texts, for LANG.
+        algorithm: the name of its stemmer.
     """
     stemmer = Stemmer.Stemmer(algorithm, 0)
     held = [words_of(text) for text in texts]

@@ -18,8 +18,12 @@ C, B = "inner", "messages"
 
 
 def inner_table(count: int = MESSAGES, asked: int = ASKED) -> str:
-    """Return a table of how many messages are found by a part of one of their compounds, pending and in a word
-    graph.
+    """Return a table of how many messages are found by a part of one of their compounds, while their words are pending,
+    and in a word graph.
+
+    Args:
+        count: the number of messages.
+        asked: the most parts to ask for.
     """
     texts = messages(count)
     pairs = _parts_in(texts)

@@ -35,7 +35,8 @@ def misspelt_tables(given: Iterable[Collection]) -> str:
 
 
 def words_table(count: int = MESSAGES) -> str:
-    """Return a table of how many of the first messages hold a word that is asked for with one error."""
+    """Return a table of how many of the first messages of an answer hold the word that is asked for with one error; the
+    index has `count` messages."""
     texts = [text.lower() for text in messages(count)]
     held = Counter(word for text in texts for word in set(WORD.findall(text)))
     meant = [word for word, df in sorted(held.items()) if HELD_BY[0] <= df <= HELD_BY[1] and len(word) >= LETTERS_MIN]

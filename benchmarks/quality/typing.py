@@ -36,8 +36,8 @@ def typing_tables(data: Path) -> str:
 
 
 def keystrokes_table(count: int = MESSAGES) -> str:
-    """Return a table of how often the message is in the whole answer while one of its words is typed letter by
-    letter.
+    """Return a table of how often a message, one of `count`, is in the whole answer while one of its words is typed
+    letter by letter.
     """
     chance = random.Random(SEED)
     texts = messages(count)

@@ -24,7 +24,7 @@ WINDOWS = (1000, 0)
 
 @contextmanager
 def fresh(window: int = 0) -> Iterator[tuple[Index, Path]]:
-    """Yield an empty index and its folder."""
+    """Yield an empty index and its folder; `window`: the setting store.kv.retain_word_objects."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {"store.kv.path": folder, "store.kv.retain_word_objects": window}
         with Index(config=load(None, {}, settings).config) as index, index.batch():

@@ -74,7 +74,12 @@ class Plan:
 
 
 def plan(objects: int, measured: Mapping[str, float], assumed: Mapping[str, float]) -> Plan:
-    """Return the plan for a number of objects."""
+    """Return the plan for a number of objects.
+
+    Args:
+        measured: name -> measured value.
+        assumed: name -> assumed value.
+    """
     changes = objects / (assumed["days until every object was pushed again"] * DAY_S)
     queries, copies, busy = (
         assumed["queries per second"],
@@ -198,7 +203,7 @@ def partition_rows(plans: list[Plan], measured: Mapping[str, float]) -> list[tup
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a table in Markdown with a head."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -209,7 +214,7 @@ def named(objects: int) -> str:
 
 
 def rounded(value: float) -> float:
-    """Return a value rounded to its significant digits."""
+    """Return a value rounded to one decimal if it is below 100, else to a whole number."""
     return round(value, 1) if value < 100 else round(value)
 
 

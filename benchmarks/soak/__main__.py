@@ -52,7 +52,11 @@ def main() -> int:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> list[str]:
-    """Run for some seconds, write the results into the folder, and return a sentence for each fault."""
+    """Run for some seconds, write the results into the folder, and return a sentence for each fault.
+
+    Args:
+        seed: decides all random choices.
+    """
     clock = Clock(folder)
     if clock.missing:
         print(f"no jumps of the clock: {clock.missing}")

@@ -190,7 +190,7 @@ class History:
         return held, {key[1] for key in self._versions if key[0] == "QUERY"} - held
 
     def _explain(self, read: Read, floor: int) -> int | None:
-        """Return the first state that explains a read, or None."""
+        """Return the first state from `floor` on that explains a read, or None."""
         first = max(floor, bisect.bisect_left(self._answered, read.asked))
         last = bisect.bisect_right(self._sent, read.came)
         versions = self._versions.get(read.key)

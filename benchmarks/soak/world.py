@@ -81,7 +81,8 @@ class World:
 
     @contextmanager
     def clients(self, operate: Callable[[threading.Event], None], *, writers: bool = True) -> Iterator[None]:
-        """Run clients and an operator inside a `with` block; an exception while the server runs is a fault."""
+        """Run readers, writers if `writers`, and an operator inside a `with` block; an exception while the server runs
+        is a fault."""
         stopped = threading.Event()
         writing = [
             Writer(self.server, place, self.latencies, by_client=number % 2 == 1, may_be_refused=self._may_be_refused)

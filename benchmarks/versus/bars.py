@@ -42,7 +42,11 @@ class Bar:
 
 
 def speed(operation: str, mode: str, limit: float) -> Bar:
-    """Return the bar of operations per second: those of sonicpy divided by those of Sonic."""
+    """Return the bar of operations per second: those of sonicpy divided by those of Sonic.
+
+    Args:
+        limit: the least allowed quotient.
+    """
     return Bar(
         f"{operation}, {mode}: ops/s against Sonic",
         limit,
@@ -52,7 +56,11 @@ def speed(operation: str, mode: str, limit: float) -> Bar:
 
 
 def cpu(operation: str, limit: float) -> Bar:
-    """Return the bar of CPU time per operation: that of sonicpy divided by that of Sonic, in the worst mode."""
+    """Return the bar of CPU time per operation: that of sonicpy divided by that of Sonic, in the worst mode.
+
+    Args:
+        limit: the greatest allowed quotient.
+    """
 
     def value(results: Results) -> float | None:
         shares = [results.ratio(operation, mode.name, "cpu_us", OURS, THEIRS) for mode in MODES]
@@ -62,7 +70,11 @@ def cpu(operation: str, limit: float) -> Bar:
 
 
 def cpu_in(operation: str, mode: str, limit: float) -> Bar:
-    """Return the bar of CPU time per operation in one mode: that of sonicpy divided by that of Sonic."""
+    """Return the bar of CPU time per operation in one mode: that of sonicpy divided by that of Sonic.
+
+    Args:
+        limit: the greatest allowed quotient.
+    """
     return Bar(
         f"{operation}, {mode}: CPU against Sonic",
         limit,
@@ -77,7 +89,7 @@ def figure(name: str, limit: float) -> Bar:
 
 
 def share(name: str, limit: float, first: tuple[str, str], second: tuple[str, str], *, is_least: bool = False) -> Bar:
-    """Return the bar of one figure divided by another."""
+    """Return the bar of one figure divided by another, each given by its name and server; `is_least` as in `Bar`."""
 
     def value(results: Results) -> float | None:
         over, under = results.figures.get(first), results.figures.get(second)

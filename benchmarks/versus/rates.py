@@ -62,13 +62,18 @@ def floor_rates(server: Server, rounds: int, seconds: float) -> dict[Key, Rate]:
 
 
 def rates(acts: Mapping[Key, Callable[[int], Run]], rounds: int) -> dict[Key, Rate]:
-    """Return the rates of runs that take turns."""
+    """Return the rates of runs that take turns.
+
+    Args:
+        acts: a function for each rate, which is called with the number of the round and returns the measurement.
+        rounds: the number of rounds.
+    """
     return {key: Rate.of(runs) for key, runs in in_turns(acts, rounds).items()}
 
 
 def push_run(server: Server, mode: Mode, lines: Sequence[bytes] | Iterator[bytes], rest_s: float = 0.0) -> Run:
-    """Push lines over the connections of a mode, then wait until the server is quiet; return the measurement. Raises
-    WrongAnswers.
+    """Push lines over the connections of a mode, pause for `rest_s` seconds, then wait until the server is quiet;
+    return the measurement. Raises WrongAnswers.
     """
     check = partial(check_replies, server, PUSH)
     return load(

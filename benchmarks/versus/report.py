@@ -12,7 +12,7 @@ CLIENT_BOUND = 0.9
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; all columns but the first are aligned right."""
+    """Return a Markdown table with a head; all columns but the first are aligned right."""
     lines = [list(head), *(list(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     lines.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
@@ -51,7 +51,7 @@ def ratio_cells(results: Results, operation: str, mode: str, name: str) -> list[
 
 
 def figure_table(results: Results) -> str:
-    """Return every figure, with one column per server."""
+    """Return a Markdown table of all figures, with one column per server."""
     names = sorted({name for _, name in results.figures}, key=lambda name: (name != OURS, name))
     rows = []
     for figure in dict.fromkeys(figure for figure, _ in results.figures):
@@ -61,7 +61,7 @@ def figure_table(results: Results) -> str:
 
 
 def bar_table(results: Results) -> str:
-    """Return every bar with its value and verdict."""
+    """Return a Markdown table of all bars with their limits, values and verdicts."""
     rows = []
     for bar in BARS:
         value = bar.value(results)

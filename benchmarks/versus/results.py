@@ -15,7 +15,8 @@ class Results:
     """(name, server) -> figure, for all other figures."""
 
     def ratio(self, operation: str, mode: str, what: str, ours: str, theirs: str) -> float | None:
-        """Return a field of one server's rate divided by that of the other's; None if either was not measured."""
+        """Return the field `what` of the rate of the server `ours`, divided by that of `theirs`, for an operation in a
+        mode; None if either was not measured, or the second is 0."""
         first, second = (self.rates.get((operation, mode, server)) for server in (ours, theirs))
         if first is None or second is None or not getattr(second, what):
             return None

@@ -172,7 +172,8 @@ def growth(server: Server, results: Results, profile: Profile, texts: Sequence[s
 def push_numbers(
     server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0, mode: Mode = SIXTEEN
 ) -> Run:
-    """Push the texts from number `start` to `end`; return the measurement."""
+    """Push the texts from number `start` to `end`, exclusive; `rest_s` and `mode` as in `push_run`. Return the
+    measurement."""
     return push_run(server, mode, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
 
 

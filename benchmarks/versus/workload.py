@@ -57,12 +57,12 @@ class Command:
 
 
 def push_line(number: int, text: str) -> bytes:
-    """Return the PUSH line of a text."""
+    """Return the PUSH line of object `number` with a text."""
     return f"PUSH {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode()
 
 
 def pop_line(number: int, text: str) -> bytes:
-    """Return the POP line of a text."""
+    """Return the POP line of object `number` with a text."""
     return f"POP {COLLECTION} {BUCKET} {oid(number)} {quoted(text)}\n".encode()
 
 

@@ -47,8 +47,7 @@ SCALE = 25
 PRIOR_NATS = {"eng": 6.0, "rus": 3.0, "srp": -4.0, "swa": -2.0, "sqi": -2.0}
 """Language -> its prior in nats. Chat is mostly English, even with names of hosts and packages. Russian is the most
 common language in Cyrillic, and Serbian is closest to all others. Swahili and Albanian are not in the table of
-languages:
-their profiles keep such texts from being assigned to another language."""
+languages: their profiles keep such texts from being assigned to another language."""
 
 BORROWED_PRIOR_NATS = -8.0
 """The prior of languages with a borrowed profile: they are rare and must not win the texts of their relatives."""

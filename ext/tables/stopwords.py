@@ -39,7 +39,7 @@ def write_lists(path: Path) -> None:
 
 
 def keys() -> Iterator[str]:
-    """Yield the keys of all words."""
+    """Yield the keys of all words: the code of a language, a sign for the list, and the word."""
     lists = read_stopwords_iso()
     for language in all_languages():
         for word in stop_words(language.stopwords, lists) if language.stopwords else ():

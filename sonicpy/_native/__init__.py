@@ -17,7 +17,13 @@ class Compiled:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how to import a module of this package; None: another package's."""
+        """Return the spec with which Python imports a module of this package; None: the module belongs to another
+        package.
+
+        Args:
+            name: the full name of the module.
+            path, target: not used; Python passes them.
+        """
         if not name.startswith("sonicpy._native."):
             return None
         spec = ModuleSpec(name, ExtensionFileLoader(name, LIBRARY), origin=LIBRARY)

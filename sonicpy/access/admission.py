@@ -143,6 +143,7 @@ class Permit:
         self._fresh_until = self._next_check(now)
 
     def _next_check(self, now: float) -> float:
-        """Return the time of the next look-up, at the latest that when the key expires."""
+        """Return the time of the next look-up of the key on the monotonic clock, on which it is `now`: no later than
+        the time at which the key expires."""
         expires = self.grant.expires
         return now + (FRESH_S if expires is None else min(FRESH_S, expires - time.time()))

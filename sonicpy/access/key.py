@@ -151,6 +151,9 @@ def rights_of(key: Key) -> dict[str, Any]:
 def unpack_key(name: str, packed: Mapping[str, Any], where: str) -> Key:
     """Return a key from its stored parts.
 
+    Args:
+        where: the place of the key, for the message.
+
     Raises:
         ConfigError: the parts are damaged, or a newer version wrote them.
     """
@@ -165,5 +168,10 @@ def unpack_key(name: str, packed: Mapping[str, Any], where: str) -> Key:
 
 
 def is_past(expires: float | None, now: float | None = None) -> bool:
-    """Return whether a time, in seconds since 1970, is over."""
+    """Return whether a key or a token has expired.
+
+    Args:
+        expires: the time at which it expires, in seconds since 1970; None: never.
+        now: the present time, in seconds since 1970; None: that of the clock.
+    """
     return (math.inf if expires is None else expires) <= (time.time() if now is None else now)

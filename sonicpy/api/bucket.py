@@ -246,7 +246,7 @@ class Bucket:
         return self._index.similar(self.collection, self.bucket, object, **options)
 
     def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
-        """Return words that complete or correct `word`."""
+        """Return words that complete or correct `word`; see `Index.suggest`."""
         return self._index.suggest(self.collection, self.bucket, word, limit=limit, filter=filter)
 
     def words(self, *, limit: int = 100, offset: int = 0, prefix: str = "", after: str | None = None) -> list[str]:

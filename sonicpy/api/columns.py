@@ -17,7 +17,8 @@ TEXT_NAMES = (
 
 
 def columns_like(columns: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns whose names are, or end in, one of some names (product_id), in the order of these names."""
+    """Return the columns whose names equal one of `names`, in the order of `names`; if there are none, the columns
+    whose names end in one of them behind `_` or a blank, as product_id ends in id. Capitals count as small letters."""
     found = dict.fromkeys(column for name in names for column in columns if column.casefold() == name)
     more = (column for name in names for column in columns if column.casefold().endswith((f"_{name}", f" {name}")))
     return list(found) or list(dict.fromkeys(more))

@@ -219,7 +219,8 @@ class _Reading:
         return is_cut and self._tears_nothing(chunk, span)
 
     def _tears_nothing(self, around: Span, span: Span) -> bool:
-        """Return whether a few characters keep their terms when a place in them is taken out."""
+        """Return whether the characters `around` a place hold no other terms than the place and the parts before and
+        behind it do, each alone; False if they are more than TORN_MAX."""
         (first, last), (start, end) = around, span
         if last - first > TORN_MAX:
             return False

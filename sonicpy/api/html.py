@@ -17,6 +17,8 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
 
     Args:
         head: titles of the columns; empty: the first cell of each row is its title.
+        rows: the cells of each row.
+        caption: the caption of the table; "": none.
     """
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     top = "".join(_cell("th", name) for name in head)
@@ -25,7 +27,8 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
 
 
 def figures_table(caption: str, figures: Mapping[str, object]) -> str:
-    """Return a table of figures, one per row: dicts and lists are left out, names with `_bytes` are shown as sizes."""
+    """Return an HTML table of figures with a caption, one figure per row: dicts and lists are left out, names with
+    `_bytes` are shown as sizes."""
     rows = [
         (name.removesuffix("_bytes").replace("_", " "), _size(value) if name.endswith("_bytes") else value)
         for name, value in figures.items()
@@ -35,7 +38,7 @@ def figures_table(caption: str, figures: Mapping[str, object]) -> str:
 
 
 def index_tables(caption: str, stats: StatsMethod) -> str:
-    """Return the tables of an index and of its buckets."""
+    """Return the HTML tables of an index, with a caption, and of its buckets."""
     whole = stats()
     figures = {name: value for name, value in whole.items() if name != "folder"}
     return figures_table(caption, figures) + _scopes_table(whole, stats)

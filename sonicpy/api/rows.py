@@ -141,7 +141,7 @@ def _of_row(row: Row, shape: Shape) -> RowParts:
 
 
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
-    """Check the parts of rows: yield valid rows, and the others as refused."""
+    """Check the parts of rows: yield valid rows, and the others as refused. `compat`: as in `Shape`."""
     new_row = tuple.__new__  # in half the time of Row()
     for number, parts in enumerate(rows):
         if isinstance(parts, NoParts):
@@ -245,7 +245,11 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
 
 
 def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
-    """Return the columns with tags and with values, as the last parts of rows; []: the shape has no such columns."""
+    """Return the columns with tags and with values, as the last parts of rows; []: the shape has no such columns.
+
+    Args:
+        count: the number of rows.
+    """
     if not shape.tag_columns and not shape.value_columns:
         return []
     tags = [_column(columns, (name,)) for name in shape.tag_columns]
@@ -259,7 +263,7 @@ def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:
-    """Return a column with `value` for all rows; if that is None, the column with this name."""
+    """Return a column with `value` for all `count` rows; if `value` is None, the column with the name `name`."""
     return _column(columns, (name,)) if value is None else [value] * count
 
 

@@ -91,7 +91,12 @@ def _ambiguous(names: Sequence[str], which: str = "") -> Columns:
 
 
 def _refuse_ambiguous(name: str, count: int, which: str) -> list[Any]:
-    """Raise InvalidArgument for a column whose name occurs more than once."""
+    """Raise InvalidArgument for a column whose name occurs more than once.
+
+    Args:
+        name, count: the name, and how many columns have it.
+        which: the kind of column, for the message.
+    """
     raise InvalidArgument(
         f"the table has {count} columns with the name {shown(name)}{which}; rename or drop all but one"
     )

@@ -56,7 +56,7 @@ def pieces_to_join(text: str, room_bytes: int) -> Iterator[tuple[str, bool]]:
 
 
 def _cut(text: str, inner_bytes: int) -> Iterator[str]:
-    """Yield a text in pieces that fit."""
+    """Yield a text in pieces that take at most `inner_bytes` bytes in UTF-8 once escaped."""
     start = 0
     while start < len(text):
         end = _fitting(text, start, inner_bytes)
@@ -71,7 +71,8 @@ def _size(text: str, start: int, end: int) -> int:
 
 
 def _fitting(text: str, start: int, inner_bytes: int) -> int:
-    """Return the last place where a piece from `start` on may end; a character is at least one byte."""
+    """Return the last place where a piece from `start` on of at most `inner_bytes` bytes, escaped, may end; it has at
+    least one character."""
     fits, too_far = start + 1, min(len(text), start + inner_bytes) + 1
     while too_far - fits > 1:
         middle = (fits + too_far) // 2
@@ -83,7 +84,8 @@ def _fitting(text: str, start: int, inner_bytes: int) -> int:
 
 
 def _border(text: str, start: int, end: int) -> int:
-    """Return the best place to end a piece: `end` or a little before."""
+    """Return the best place to end a piece that begins at `start`: `end`, or a place before it, at white space,
+    punctuation or between characters."""
     if text[end].isspace():
         return end
     for place in range(end, start, -1):

@@ -54,17 +54,17 @@ class InfoFigures(NamedTuple):
 
 
 def connected(version: str) -> bytes:
-    """Return the banner."""
+    """Return the banner of a server with this version."""
     return f"CONNECTED <sonicpy v{version}>\r\n".encode()
 
 
 def started(mode: str) -> bytes:
-    """Return the reply to an accepted START. Clients compare the whole line, so it never changes."""
+    """Return the reply to an accepted START for `mode`. Clients compare the whole line, so it never changes."""
     return f"STARTED {mode} protocol({PROTOCOL_REVISION}) buffer({LINE_MAX_BYTES})\r\n".encode()
 
 
 def ended(reason: str) -> bytes:
-    """Return the last line that a connection sends."""
+    """Return the last line that a connection sends, with the reason for its end."""
     return f"ENDED {reason}\r\n".encode()
 
 
@@ -109,13 +109,13 @@ def hits(
     Args:
         found: the names and their scores; a score of None: the ranking has no scores.
         total: the number of all objects that answer, for the first item; None: it was not asked for.
-        whole: how many of these answer by whole words, for the second item; None: it was not asked for.
         scores: items are `name:score`, or `name:-` without one; else names.
+        whole: how many of these answer by whole words, for the second item; None: it was not asked for.
         hows: the words by which each object answers, which follow the last colon of its item; None: they were not asked
             for.
-        groups: the group of each object, which follows a colon behind the score; None: there are no groups.
         corrected: the text that the user may have meant, for the item behind the numbers if `hows` is given; None:
             none.
+        groups: the group of each object, which follows a colon behind the score; None: there are no groups.
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
     counts = [str(count) for count in (total, whole) if count is not None]

@@ -201,7 +201,8 @@ def _texts(line: bytes, offset: int) -> tuple[list[str], int]:
 
 
 def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
-    """Return whether an empty text means all objects, because a filter, an order or facets follow."""
+    """Return whether an empty text means all objects, because a filter, an order or facets follow it at `offset` of the
+    line."""
     behind = line[offset + len(EMPTY) :]
     return line.startswith(EMPTY, offset) and any(key in syntax.options and key.encode() in behind for key in ABOUT_ALL)
 
@@ -293,8 +294,15 @@ def _row(
     """Return the row of a command whose fields are its arguments and its options.
 
     Args:
+        name: the first word of the line.
+        modes: the modes of a session that allow the command.
         arguments: the arguments as the usage text names them: words, `"<text>"` for a quoted text, optional words at
             the end.
+        kind: the type of the command.
+        bounds: returns the default and the maximum of LIMIT; None: the command has no LIMIT.
+        optional_words: the number of words that may be missing.
+        is_ours: whether Sonic lacks the command.
+        make: the class that makes the command from a line.
     """
     options = OPTIONS.get(name, ())
     named = [f"[{option.usage}]?" for option in options if is_ours or not option.is_ours]

@@ -81,7 +81,11 @@ def _listening(port: int) -> socket.socket:
 
 @asynccontextmanager
 async def _source(where: str) -> AsyncIterator[Any]:
-    """Yield a client of the server, or the index in the folder, for the length of a `with` block."""
+    """Yield a client of the server, or the index in the folder, for the length of a `with` block.
+
+    Args:
+        where: the URL of a server, or the path of a folder.
+    """
     if "://" in where:
         async with await connect_async(where, password=password_beside(where)) as client:
             yield client
@@ -92,7 +96,7 @@ async def _source(where: str) -> AsyncIterator[Any]:
 
 
 def _shown(where: str) -> str:
-    """Return the folder or the URL for messages, without a password."""
+    """Return `where`, a folder or a URL, for messages, without a password."""
     return ", ".join(map(str, read_urls(where))) if "://" in where else where
 
 

@@ -79,7 +79,14 @@ def evaluate(
     most_bytes: int | None = None,
     words: Mapping[str, int] | None = None,
 ) -> Scores:
-    """Return the figures of one input; for the arguments see the function that is called for its kind."""
+    """Return the figures of one input.
+
+    Args:
+        searched: the judged system.
+        scope: the name of a collection that only this evaluation uses.
+        lang, most_bytes: for a collection; see `relevance.evaluate`.
+        words: for misspelt words; see `typos.evaluate`.
+    """
     match given:
         case Collection():
             return relevance.evaluate(searched, scope, given, lang=lang, most_bytes=most_bytes)

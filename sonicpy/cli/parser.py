@@ -150,7 +150,7 @@ def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the verb in the given words, or of its subcommand."""
+    """Return the parser of the verb in the words of `argv`, or of its subcommand."""
     for word in argv:
         parser = verbs_of(parser).get(word, parser)
     return parser

@@ -331,7 +331,7 @@ def stats(arguments: argparse.Namespace) -> int:
 
 
 def _lines(figures: dict[str, Any], before: str = "") -> Iterator[str]:
-    """Yield a line for each figure: the names of its levels joined by dots, a tab, and its value."""
+    """Yield a line for each figure: `before`, the names of its levels joined by dots, a tab, and its value."""
     for name, value in figures.items():
         if isinstance(value, dict):
             yield from _lines(value, f"{before}{name}.")

@@ -120,7 +120,8 @@ class Shell:
         return True
 
     def completions(self, before: str) -> Iterator[tuple[str, int]]:
-        """Yield words that fit at the cursor, each with the number of characters that it replaces."""
+        """Yield words that fit behind `before`, the line up to the cursor, each with the number of characters that it
+        replaces."""
         words = before.split(" ")
         typed, place = words[-1].strip("'\""), len(words) - 1
         for candidate in self._candidates(words, place, typed):

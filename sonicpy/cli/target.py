@@ -81,6 +81,9 @@ def server_url(arguments: argparse.Namespace) -> str | None:
 def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) -> Iterator[Target]:
     """Open the index that the arguments name, for the length of a `with` block.
 
+    Args:
+        purpose: the way in which a folder is opened.
+
     Raises:
         ConfigError: the settings or the URL are wrong.
         SonicError: there is no such index, it cannot be opened, or the server gives no answer.

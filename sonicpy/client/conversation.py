@@ -136,8 +136,8 @@ class Conversation:
         return not self._waiting and not self._pending and not self._received
 
     def submit(self, count: int, kind: AnswerKind, command: str) -> InFlight:
-        """Expect an answer to each of `count` lines, which the owner has to send now; the arguments are those of
-        InFlight.
+        """Expect an answer to each of `count` lines, which the owner has to send now; return their InFlight, which has
+        the same arguments.
         """
         in_flight = InFlight(count, kind, command)
         self._waiting.extend((in_flight, place) for place in range(count))

@@ -38,7 +38,7 @@ def push(
     values: Mapping[str, Any] | None = None,
     field: str | None = None,
 ) -> CallPlan[None]:
-    """Plan PUSH, with as many lines as the text needs."""
+    """Plan PUSH, with as many lines as the text needs; the arguments are those of `Client.push`."""
     check_scope(collection, bucket)
     oid, given = object_word(object, new=True), text_of("text", text)
     options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
@@ -75,7 +75,7 @@ def upsert(
     tags: Iterable[str] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> CallPlan[None]:
-    """Plan UPSERT, with as many lines as the text needs."""
+    """Plan UPSERT, with as many lines as the text needs; the arguments are those of `Client.upsert`."""
     check_scope(collection, bucket)
     oid = object_word(object, new=True)
     given = texts_of(text) if isinstance(text, Mapping) else text_of("text", text)
@@ -145,6 +145,9 @@ def number(
 
     Args:
         options: META arguments, each with a space before it.
+        command: the first word of the line.
+        collection, bucket, object: the names; those that are None are left out.
+        changes: see `Exchange.changes`.
     """
     check_names(collection, bucket)
     oid = None if object is None else object_word(object)

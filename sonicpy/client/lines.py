@@ -18,7 +18,8 @@ NO_WORDS = quoted("\n")
 
 
 def check_names(collection: Any, bucket: Any = None) -> None:
-    """Raise InvalidArgument for an invalid name, with the server's sentence; most such names could not even be sent."""
+    """Raise InvalidArgument, with the sentence of a server, if a name of a collection, or of a bucket unless it is
+    None, is not valid. Most invalid names could not even be sent."""
     check_collection(collection)
     if bucket is not None:
         check_bucket(bucket)
@@ -123,7 +124,8 @@ def _by_field(text: str | Mapping[str, str], options: Mapping[str, Any]) -> list
 
 
 def _room(server: ServerInfo, head: str, tail: str) -> int:
-    """Return the number of bytes that a line has left for its text. Raises TooLong if they are too few."""
+    """Return the number of bytes that a line has left for its text between `head` and `tail`. Raises TooLong if they
+    are too few."""
     room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
     if room_bytes < SMALLEST_ROOM:
         raise TooLong(

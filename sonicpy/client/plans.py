@@ -119,7 +119,7 @@ def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[s
 def suggest(
     collection: str, bucket: AnyBucket, word: str, limit: int, filter: FilterLike = None
 ) -> CallPlan[list[str]]:
-    """Plan SUGGEST."""
+    """Plan SUGGEST of at most `limit` words, in objects that meet `filter`, if there is one."""
     first, buckets = one_or_several(bucket)
     check_scope(collection, first)
     limit = number_of("limit", limit)
@@ -345,7 +345,15 @@ def ping(mode: Mode) -> CallPlan[ServerInfo]:
 def control(
     command: str, kind: AnswerKind, arguments: str = "", *, read: Callable[[str], Value], changes: bool = False
 ) -> CallPlan[Value]:
-    """Plan a command of mode control; `read` turns its answer into the result."""
+    """Plan a command of mode control.
+
+    Args:
+        command: the first word of the line.
+        kind: the kind of the answer.
+        arguments: the rest of the line.
+        read: turns the answer into the result.
+        changes: see `Exchange.changes`.
+    """
     line = f"{command} {arguments}".rstrip()
     timeout_s = None if command == "INFO" else MAINTENANCE_TIMEOUT_S
     reply = yield Exchange(Mode.CONTROL, command, kind, lambda server: [line], changes, timeout_s)
@@ -375,6 +383,9 @@ def _paged(
     """Plan a search for `limit` items: one line, or several if the server refuses this limit.
 
     Args:
+        kind: the kind of the answer.
+        line: called with the server, a limit and an offset; returns the line.
+        read: called with the answer and the server; returns the items.
         page: the number of items to ask for after the server has refused `limit`; each further refusal halves it.
     """
     size = limit if limit <= LIMIT_CEILING else page
@@ -403,6 +414,9 @@ def _page(
 ) -> CallPlan[list[Item]]:
     """Plan one search. If the server refuses scores, or the number of objects that hold whole words, repeat it without;
     the connection notes the refusal.
+
+    Args:
+        kind, line, read: as in `_paged`.
     """
     while True:
         try:
@@ -435,7 +449,8 @@ def _hits(items: list[str], server: ServerInfo, *, has_buckets: bool = False) ->
 
 
 def _hits_with_words(items: list[str], server: ServerInfo, *, has_buckets: bool) -> list[Hit]:
-    """Return hits with the words by which they answer, which follow the last colon of each item."""
+    """Return hits with the words by which they answer, which follow the last colon of each item. `has_buckets`: items
+    name the buckets of their objects."""
     pairs = [item.rpartition(":") for item in items]
     hits = _hits([name for name, _, _ in pairs], server, has_buckets=has_buckets)
     words = ([HeldWord(*word) for word in unpack_held(packed)] for _, _, packed in pairs)

@@ -119,7 +119,11 @@ class Pushes:
                 return True
 
     def _lines_of(self, place: int, row: Row | Refused, server: ServerInfo) -> list[str]:
-        """Return the lines that push a row, and count it as sent; no lines if it is refused."""
+        """Return the lines that push a row, and count it as sent; no lines if it is refused.
+
+        Args:
+            place: the number of the row among all.
+        """
         if isinstance(row, Refused):
             self._on_done(place, row, None)
             return []
@@ -213,7 +217,7 @@ class WaitingPushes:
         values: Mapping[str, Any] | None = None,
         field: str | None = None,
     ) -> bool:
-        """Append a push; return whether it is time to send the batch."""
+        """Append a push, with the arguments of `Client.push`; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)
         names, bits = (collection, bucket, object_name(object)), bits_of("vector", vector)
         texts = None if field is None else {name_of_text(field): text}

@@ -26,8 +26,8 @@ def synonyms(collection: str) -> CallPlan[list[str]]:
 
 
 def set_synonyms(collection: str, rules: Iterable[str], *, add: bool = False) -> CallPlan[int]:
-    """Plan SYNONYMS with rules; the result is the number of rules afterwards. Raises InvalidArgument if the rules are
-    not in a list.
+    """Plan SYNONYMS with rules, which replace the present ones unless `add`; the result is the number of rules
+    afterwards. Raises InvalidArgument if the rules are not in a list.
     """
     check_collection(collection)
     if isinstance(rules, str | bytes) or not isinstance(rules, Iterable):
@@ -50,7 +50,8 @@ def _exchange(lines: list[str]) -> Exchange:
 
 
 def _lines(server: ServerInfo, head: str, texts: list[str], *, add: bool) -> Iterator[str]:
-    """Yield lines with rules: the first line replaces the present rules, unless `add`; the others add to them."""
+    """Yield lines that begin with `head`, with the rules `texts`: the first line replaces the present rules, unless
+    `add`; the others add to them."""
     line = f"{head} {'ADD' if add else 'SET'}"
     size = len(line.encode())
     for text in map(quoted, texts):

@@ -26,12 +26,20 @@ def keep_alive(connection: HasOptions) -> None:
 
 
 def lost(peer: str, error: OSError) -> ConnectionLost:
-    """Return the error to raise when a connection breaks while a command waits for its answer."""
+    """Return the error to raise when a connection breaks while a command waits for its answer.
+
+    Args:
+        peer: the address of the server.
+    """
     return ConnectionLost(f"the connection to {peer} is lost: {_reason(error)}")
 
 
 def unreachable(peer: str, error: OSError) -> ClientError:
-    """Return the error to raise when no connection can be made."""
+    """Return the error to raise when no connection can be made.
+
+    Args:
+        peer: the address of the server.
+    """
     if isinstance(error, ssl.SSLCertVerificationError):
         return NotSonic(f"{peer} shows a certificate that is not trusted: {error.verify_message}")
     if isinstance(error, ssl.SSLError):

@@ -135,7 +135,8 @@ def open_replica(recorder: Recorder, folder: Path) -> ReplicaIndex:
 
 
 def with_shared_cache(config: Config, partitions: int) -> Config:
-    """Return settings by which the replicas of a process share the memory that it keeps for queries."""
+    """Return settings by which the replicas of `partitions` partitions in a process share the memory that it keeps for
+    queries."""
     kv = config.store.kv
     share = kv.model_copy(update={"query_cache_mb": max(1, kv.query_cache_mb // partitions)})
     return config.model_copy(update={"store": config.store.model_copy(update={"kv": share})})

@@ -26,7 +26,7 @@ class PlainSection:
         return iter(self.__dict__.items())
 
     def model_copy(self, *, update: Mapping[str, Any]) -> "PlainSection":
-        """Return a copy with some other values, as the sections of a Config do."""
+        """Return a copy with the values of `update` in place of the present ones, as the sections of a Config do."""
         return PlainSection(**{**self.__dict__, **update})
 
 

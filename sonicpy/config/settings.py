@@ -163,7 +163,9 @@ def _gives_inet(given: object) -> bool:
 
 
 def _with_one_stemming(given: object) -> object:
-    """Return `given` with search.stemming off, unless it is given, if normalization.stemming_enabled is on."""
+    """Return `given`; if it turns normalization.stemming_enabled on and does not give search.stemming, return it with
+    search.stemming off.
+    """
     if not isinstance(given, Mapping):
         return given
     settings = _explicit(given)

@@ -106,7 +106,12 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
 
 
 def part(text: str, chance: random.Random, code: str) -> str:
-    """Return a part of a text, from a random place, as a query; the text itself if it is too short."""
+    """Return a part of a text, from a random place, as a query; the text itself if it is too short.
+
+    Args:
+        chance: chooses the place.
+        code: the code of the language of the text, on which the form of the part depends.
+    """
     words = text.split()
     if code in WITHOUT_BLANKS:
         return chance.choice(inner_parts(text) or [text])

@@ -10,15 +10,16 @@ class Searched(Protocol):
     """An index, or a client of a server."""
 
     def push(self, collection: str, bucket: str, object: str, text: str, lang: str | None = None) -> None:
-        """Add a text to an object."""
+        """Add a text to an object; `lang` as in `Index.push`."""
 
     def query(
         self, collection: str, bucket: str, text: str, *, limit: int = 10, offset: int = 0, lang: str | None = None
     ) -> Iterable[str]:
-        """Return the objects that answer, best first."""
+        """Return at most `limit` objects that answer, best first, behind the first `offset`; `lang` as in
+        `Index.query`."""
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> Iterable[str]:
-        """Return words that complete or correct `word`."""
+        """Return at most `limit` words that complete or correct `word`."""
 
     def consolidate(self) -> None:
         """Build the word graphs, so that every word can be suggested."""

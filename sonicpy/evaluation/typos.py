@@ -53,12 +53,14 @@ def within_reach(pairs: Iterable[tuple[str, str]], words: Mapping[str, int]) -> 
 
 
 def evaluate(searched: Searched, scope: str, given: Typos, words: Mapping[str, int] | None = None) -> Corrected:
-    """Return the pairs of an unknown and a known word whose distance is allowed for their length; a transposition is
-    one edit.
+    """Push the words, ask for suggestions and hits for each misspelt word, and return the figures. A pair is judged if
+    its distance is allowed for the length of the misspelt word, and only the right word is pushed.
 
     Args:
         scope: name of a collection that only this evaluation uses.
         words: the words to index, each with its number of objects; None: the right words of the pairs, one object each.
+        searched: the judged system.
+        given: the misspelt words with the right ones.
     """
     single = [pair for pair in given.pairs if (pair[0] + pair[1]).isalnum()]  # SUGGEST takes one word
     held = words or dict.fromkeys((right for _, right in single), 1)

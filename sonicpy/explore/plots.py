@@ -26,7 +26,7 @@ def plot_ranks(index: Index, collection: str, bucket: str, ax: Axes | None = Non
 
 
 def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
-    """Plot how many words have each number of postings, in bins that double.
+    """Plot how many words have each number of postings, in bins that double; return the axes.
 
     If store.kv.retain_word_objects is set, a dashed line shows it: queries do not read the oldest postings of words to
     the right of the line. Arguments and errors as in `plot_ranks`.
@@ -47,7 +47,8 @@ def plot_postings(index: Index, collection: str, bucket: str, ax: Axes | None = 
 
 
 def plot_growth(index: Index, collection: str, bucket: str, ax: Axes | None = None) -> Axes:
-    """Plot the number of different words against the number of objects; it flattens as words repeat (Heaps' law).
+    """Plot the number of different words against the number of objects, and return the axes; the curve flattens as
+    words repeat (Heaps' law).
 
     Arguments and errors as in `plot_ranks`.
     """

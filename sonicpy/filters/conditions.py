@@ -36,7 +36,8 @@ class Within(NamedTuple):
     """The condition that the point of an object is at most `meters` away from a centre.
 
     Attributes:
-        meters: the distance.
+        name: the name of the values, which are points.
+        meters: the greatest distance, in metres.
         latitude, longitude: the centre, in units of 1e-7 degree.
     """
 

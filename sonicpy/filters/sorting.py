@@ -74,7 +74,7 @@ def sorts_by_score(text: str) -> bool:
 
 
 def _name_in(option: str, name: str) -> str:
-    """Return a name of values. Raises InvalidArgument if no values can have that name."""
+    """Return a name of values. Raises InvalidArgument, with the name of the option, if no values can have that name."""
     if is_name(name):
         return name
     raise refused(f"{option} has {shown(name)} as a name of values; allowed is one name of {NAME_RULE}")
@@ -108,9 +108,9 @@ class Boost(NamedTuple):
     Attributes:
         name: the name of the values that raise scores.
         half_life: a number of seconds; the values are times: the newest time of the bucket doubles a score, and one
-            that is older by the half-life raises it by half as much. None: a value v multiplies a score by ((1 + v) / (1
-            + the highest value)) ** (3 / 8), so that a value 1,000 times as high outweighs a text that is twelve times
-            as good.
+            that is older by the half-life raises it by half as much. None: a value v multiplies a score by ((1 + v) /
+            (1 + the highest value)) ** (3 / 8), so that a value 1,000 times as high outweighs a text that is twelve
+            times as good.
     """
 
     name: str

@@ -113,7 +113,7 @@ class GraphPool:
         self.outdated.discard(bucket)
 
     def path(self, bucket: int, version: int) -> Path:
-        """Return the path of the file for a graph."""
+        """Return the path of the file for the graph of a bucket in this version."""
         return self.folder / f"{bucket}-{version}.graph"
 
     @property
@@ -127,6 +127,8 @@ class GraphPool:
         """Write a graph and sync it before it gets its name, so that a file is complete or missing.
 
         Args:
+            version: the version of the graph, a part of the name of the file.
+            content: the bytes that `WordGraphBuilder.finish` returned.
             sync: False: the caller calls `sync_all` before it stores a reference to the graph.
 
         Raises:
@@ -183,7 +185,7 @@ class GraphPool:
             self.leave(bucket, version, commit)
 
     def has_unwanted(self, checkpoint: int) -> bool:
-        """Return whether `sweep` has files to delete."""
+        """Return whether `sweep` has files to delete: those to which no commit from `checkpoint` on refers."""
         return bool(self._unwanted) and self._unwanted[0].commit <= checkpoint
 
     def sweep(self, files: int, checkpoint: int) -> None:

@@ -80,7 +80,8 @@ def app(
 
 
 def framework(*, has_password: bool) -> FastAPI:
-    """Return an application without operations; its schema describes the form of problems, and the password."""
+    """Return an application without operations; its schema describes the form of problems and, with `has_password`, the
+    password."""
     application = FastAPI(
         title="sonicpy",
         version=VERSION,

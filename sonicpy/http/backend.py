@@ -95,7 +95,7 @@ class IndexBackend:
         return names_of(self._index, collection, after, limit)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in one commit on a thread; return the refused ones."""
+        """Push rows, or `upsert` them, in one commit on a thread; return the refused ones."""
         change = upsert_row if upsert else push_row
 
         def push() -> list[RefusedPlace]:
@@ -150,7 +150,7 @@ class ClientBackend:
         return [name for name in found if after is None or name > after][:limit]
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows, a few hundred in flight; return the refused ones."""
+        """Push rows, or `upsert` them, a few hundred in flight; return the refused ones."""
         report = await self._client.push_many(list(rows), upsert=upsert)
         return [(refused.row, refused.reason) for refused in report.refused]
 

@@ -90,7 +90,8 @@ def _whole(text: str, held: dict[str, Any], place: int) -> dict[str, Any]:
 
 
 def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -> tuple[dict[str, Any], int]:
-    """Return the object at `place`, and the place after it; `value` reads a value. Raises JSONDecodeError."""
+    """Return the object at `place`, and the place after it; `value` reads a value. Raises JSONDecodeError, also if the
+    object has more than `keys_max` keys."""
     place = _skip(text, place, "{")
     held: dict[str, Any] = {}
     if value is not _member and text[place : place + 1] == "}":

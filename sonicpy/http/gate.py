@@ -199,8 +199,10 @@ class Gate:
         raise HTTPException(401, "the password is wrong", CHALLENGE)
 
     def _admit(self, token: bytes) -> bool:
-        """Note the permit of a key or a token; return whether there is one. Raises HTTPException if it allows
-        nothing.
+        """Note the permit of a key or a token; return whether there is one.
+
+        Raises:
+            HTTPException: the permit allows nothing any more (403), or asks too often (429).
         """
         try:
             permit = None if self._rules.keys is None else self._rules.keys.admit(token)

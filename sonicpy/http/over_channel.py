@@ -40,7 +40,7 @@ class ChannelBackend:
         return await (await self._backend()).names(collection, after, limit)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows, a few hundred in flight; return the refused ones."""
+        """Push rows, or `upsert` them, a few hundred in flight; return the refused ones."""
         return await (await self._backend()).push_rows(rows, upsert=upsert)
 
     async def figures(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class ChannelBackend:
 
 
 def of_itself() -> ssl.SSLContext:
-    """Return a TLS context for a process that connects to itself; it checks no names, because the certificate is for
+    """Return a TLS context for a process that connects to itself; the certificate is not checked, because it is for
     other addresses.
     """
     context = ssl.create_default_context()

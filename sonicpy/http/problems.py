@@ -64,7 +64,8 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 def problem(
     status: int, detail: str, headers: Mapping[str, str] | None = None, request_id: str | None = None
 ) -> JSONResponse:
-    """Return a response about a failed request."""
+    """Return a response about a failed request, with an HTTP status, a sentence and, if given, headers and the id of
+    the request."""
     held = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     if request_id is not None:
         held["request_id"] = request_id
@@ -189,12 +190,12 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _gone(request: Request, error: Exception) -> JSONResponse:
-    """Answer a client that disconnected in the middle of its body."""
+    """Return the answer for a client that disconnected in the middle of its body."""
     return problem(400, "the body ended before its end", request_id=_id(request))
 
 
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-    """Answer 500 without details: the server logs the error."""
+    """Return the answer 500, without details: the server logs the error."""
     return problem(500, "an error of the server; its log has the details", request_id=_id(request))
 
 

@@ -121,7 +121,7 @@ class SearchOperations:
     async def _counted(
         self, collection: str, bucket: AnyBucket, text: str, counts: "CountedWith", options: Mapping[str, Any]
     ) -> FacetsJson | None:
-        """Return the facets to count with a query, counted; None: the request asks for none."""
+        """Count the facets that a query asks for, and return the counts; None: it asks for none."""
         if counts.of is None and counts.ranges is None:
             return None
         given = {name: value for name, value in options.items() if name in ARGUMENTS["FACETS"] and name != "limit"}

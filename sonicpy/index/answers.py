@@ -182,7 +182,8 @@ class Answers(TextReader):
         return hits
 
     def find_ids(self, search: Search) -> list[str]:
-        """Return the names of `find_hits` as the server sends them, those of several buckets as `in_bucket` makes."""
+        """Return the names of the hits of `find_hits` as the server sends them; if several buckets are searched, in the
+        form of `in_bucket`."""
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept.get(search)
@@ -428,7 +429,8 @@ class Answers(TextReader):
     def _suggest(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
     ) -> tuple[list[str], Moment]:
-        """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
+        """Return at most `limit` suggestions, those of `kept` if the buckets have not changed, and the moment of the
+        buckets."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
         if type(word) is not str:
@@ -458,7 +460,7 @@ class Answers(TextReader):
     def _suggest_passing(
         self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], condition: "Condition"
     ) -> list[str]:
-        """Return the suggestions that occur in objects which meet a condition."""
+        """Return at most `limit` suggestions that occur in objects which meet a condition."""
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_together, passing_words  # noqa: PLC0415  loaded when it is needed
 

@@ -15,6 +15,10 @@ def compact_folder(folder: Path, config: Settings = None, progress: OnCopied | N
     """Open the index of a folder, which recovers it, fill its half-empty pages, close it, and compact it; return the
     sizes of its data file.
 
+    Args:
+        config: the settings; None: the defaults.
+        progress: see `OnCopied`.
+
     Raises:
         StoreLocked: a process has it open.
         StoreError: it cannot be opened with these settings, or the copy could not be written; its rows are as before.

@@ -315,7 +315,8 @@ class Engine(TextEngine):
             return result
 
     def apply_pushes(self, change: "PushGroup", *, new: bool) -> None:
-        """Carry out many pushes as one change; set its `there` to the places of the pushes left out.
+        """Carry out many pushes as one change; set its `there` to the places of the pushes left out: with `new`, those
+        of existing objects.
 
         If a signal handler raises once `there` is set, the next commit makes the change visible.
 

@@ -51,7 +51,8 @@ else:
 logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
-"""While many rows are pushed, a graph is built only after this many times the usual backlog, so not after every chunk.
+"""The backlog of words at which a graph is built while many rows are pushed, as a multiple of the usual one: a graph is
+not built after every chunk.
 """
 
 

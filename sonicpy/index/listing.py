@@ -89,7 +89,8 @@ class Listing:
         return names
 
     def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> Iterator[str]:
-        """Yield the names of all objects, in the order in which they were first pushed. Raises like `push`.
+        """Yield the names of all objects that begin with `prefix`, in the order in which these were first pushed.
+        Raises like `push`.
 
         Each thousand names has a snapshot of its own, so the loop may change the bucket: objects pushed meanwhile are
         yielded, too, and none twice.
@@ -122,7 +123,8 @@ class Listing:
             return name_pages.buckets_after(view, collection, after, limit)
 
     def objects_from(self, collection: str, bucket: str, position: int, *, prefix: str, limit: int) -> ObjectPage:
-        """Return at most `limit` names of objects from a position on; few or none if many have to be skipped."""
+        """Return at most `limit` names of objects that begin with `prefix`, from a position on; few or none if many
+        others have to be skipped."""
         check_names(collection, bucket)
         start = text_of("prefix", prefix).encode(errors="surrogatepass")  # no name begins with a surrogate
         with self._engine.read() as view:

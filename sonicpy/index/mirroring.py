@@ -30,7 +30,8 @@ class Mirroring:
         whole: bool = True,
         progress: "OnProgress | None" = None,
     ) -> "MirrorReport":
-        """Bring a bucket in step with rows: replace the texts that differ, and erase the objects without a row.
+        """Bring a bucket in step with rows: replace the texts that differ, and erase the objects without a row. Return
+        a report.
 
         Objects that are pushed while the pass runs are not erased by it.
 

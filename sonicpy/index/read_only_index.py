@@ -58,7 +58,7 @@ class ReaderGraphPool(GraphPool):
         return opened
 
     def go_without(self, bucket: int, version: int) -> None:
-        """Stop using a graph: words are found, but typing errors are not corrected."""
+        """Stop using a graph up to this version: words are found, but typing errors are not corrected."""
         logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
                      self.path(bucket, version))  # fmt: skip
         self._unreadable[bucket] = version
@@ -97,7 +97,8 @@ class ReadOnlyEngine(Engine):
 
 
 def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Value]) -> Callable[..., Any]:
-    """Wrap a method of Index so that it starts again in a newer snapshot if a graph was replaced while it ran."""
+    """Return a method of Index, wrapped so that it starts again in a newer snapshot if a graph was replaced while it
+    ran."""
 
     @functools.wraps(method)
     def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:

@@ -60,6 +60,7 @@ class SpreadParts(Answers):
         """Return the result of `spread_find`, and the numbers of the words of the plan that each object holds.
 
         Args:
+            limit, total: as in `spread_find`.
             filter: as in `spread_find_filtered`; None: all objects pass.
         """
         with self._engine.read_words(collection, bucket) as lexicon:
@@ -272,7 +273,8 @@ class SpreadParts(Answers):
         Args:
             search: the fields of a Search.
             plan: as `to_plain` returns it; None: all objects answer.
-            behind: (key, age, name) of the object behind which the page begins, as `spread_place` returns it.
+            behind: (key, age, name) of the object behind which the page begins, as `spread_place` returns it;
+                None: the page is the first one.
         """
         asked = Search(*search)
         with self._engine.read_words(asked.collection, asked.bucket) as lexicon:

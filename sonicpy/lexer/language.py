@@ -76,7 +76,8 @@ class LanguageGuesser:
         return (code, reason) if code in by_code else (None, "unknown")
 
     def _by_words(self, head: str) -> str | None:
-        """Return the language with the most evidence by n-grams and words together; None: the script decides."""
+        """Return the language with the most evidence by n-grams and words in `head`, the examined part of a text; None:
+        the script decides."""
         return self._clear.detector.guess_with(head, self._evidence(head))
 
     def _evidence(self, head: str) -> list[tuple[str, float]]:

@@ -273,7 +273,11 @@ class Lexer:
         return self._guesser.explain(text)
 
     def dropped(self, text: str, lang: str | None) -> list[bytes]:
-        """Return the stop words of a text that `lex` leaves out because the settings drop them."""
+        """Return the stop words of a text that `lex` leaves out because the settings drop them.
+
+        Args:
+            lang: as in `lex`.
+        """
         if self._stopwords.mode != "drop" or lang == NO_LANGUAGE:
             return []
         code = self.language(text, lang)[0]
@@ -282,8 +286,8 @@ class Lexer:
         return [] if stops is None else [word for word in terms.words if word in stops]
 
     def is_stop_word(self, word: bytes, code: str | None) -> bool:
-        """Return whether a term is on the list of stop words of a language. Single letters of a run without blanks
-        never are."""
+        """Return whether a term is on the list of stop words, changed by the settings, of the language with a code
+        (None: unknown). Single letters of a run without blanks never are."""
         stops = self._stop_set(code)
         return stops is not None and word in stops
 
@@ -343,7 +347,8 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer for texts in a language, which later texts reuse; languages without a table share one."""
+        """Return the analyzer for texts in the language with a code (None: unknown), which later texts reuse; languages
+        without a table share one."""
         if code is not None and code not in by_code:
             return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"

@@ -85,8 +85,8 @@ class Agent:
                 await writer.drain()
 
     async def _measured(self, asked: TestSet, seed: int) -> list[Result]:
-        """Send queries over all connections, with a thread for each; return their results. A cancelled run ends its
-        threads at their next query.
+        """Send queries, chosen by `seed`, over all connections, with a thread for each; return their results. A
+        cancelled run ends its threads at their next query.
         """
         stopped = threading.Event()
         work = [
@@ -102,7 +102,13 @@ class Agent:
 def measure(
     servers: Sequence[Address], asked: TestSet, timeout_s: float, seed: int, stopped: threading.Event
 ) -> list[Result]:
-    """Send queries chosen at random, one after the other; return their results, without those of the warm-up."""
+    """Send queries chosen at random, one after the other; return their results, without those of the warm-up.
+
+    Args:
+        timeout_s: the time limit of an answer in seconds.
+        seed: decides which queries are chosen.
+        stopped: ends the run before the next query once it is set.
+    """
     chosen = random.Random(seed)
     shards = Shards(servers, asked, timeout_s)
     results = []

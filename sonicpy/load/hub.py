@@ -72,7 +72,12 @@ class Hub:
         return sorted(self.guests.values(), key=lambda guest: guest.id)
 
     async def run(self, asked: TestSet, agents: list[Guest], seed: int, deadline_s: float) -> LoadOutcome:
-        """Send a test set to agents; return their measurements when all have answered, or when the deadline passes."""
+        """Send a test set to agents; return their measurements when all have answered, or when the deadline passes.
+
+        Args:
+            seed: decides which queries the agents choose.
+            deadline_s: the longest wait for all answers in seconds.
+        """
         run_id = secrets.token_hex(8)
         request = {
             "type": "request",
@@ -96,7 +101,8 @@ class Hub:
         return outcome
 
     async def _collect(self, agent: Guest, run_id: str, outcome: LoadOutcome) -> None:
-        """Add an agent's results. Raises LoadError or OSError if it left before the last one."""
+        """Add an agent's results of the run `run_id` to `outcome`. Raises LoadError or OSError if it left before the
+        last one."""
         while True:
             line = await agent.reader.readline()
             if not line:
@@ -126,5 +132,5 @@ async def open_hub(address: tuple[str, int]) -> AsyncIterator[Hub]:
 
 
 def default_deadline_s(asked: TestSet, timeout_s: float) -> float:
-    """Return the time limit of agents in seconds: the limits of all their answers added up, at most 600."""
+    """Return the time limit of agents in seconds: `timeout_s` for each of their answers, added up, at most 600."""
     return min(DEADLINE_MAX_S, (asked.Iterations + asked.Warmup) * timeout_s)

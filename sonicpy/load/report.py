@@ -16,7 +16,8 @@ UNMEASURABLE_S = 5e-6
 
 
 def timings(seconds: Sequence[float]) -> dict[str, float]:
-    """Return mean, median and percentiles: the elements at `int(n * q)` of the sorted list. Empty if there are none."""
+    """Return mean, median and percentiles of `seconds`: the elements at `int(n * q)` of the sorted list of n, for the
+    shares q of QUANTILES. Empty if there are none."""
     if not seconds:
         return {}
     ordered = sorted(seconds)

@@ -90,7 +90,13 @@ class BaseService(Serving):
         return self.search is not None and self.search.is_there and self.embedding is None
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection over to the search process with the least load; return whether one took it."""
+        """Hand a connection over to the search process with the least load; return whether one took it.
+
+        Args:
+            descriptor: the descriptor of its socket.
+            unsent: replies that the client has not got yet.
+            peer: the address of the client.
+        """
         chosen = None if self.search is None else self.search.choose(keeps=not self.sheds)
         rest = None if chosen is None else session.take_rest()
         if chosen is None or rest is None:
@@ -101,7 +107,8 @@ class BaseService(Serving):
         return False
 
     def pump(self, transport: asyncio.Transport, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection with TLS over to the search process with the least load; see `Serving.pump`."""
+        """Hand a connection with TLS over to the search process with the least load; return whether one took it; see
+        `Serving.pump`."""
         try:
             ours, theirs = socket.socketpair()
         except OSError:  # no descriptors: it stays
@@ -224,7 +231,7 @@ class Service(BaseService):
         self.committer.stop()
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that takes longer than a turn; see `Serving.execute`."""
+        """Carry out a command that takes longer than a turn, and return its reply; see `Serving.execute`."""
         if self.embedding is not None and isinstance(command, Embedding.KINDS):
             command = await self.embedding.with_vector(command)
             if self.phrases is None or not may_check(command):
@@ -264,7 +271,8 @@ class Service(BaseService):
         raise AssertionError(f"{command} is carried out in a turn")
 
     async def _answer_with_vector(self, command: Command) -> bytes:
-        """Carry out a command of a turn whose text has got its vector; the log holds a change before this returns."""
+        """Carry out a command of a turn whose text has got its vector, and return its reply, once the log holds the
+        change. Raises the error that undid the change."""
         reply = CALLS[type(command)](self.index, command)
         if type(command) in CHANGES:
             synced = self.committer.seal(self)

@@ -83,7 +83,7 @@ class StoreReader:
         return StoreDamaged(f"the store {self.folder} is damaged: {error}")
 
     def _cache_of(self, number: int) -> SnapshotCache:
-        """Return the cache of a commit."""
+        """Return the cache of commit `number`."""
         with Held(self._replacing_cache):
             cache = self._snapshot_cache
             if cache.commit < number:
@@ -151,7 +151,7 @@ class StoreReader:
         return not self._closers
 
     def _finish(self, seconds: float) -> bool:
-        """Do the last work; return whether no other thread uses the store any more."""
+        """Wait at most `seconds` for other threads; return whether none uses the store any more."""
         return self._environment.wait_for_others(seconds)
 
     def _release(self) -> None:

@@ -121,6 +121,9 @@ class ReplicaStore(Store):
         """Store a position behind the last applied entry with the next commit: the entries in between are of other
         partitions.
 
+        Args:
+            epoch: the epoch of the log.
+
         Raises:
             StoreError: the store cannot be written.
         """
@@ -132,6 +135,9 @@ class ReplicaStore(Store):
 
     def adopt(self, position: int, epoch: str) -> None:
         """Continue from `position` of another log, and commit that; applied changes stay.
+
+        Args:
+            epoch: the epoch of that log.
 
         Raises:
             StoreError: the store cannot be written.

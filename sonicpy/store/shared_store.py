@@ -19,7 +19,8 @@ from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
 PATIENCE_S: Final = 0.5
-"""The longest time for which a late commit waits for readers when the map is full: readers may be waiting for its turn.
+"""The longest time in seconds for which a late commit waits for readers when the map is full: readers may be waiting
+for its turn.
 """
 SWEEPS: Final = 10
 SWEEP_ROWS: Final = 500
@@ -107,7 +108,8 @@ class SharedStore(Store):
         super().leave_to_parent()
 
     def _finish(self, seconds: float) -> bool:
-        """Commit and sync; return whether no other thread uses the store any more."""
+        """Commit and sync, and wait at most `seconds` for other threads; return whether none uses the store any
+        more."""
         if not self.late.close(seconds):
             return False
         if self._refusals.replaced() is not None:

@@ -316,7 +316,7 @@ class Store(VectorPushes, RecoveringStore):
             self._sync_in_background()
 
     def refuse(self, why: str | None) -> None:
-        """Refuse changes with a sentence, although the store can still be written; None: accept them again."""
+        """Refuse changes with the sentence `why`, although the store can still be written; None: accept them again."""
         self._refusals.hold_back(why)
 
     def shorten_log(self) -> None:
@@ -424,7 +424,8 @@ class Store(VectorPushes, RecoveringStore):
             turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
 
     def _finish(self, seconds: float) -> bool:
-        """Commit and sync; return whether no other thread uses the store any more."""
+        """Commit and sync, and wait at most `seconds` for other threads; return whether none uses the store any
+        more."""
         if self._refusals.replaced() is not None:
             return self._environment.wait_for_others(seconds)  # as a kill would leave it: the log has what it has
         self.commit()

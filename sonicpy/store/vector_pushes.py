@@ -63,7 +63,8 @@ class VectorPushes(RecoveringStore):
         return bool(self._short(writer, writer.push_with_vector, change, (collection, bucket), record, terms.languages))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:
-        """Carry out an UPSERT of a text; return False if nothing was done and `apply` is needed.
+        """Carry out an UPSERT of a text by these rules of the lexer; return False if nothing was done and `apply` is
+        needed.
 
         Args:
             digest: the digest of the text.
@@ -80,6 +81,9 @@ class VectorPushes(RecoveringStore):
 
     def flush_object(self, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int | None:
         """Carry out FlushObject and return its result; None: nothing was done, and `apply` is needed.
+
+        Args:
+            in_steps: as in `Store.apply`.
 
         Raises:
             StoreError: the change was not carried out; all changes before it were.
@@ -149,7 +153,7 @@ class VectorPushes(RecoveringStore):
 def push_of(
     collection: str, bucket: str, oid: str, terms: Terms, rules: int, order: bytes | None
 ) -> PushTerms | PushWith:
-    """Return the mutation of a PUSH of terms, with their order if there is one."""
+    """Return the mutation of a PUSH of terms by these rules of the lexer, with their order if there is one."""
     if order is None:
         return PushTerms(collection, bucket, oid, terms, rules=rules)
     return PushWith(collection, bucket, oid, terms, ((ORDER_ID, order),), rules)

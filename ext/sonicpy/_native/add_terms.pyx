@@ -430,7 +430,7 @@ cdef AddTerms begin_add_terms(
     bint by_association,
     bint letters,
 ):
-    """Return an AddTerms, without the cost of a call from Python."""
+    """Return an AddTerms with these arguments, which it documents, without the cost of a call from Python."""
     cdef AddTerms change = AddTerms.__new__(AddTerms)
     change.set_up(bucket, iid, terms, record, next_term, cache, by_association, letters)
     return change

@@ -109,7 +109,7 @@ cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
 
 
 cdef int keep_passing(QueryState query, uint64_t *bits, Py_ssize_t windows) except -1:
-    """Clear the bits of objects that do not pass the filter."""
+    """Clear the bits of objects in the first `windows` windows that do not pass the filter."""
     cdef Py_ssize_t window, word
     cdef uint64_t some
     for window in range(windows):

@@ -265,7 +265,7 @@ cdef class PushWriter:
         return [ids[number] for number in range(PyBytes_GET_SIZE(self.packed_ids) // <Py_ssize_t> sizeof(uint64_t))]
 
     cdef int keep_ids(self, AddTerms change, bint is_new) except -1:
-        """Note the ids of the terms of a text."""
+        """Note the ids of the terms of a text that `change` added; `is_new`: its object is new."""
         cdef Py_ssize_t number
         cdef bytes packed = PyBytes_FromStringAndSize(NULL, change._count * sizeof(uint64_t))
         cdef uint64_t *ids = <uint64_t *> PyBytes_AS_STRING(packed)

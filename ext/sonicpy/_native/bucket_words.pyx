@@ -158,7 +158,7 @@ cdef class BucketWords:
         return found
 
     def is_too_long(self, bytes word not None) -> bool:
-        """Return whether the beginning is longer than any word of the lexicon of the bucket."""
+        """Return whether `word`, the beginning of a word, is longer than any word of the lexicon of the bucket."""
         return len(word) > SHOWN_BYTES and self._rules.is_too_long(self.reader, word)
 
     @property

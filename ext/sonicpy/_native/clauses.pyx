@@ -130,7 +130,7 @@ def cuttable_clauses(list clauses not None, Terms terms not None, list sources=N
 
 
 cdef bint may_be_two(Clause clause, list sources) except -1:
-    """Return whether a word that few objects hold may consist of two words that objects hold."""
+    """Return whether the word of a clause, which few objects hold, may consist of two words that objects hold."""
     cdef bytes word = typed_word(clause)
     if not clause.is_expandable or len(word) < 2 * PIECE:
         return False

@@ -148,7 +148,8 @@ cdef struct Search:
 cdef void search_all(
     Search *self, const Automata *automata, const uint8_t *word, Py_ssize_t size, int distance, bint swaps
 ) noexcept nogil:
-    """Collect the words within the distance, each once, in byte order.
+    """Collect the words within the distance of `word`, each once, in byte order; `swaps`: two swapped neighbours count
+    as one error.
 
     Split the typed word into two parts. Of n errors, either at most n // 2 are in the first part, or at most (n - 1) //
     2 are in the second. So two walks together find every word: one over the words, which allows n // 2 errors in the
@@ -410,7 +411,7 @@ cdef class Corrections:
 cdef Corrections correct(
     const Automata *automata, bytes word, int distance, bint transpositions, Py_ssize_t limit, int64_t edge_budget
 ):
-    """Return the result of `PackedGraph.correct`, with its errors; a negative limit means no limit."""
+    """Return the result of `PackedGraph.correct`; raise the errors of that method. A negative limit means no limit."""
     cdef Search search
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t size = len(word)

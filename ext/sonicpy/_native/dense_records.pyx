@@ -247,7 +247,7 @@ cdef bint next_name(Names *names) except -1:
 
 
 cdef const uint8_t *end_of_names(const Names *names) except NULL:
-    """Return the end of the OIDs, where the terms begin."""
+    """Return the end of the OIDs, where the terms begin. Raises DamagedBytes."""
     cdef const uint8_t *at = names.at
     cdef int left = count_bits(names.places)
     while left > 0:

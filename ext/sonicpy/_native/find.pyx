@@ -308,7 +308,7 @@ def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
 
 
 cdef int fill_top(QueryState query, Kind kind, double score) except -1:
-    """Fill the list of the best objects with placeholders, which better objects replace."""
+    """Fill the list of the best objects with placeholders of a kind and a score, which better objects replace."""
     query.has_floor = query.top.k > 0
     query.floor = ScoredObject(score, NOBODY, 0, kind)
     while query.top.size < query.top.k:
@@ -368,7 +368,8 @@ cdef int give_up(QueryState query) except -1:
 
 
 cdef list run_without(QueryState query):
-    """Return the keys of all blocks to be read; if there are none, find the objects and return []."""
+    """Return the keys of all blocks to be read; if there are none, find the objects and return []. Raises RuntimeError
+    if blocks are missing, but none is left to be read."""
     cdef Py_ssize_t number
     if not query.top.k:
         return []

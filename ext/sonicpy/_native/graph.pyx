@@ -218,7 +218,8 @@ cdef class PackedGraph:
         return found
 
     def completions(self, bytes prefix not None, bytes after=None) -> Completions:
-        """Return an iterator over the words of `complete`, which finds each word on demand."""
+        """Return an iterator over the words that `complete` would return, which finds each word on demand; the
+        arguments are those of `complete`."""
         cdef Completions words = Completions.__new__(Completions)
         words._graph = self
         self.start(&words._cursor, prefix, after)
@@ -345,8 +346,8 @@ cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
 
 
 cdef bytes in_short_nodes(const uint8_t *start, size_t size, uint32_t format):
-    """Return the content of a file of format 1 or 2 with its nodes in the form of this format, without a checksum.
-    Raises DamagedGraph."""
+    """Return the content of a file of format 1 or 2 with its nodes in the form of the present format, without a
+    checksum. Raises DamagedGraph."""
     cdef uint8_t *forward = NULL
     cdef uint8_t *backward = NULL
     cdef const uint8_t *nodes

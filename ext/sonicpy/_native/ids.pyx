@@ -25,8 +25,8 @@ def push_names(collection, bucket, object) -> int:
 
 
 def is_sampled(str name not None) -> bool:
-    """Return whether the language of an object's text is guessed: its name decides, so that one object in SAMPLED
-    is."""
+    """Return whether the language of an object's texts is guessed for the counts of languages: for one object in
+    SAMPLED, chosen by a hash of `name`, the object's name."""
     cdef Py_ssize_t size
     cdef const char *letters = PyUnicode_AsUTF8AndSize(name, &size)
     return sampled(letters, size)

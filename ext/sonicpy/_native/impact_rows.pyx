@@ -160,7 +160,7 @@ cdef class ImpactRow:
         return place >= 0 and take_impact(&self._entries[place].impacts, tf, length)
 
     def put(self, uint64_t lower, list pairs not None) -> None:
-        """Set the impacts of the block with the smallest IID `lower`; the block may be new."""
+        """Set the impacts, as (tf, length) pairs, of the block with the smallest IID `lower`; the block may be new."""
         cdef Impacts impacts
         impacts.count = 0
         for tf, length in pairs:

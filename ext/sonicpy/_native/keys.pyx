@@ -15,7 +15,8 @@ IID_MAX = (1 << 32) - 2  # a block is found by the IIDs it may hold, which are 4
 
 
 def scope_key(str collection not None, str bucket not None) -> bytes:
-    """Return the key of a scope. Both names are ASCII, 1 to 128 bytes."""
+    """Return the key of a scope, whose names are ASCII, 1 to 128 bytes. Raises ValueError if the name of the collection
+    has more than 255."""
     cdef bytes first = collection.encode(), second = bucket.encode()
     cdef Py_ssize_t size = len(first)
     cdef bytes key = PyBytes_FromStringAndSize(NULL, 1 + size + len(second))

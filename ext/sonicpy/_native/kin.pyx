@@ -157,7 +157,7 @@ cdef set all_forms(list sources, Kin kin, Stem stem):
 
 
 cdef set of_stem(list found, Kin kin, Stem stem):
-    """Return those candidates that have a stem by its algorithm."""
+    """Return the found candidates that the algorithm of a stem reduces to this stem."""
     cdef set words = set()
     cdef list texts = []
     cdef bint has_alias = False

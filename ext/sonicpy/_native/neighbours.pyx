@@ -82,7 +82,7 @@ cdef int read_shape(Shape *shape, bytes word, uint8_t flags, Py_ssize_t number) 
 
 
 cdef inline bint has_only(const uint8_t *text, Py_ssize_t size, int kinds) noexcept nogil:
-    """Return whether a word consists of ASCII letters, or of digits."""
+    """Return whether a word consists of ASCII characters of `kinds`: letters, or digits."""
     cdef Py_ssize_t at
     for at in range(size):
         if text[at] >= 0x80 or not BYTE_KINDS[text[at]] & kinds:

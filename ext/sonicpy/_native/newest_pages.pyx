@@ -32,8 +32,8 @@ cdef class SharedRange:
 
 
 cdef list newest_in_tail(TermInfo tag, SharedRange shared, Mask among, Py_ssize_t wanted):
-    """Return the IIDs of the newest objects that have a tag, newest first; None: the row of the tag does not have
-    enough.
+    """Return the IIDs of the newest `wanted` objects that have a tag, newest first, or of all, if there are fewer;
+    None: the row of the tag does not have enough, cannot be read, or is in the order of association.
 
     Args:
         shared: a range in which the objects have a value; None: there is none.

@@ -67,7 +67,8 @@ cdef class ObjectRecord:
 
     @staticmethod
     def empty(bytes oid, bint has_blocks=False) -> ObjectRecord:
-        """Return the record of an object that holds no term yet; `oid` has 1 to 255 bytes."""
+        """Return the record of an object that holds no term yet; `oid` has 1 to 255 bytes, `has_blocks` as in `unpack`.
+        """
         return empty_record(oid, has_blocks)
 
     @staticmethod
@@ -227,7 +228,7 @@ cdef class ObjectRecord:
             free(merged)
 
     cdef bytes spliced(self, const Held *changed, Py_ssize_t count):
-        """Carry out `with_terms` for a packed record: unchanged bytes are copied."""
+        """Return the result of `with_terms` for a packed record: unchanged bytes are copied."""
         cdef const uint8_t *at = <const uint8_t *> self._packed + self._terms_at
         cdef const uint8_t *end = <const uint8_t *> self._packed + len(self._packed)
         cdef const uint8_t *copied = at  # everything before it is in `out`
@@ -323,7 +324,8 @@ cdef class ObjectRecord:
 
     @staticmethod
     def of(bytes oid, list terms not None, bint has_blocks=False) -> ObjectRecord:
-        """Return the record of an object with the given terms, which are in the form of `terms()`, in any order."""
+        """Return the record of an object with the given terms, which are in the form of `terms()`, in any order;
+        `has_blocks` as in `unpack`."""
         cdef ObjectRecord self = empty_record(oid, has_blocks)
         cdef Py_ssize_t step
         cdef tuple term

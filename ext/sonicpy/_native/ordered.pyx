@@ -39,7 +39,7 @@ cdef inline bint is_before(const Ranked *one, const Ranked *other) noexcept nogi
 
 
 cdef void sink(Ranked *heap, Py_ssize_t size, Py_ssize_t at=0) noexcept nogil:
-    """Move an element of a heap, whose first element should be its worst, down to its place."""
+    """Move the element at `at` of a heap, whose first element should be its worst, down to its place."""
     cdef Py_ssize_t child
     cdef Ranked moved = heap[at]
     while True:

@@ -75,7 +75,7 @@ cdef inline int number_bits(uint64_t count) noexcept nogil:
 
 
 cdef inline bint is_number_full(uint64_t count, int more) noexcept nogil:
-    """Return whether a number has no room for another digit with the base `more`."""
+    """Return whether the number `count` has no room for another digit with the base `more`."""
     return count * more > <uint64_t> 1 << BITS_MAX
 
 

@@ -121,7 +121,7 @@ cdef class Phrase(Mask):
         return self.look(iids, bits, None)
 
     def those(self, list iids not None) -> list:
-        """Return those objects that hold the phrase, by rising IID, whether `among` has them or not."""
+        """Return the objects of `iids` that hold the phrase, by rising IID, whether `among` has them or not."""
         cdef uint64_t bits[WINDOW_WORDS]
         cdef list held = []
         cdef uint32_t iid
@@ -308,7 +308,7 @@ cdef class Phrase(Mask):
 
 
 cdef list first_of_rows(list iids):
-    """Return those objects, by rising IID, that are the first of the given ones in their row of records."""
+    """Return, by rising IID, the objects of `iids` that are the first ones of `iids` in their rows of records."""
     cdef list found = []
     cdef int64_t before = -1, number
     for iid in iids:

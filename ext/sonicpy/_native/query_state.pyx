@@ -149,8 +149,8 @@ cdef int put_term(QueryState query, double weight, int role) except -1:
 
 
 cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kind) except -1:
-    """Begin a slot of the last term; `end_slot` ends it. Slots of a forbidden term add nothing to a score. Raises
-    ValueError if there is no term yet.
+    """Begin a slot with these weights and this kind of the last term; `end_slot` ends it. Slots of a forbidden term add
+    nothing to a score. Raises ValueError if there is no term yet.
     """
     check_unstarted(query)
     if not query.term_count:

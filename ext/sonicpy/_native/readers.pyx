@@ -98,7 +98,7 @@ cdef class OpenTransactions:
         return 0
 
     cdef object begun(self, bint write):
-        """Return a new transaction; the caller counts it."""
+        """Return a new transaction, to write if `write`, else to read; the caller counts it."""
         cdef uint64_t commits = self.commits  # read before: the transaction may not show a commit that comes meanwhile
         cdef object txn = self._begin(write)
         try:

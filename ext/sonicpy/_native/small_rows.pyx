@@ -71,7 +71,7 @@ cdef class SmallRows:
         self._find_sections()
 
     cdef int _find_sections(self) except -1:
-        """Find the tables in the row, and check all of it."""
+        """Find the tables in the row, and check all of it. Raises DamagedBytes."""
         cdef const uint8_t *begin = <const uint8_t *> PyBytes_AS_STRING(self._row)
         cdef const uint8_t *at = begin
         cdef const uint8_t *end = at + PyBytes_GET_SIZE(self._row)

@@ -101,7 +101,8 @@ cdef class KinMaker:
         return False
 
     cdef tuple before(self, tuple names, str script):
-        """Return the strings that may come before a word in the languages of the stemmers."""
+        """Return the strings that may come before a word in a script, in the languages of the stemmers with these
+        names."""
         cdef tuple found = None
         cdef Py_ssize_t count = 0
         if script == "ARABIC":
@@ -194,7 +195,7 @@ cdef class KinMaker:
         return ends + self.unvoiced(ends)
 
     cdef list unvoiced(self, list ends):
-        """Return those ends whose last letter changes before an ending, each with the letter to which it changes."""
+        """Return the ends whose last letter changes before an ending, with this letter changed."""
         cdef list found = []
         cdef str each
         for each in ends:

@@ -63,7 +63,7 @@ cdef class StopVotes:
         return best
 
     cdef void count(self, const uint8_t *text, Py_ssize_t size, uint32_t *counts) noexcept:
-        """Add 1 for each piece to each language that lists it."""
+        """For each piece of the text between blanks, add 1 to the count of each language that lists the piece."""
         cdef Py_ssize_t at = 0, begin = 0, end
         cdef uint32_t hashed = HASH_SEED
         cdef int32_t number

@@ -17,7 +17,7 @@ from sonicpy._native.small_rows import are_of_one_bucket, put_in_small
 from sonicpy._native.term_rows import common_keys, with_common
 
 SPILLED_BYTES = 1 << 14
-"""The size at which rows of a small bucket move into the tables before they are written."""
+"""The size in bytes at which rows of a small bucket move into the tables before they are written."""
 
 
 cdef class StoredRows:
@@ -43,7 +43,7 @@ cdef class StoredRows:
         self._cursors = [None] * len(tables)
 
     cdef object handle(self, int table):
-        """Return the handle of a table."""
+        """Return the handle of a table. Raises IndexError if there is no table with this number."""
         if not 0 <= table < len(self._tables):
             raise IndexError(f"the transaction has no table {table}")
         return self._tables[table]

@@ -200,7 +200,7 @@ cdef class TagRow:
             free(room)
 
     cdef void measure(self, Shape *shape) noexcept nogil:
-        """Choose the form of the row."""
+        """Choose the form of the row, and write it into `shape`."""
         cdef int place, last = -1, number, count
         cdef uint64_t before
         memset(shape, 0, sizeof(Shape))

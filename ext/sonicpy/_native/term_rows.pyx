@@ -383,11 +383,11 @@ def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
 
 
 def live_words(list rows not None, bytes prefix not None, *, bint letters=False) -> list:
-    """Return the live words of rows of `words`.
+    """Return the live words in rows of `words`, up to the first row of another bucket.
 
     Args:
         letters: see `shown_bytes`.
-        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        rows: (key, row) pairs in key order, from `prefix` on.
         prefix: the number of the bucket, with which its keys begin.
 
     Raises:

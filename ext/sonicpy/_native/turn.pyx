@@ -157,7 +157,7 @@ cdef class Turn:
         self.open = self.owner = self.finish = None
 
     cdef int settle(self, bint failed) except -1:
-        """Finish or give up the write transaction at the end of a turn."""
+        """Finish the write transaction at the end of a turn, or give it up if `failed`."""
         if self.open is None or not self.is_changing():
             return 0
         try:

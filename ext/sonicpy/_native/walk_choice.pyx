@@ -69,7 +69,8 @@ cdef int find_able(QueryState query, uint32_t newest) except -1:
 
 
 cdef bint may_be_best(QueryState query, uint32_t iid, uint8_t packed, int tf) except -1:
-    """Return whether an object of the driver can be among the best, by quick tests of its terms and frequencies."""
+    """Return whether an object of the driver, with a packed length and the frequency `tf` of the driver, can be among
+    the best, by quick tests of its terms and frequencies."""
     cdef Py_ssize_t at
     cdef int held
     query.lookups += 1

@@ -56,7 +56,7 @@ cdef list keys_asked(QueryState query):
 
 
 cdef bint ask_for_all(QueryState query) except -1:
-    """Request all blocks, if there are few; return whether some are missing."""
+    """Request all missing blocks, if they are few; return whether any were requested."""
     cdef Py_ssize_t number, block, missing = 0
     for number in range(query.source_count):
         for block in range(query.sources[number].count):

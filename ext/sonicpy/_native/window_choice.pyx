@@ -304,7 +304,11 @@ cdef void mark_often(QueryState query, Py_ssize_t number, uint64_t *often) noexc
 
 
 cdef int keep_short(QueryState query, const Limits *limits, int64_t window, const uint64_t *often) except -1:
-    """Drop the chosen objects that are too long for their frequencies of needed terms."""
+    """Drop the chosen objects that are too long for their frequencies of needed terms.
+
+    Args:
+        often: the objects that hold a needed term more than once, as bits.
+    """
     cdef uint64_t room[2][WINDOW_WORDS]
     cdef const uint64_t *short_enough = query.masks.shorter(limits.often, window, room[0])
     cdef const uint64_t *shorter = query.masks.shorter(limits.once, window, room[1])

@@ -20,7 +20,8 @@ TEXT_CHARACTERS_MAX = 4_000
 CALLED = {"posixpath": "os.path", "genericpath": "os.path"}
 """Module -> the name under which programs import it."""
 INNER = frozenset(("genericpath",))
-"""Modules whose functions belong to the module that imports them; only their own docstrings are left out."""
+"""Modules whose functions belong to the module that imports them: the docstrings of these modules are left out, those
+of their functions are not."""
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 KINDS = {

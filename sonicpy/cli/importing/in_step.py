@@ -44,7 +44,12 @@ class FolderTarget:
         self.watermark = self._mirror.watermark
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows, and return a report."""
+        """Bring the objects in step with rows, and return a report.
+
+        Args:
+            whole: whether the rows are all rows, so that other objects are removed.
+            progress: called from time to time with the number of rows that are done.
+        """
         return self._index.mirror(rows, **self._columns, whole=whole, progress=progress)
 
     def erase(self, names: Iterable[str]) -> int:
@@ -70,8 +75,8 @@ class ServerTarget:
         self.watermark: Any = None
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
-        """Bring the objects in step with rows, and return a report. It lacks the number of unchanged objects, because
-        the server answers OK to each.
+        """Bring the objects in step with rows, and return a report; see `Index.mirror`. The report lacks the number of
+        unchanged objects, because the server answers OK to each.
         """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})

@@ -123,7 +123,8 @@ class ImportJob:
         raise ConfigError(f"{self._source.path} has {missing}; it has {found}{hint or '.'}")
 
     def _hint(self, columns: Sequence[str]) -> str:
-        """Return the end of a sentence that suggests flags with which the file can be read."""
+        """Return the end of a sentence that suggests flags with which the file, which has these columns, can be
+        read."""
         delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
         if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
             return f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."

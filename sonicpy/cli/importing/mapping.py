@@ -278,7 +278,8 @@ def split_tags(value: object, separator: str | None) -> object:
 
 
 def scaled(value: object, scale: int) -> object:
-    """Return the value of a field, multiplied by a number; a text that is a number, a date or a time is read."""
+    """Return the value of a field, multiplied by `scale` if it is a number; a text that is a number, a date or a time
+    is read."""
     if isinstance(value, str):
         value = read_text(value)
     if scale != 1 and isinstance(value, int | float | Decimal) and not isinstance(value, bool):

@@ -52,13 +52,13 @@ class TableSource:
         self._database = _Alchemy(address, self._name) if path == place else _Sqlite(path, self._name)
 
     def count(self, since: Any = None) -> int | None:
-        """Return the number of rows from a value of the watermark on. Raises SonicError."""
+        """Return the number of rows from the value `since` of the watermark on. Raises SonicError."""
         with self._explained():
             ((number,),) = self._database.rows(f"SELECT count(*) FROM ({self._select(since)}) AS counted", since)
         return int(number)
 
     def rows(self, since: Any = None) -> Iterator[Mapping[str, Any]]:
-        """Yield rows from a value of the watermark on; None: all rows. Raises SonicError."""
+        """Yield rows from the value `since` of the watermark on; None: all rows. Raises SonicError."""
         with self._explained():
             statement = self._select(since)
             if self._watermark is not None:

@@ -247,7 +247,7 @@ class AsyncBucket:
         return await self._client.similar(self.collection, self.bucket, object, **options)
 
     async def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
-        """Return words that complete or correct `word`."""
+        """Return words that complete or correct `word`; see `Index.suggest`."""
         return await self._client.suggest(self.collection, self.bucket, word, limit=limit, filter=filter)
 
     async def words(

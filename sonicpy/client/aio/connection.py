@@ -120,7 +120,8 @@ class AsyncConnection(asyncio.Protocol):
         return Reply(accepted(answers), self.server)
 
     async def submit(self, lines: Sequence[str], kind: AnswerKind, command: str) -> PendingAnswers:
-        """Send lines, once there is room in the write buffer; `answered` waits for their answers.
+        """Send lines, once there is room in the write buffer, and return their pending answers, for which `answered`
+        waits.
 
         Raises:
             ConnectionLost, TimedOut: the lines could not be sent.

@@ -66,7 +66,9 @@ def _start(group: list[Address], tasks: Tasks, mode: Mode, timeout_s: float) -> 
 
 
 def _error_of(task: "asyncio.Task[AsyncConnection]", servers: Servers, address: Address) -> ClientError:
-    """Return the ClientError of a task that opened no session. Raises any other exception of the task."""
+    """Return the ClientError of a task that opened no session, and note that the server at `address` did not answer.
+    Raises any other exception of the task.
+    """
     error = task.exception()
     if not isinstance(error, ClientError):
         task.result()

@@ -68,7 +68,7 @@ class AsyncPool:
     async def retrying(
         self, policy: RetryPolicy, mode: Mode, work: Callable[[AsyncConnection], Awaitable[Value]]
     ) -> Value:
-        """Return `await work(connection)`, tried as often as `policy` allows."""
+        """Return `await work(connection)`, tried as often as `policy` allows. Raises the error of the last attempt."""
         while True:
             try:
                 return await self.use(mode, work)

@@ -197,6 +197,9 @@ class Client(Care):
     ) -> int:
         """Erase a collection, a bucket or an object, depending on the names given; return the number that the server
         reports.
+
+        Args:
+            filter: erase only the objects of the bucket that meet these conditions; see `Index.flush`.
         """
         return self._run(ingest_plans.flush(collection, bucket, object, filter))
 
@@ -280,7 +283,7 @@ class Client(Care):
     def suggest(
         self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5, filter: FilterLike = None
     ) -> list[str]:
-        """Return words of the bucket that complete or correct `word`."""
+        """Return words of the bucket that complete or correct `word`; see `Index.suggest`."""
         return self._run(plans.suggest(collection, bucket, word, limit, filter))
 
     def words(
@@ -304,7 +307,8 @@ class Client(Care):
         *,
         of: Counted | None = None,
     ) -> int:
-        """Count the buckets of a collection, or the words of a bucket or an object, depending on the names given.
+        """Return the number of buckets of a collection, or of words of a bucket or an object, depending on the names
+        given.
 
         Args:
             of: "objects" counts the objects of a bucket or a collection instead.
@@ -356,7 +360,7 @@ class Client(Care):
         return self._run(plans.objects(collection, bucket, prefix, after, limit))
 
     def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> Iterator[str]:
-        """Yield the names of all objects, in the order in which they were first pushed."""
+        """Yield the names of all objects that begin with `prefix`, in the order in which these were first pushed."""
         position: int | None = None
         while True:
             names, position = self._run(plans.object_page(collection, bucket, prefix, None, position))
@@ -441,7 +445,7 @@ class ClientBatch(Client):
         values: Mapping[str, Any] | None = None,
         field: str | None = None,
     ) -> None:
-        """Collect a text for an object; it is sent later."""
+        """Collect a text for an object; it is sent later. The arguments are those of `Client.push`."""
         if self._waiting.add(collection, bucket, object, text, lang, vector, tags, values, field):
             self.send()
 

@@ -83,7 +83,7 @@ class BlockingConnection:
         return Reply(accepted(answers), self.server)
 
     def submit(self, lines: Sequence[str], kind: AnswerKind, command: str) -> InFlight:
-        """Send lines; `wait` receives their answers.
+        """Send lines, and return them with their answers, which `wait` receives.
 
         Raises:
             ConnectionLost, TimedOut: the lines could not be sent; the connection must be closed.

@@ -43,8 +43,8 @@ class _Room:
         self.turns = CallTurns(size)
 
     def take(self) -> BlockingConnection | None:
-        """Take the idle connection that was used last, the least likely to be closed by the server; None: no connection
-        is idle."""
+        """Remove and return the idle connection that was used last, the least likely to be closed by the server; None:
+        none is idle."""
         try:
             return self.idle.pop()
         except IndexError:

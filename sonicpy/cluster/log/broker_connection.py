@@ -143,7 +143,8 @@ class BrokerConnection(Client):
 
     @contextlib.contextmanager
     def _leaving(self) -> Iterator[None]:
-        """Limit the time of sending buffered messages to the broker that is left; nats-py would wait for ever."""
+        """Limit to CLOSE_S, inside a `with` block, the time for sending buffered messages to a broker that is being
+        left; nats-py would wait for ever."""
         writer = getattr(self._transport, "_io_writer", None)  # WebSockets have none
         timer = None if writer is None else asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)
         try:

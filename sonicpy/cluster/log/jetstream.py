@@ -170,6 +170,9 @@ class JetStream:
     async def create(self, log: int, copies: int) -> None:
         """Make the stream of a log, unless it exists.
 
+        Args:
+            copies: the number of brokers that hold each entry.
+
         Raises:
             ConfigError: the brokers refuse because of a setting.
             StoreError: the brokers refuse or do not answer.
@@ -196,6 +199,10 @@ class JetStream:
 async def request(connection: Client, what: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Ask the brokers for a change of a stream; return their answer.
 
+    Args:
+        what: the operation of JetStream and the stream, such as "STREAM.CREATE.name".
+        settings: the fields of the request.
+
     Raises:
         StoreError: the brokers refuse or do not answer.
         ConfigError: the brokers refuse because of a setting.
@@ -211,7 +218,8 @@ async def request(connection: Client, what: str, settings: dict[str, Any]) -> di
 async def ask(
     connection: Client, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
 ) -> dict[str, Any]:
-    """Return the answer of the brokers to a message. Raises Unacknowledged if there is none."""
+    """Return the answer of the brokers to a message, within `timeout_s` seconds. Raises Unacknowledged if there is
+    none."""
     if not connection.is_connected:  # nats-py would send it late, after its outcome was reported as unknown
         raise Unacknowledged("no broker is connected")
     try:

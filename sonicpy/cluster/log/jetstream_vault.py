@@ -28,7 +28,7 @@ CHUNK_S = 10.0
 SNAPSHOTS = "sonicpy_snapshots"
 SNAPSHOT_SUBJECT = "sonicpy.snapshot"
 LEADER_S = 10.0
-"""The longest time in seconds in which brokers in order choose a leader."""
+"""The longest time in seconds in which brokers without a fault elect a leader."""
 PAUSE_S = 0.2
 ASK_S = 3.0
 """The longest time in seconds for one answer. Brokers without a leader do not answer at all, not even later, so they

@@ -99,7 +99,8 @@ class Lag:
             looks.append((self._heard_s, epoch.last))
 
     def behind_s(self, partition: int) -> float:
-        """Return the lag of a replica in seconds; 0.0: it has applied its log up to the last known end."""
+        """Return the lag of the replica of a partition in seconds; 0.0: it has applied its log up to the last known
+        end."""
         looks = self._looks.get(partition)
         applied = self._replicas[partition].applied
         while looks and looks[0][1] <= applied:
@@ -107,7 +108,7 @@ class Lag:
         return self._clock() - looks[0][0] if looks else 0.0
 
     def behind(self, partition: int) -> int:
-        """Return the number of entries that a replica lacks, up to the last known end of its log."""
+        """Return the number of entries that the replica of a partition lacks, up to the last known end of its log."""
         return max(0, self._ends.get(partition, 0) - self._replicas[partition].applied)
 
     def entries(self, partition: int) -> int:

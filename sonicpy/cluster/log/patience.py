@@ -38,7 +38,7 @@ class Patience:
         self._is_told = False
 
     async def wait(self, error: Exception, seconds: float) -> None:
-        """Wait before the next attempt, and log the reason if a line is due."""
+        """Wait for `seconds` before the next attempt, and log the reason if a line is due."""
         if self._clock() >= self._tell_s:
             self._tell_s = self._clock() + TELL_S
             self._is_told = True

@@ -44,7 +44,7 @@ class Vault(Protocol):
         ...
 
     async def put_chunk(self, name: str, chunk: bytes) -> None:
-        """Store a part of a snapshot under a name. Raises Unacknowledged."""
+        """Store `chunk`, a part of a snapshot, under a name. Raises Unacknowledged."""
         ...
 
     async def get_chunk(self, name: str) -> bytes:

@@ -211,7 +211,12 @@ class LogWriter:
         return self._last(0)
 
     def note_answers(self, incarnation: int, number: int, partition: int, answers: list[int]) -> None:
-        """Take the results of a batch's changes in a partition, from the replica that applied it."""
+        """Take the results of a batch's changes in a partition, from the replica that applied it.
+
+        Args:
+            incarnation, number: the batch; one of another incarnation of the writer is ignored.
+            answers: the results.
+        """
         batch = self._under_way.get(number) if incarnation == self._incarnation else None
         if batch is None:
             return

@@ -47,7 +47,8 @@ TRY_S = 1.5
 APPLY_S = 5.0
 """The longest wait in seconds until a replica has applied the acknowledged changes."""
 READ_APPLY_S = 1.0
-"""The longest such wait in one try of a read, in seconds: then another node is asked, and later this one again."""
+"""The longest wait in seconds for a replica in one try of a read: after it another node is asked, and later this one
+again."""
 PAUSE_S = 0.05
 
 
@@ -120,7 +121,7 @@ class Desk:
                 await asyncio.sleep(PAUSE_S)
 
     async def answer(self, partition: int, question: Question) -> bytes:
-        """Return the answer of the replica of this node. Raises as `ask`, and NotHere."""
+        """Return the answer of this node's replica of a partition to a question. Raises as `ask`, and NotHere."""
         replica = self._held.get(partition)
         if replica is None or replica.fault is not None:
             raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
@@ -277,7 +278,8 @@ class Desk:
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
         """Return the answer of a node that holds a partition, to which the brokers pass the question on. Raises NotHere
-        if no node answers, or StoreError if it was a change, whose outcome is then unknown.
+        if no node answers; if a node has got a change (`is_change`) and is silent for `timeout_s` seconds, StoreError,
+        because its outcome is unknown.
         """
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)

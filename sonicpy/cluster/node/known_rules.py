@@ -99,7 +99,11 @@ class KnownRules:
             del self._known[scope]
 
     def _keep(self, collection: str, bucket: str, rules: int | None, newest: int) -> int:
-        """Return the rules of a bucket, and remember them; None: it does not exist, so another node may create it."""
+        """Return the rules of a bucket, and remember them.
+
+        If `rules` is None, the bucket does not exist, and another node may create it: return `newest`, and remember
+        nothing.
+        """
         if rules is None:
             return newest
         if len(self._known) >= BUCKETS_MAX:

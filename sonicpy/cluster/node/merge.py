@@ -14,7 +14,7 @@ NAMED_MAX = 1_000
 
 
 def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool = False) -> list[str]:
-    """Return the first names of some pages, each once.
+    """Return the first `limit` names of some pages, each once.
 
     Args:
         by_length: shorter names come first, as in lists of collections; else byte order alone counts.

@@ -129,7 +129,7 @@ def check_together(node: "Node", command: Any) -> None:
 
 
 def count_here(node: "Node", command: Count) -> bytes:
-    """Answer COUNT of a bucket or an object. Raises Postponed if other nodes have to answer."""
+    """Return the reply to COUNT of a bucket or an object. Raises Postponed if other nodes have to answer."""
     if command.bucket is None:
         raise Postponed
     return READ_COUNT(node, command)
@@ -199,12 +199,13 @@ class NodeService(BaseService):
             replica.index.engine.store.note_server(url)
 
     async def finish(self, seconds: float) -> None:
-        """End the embedder: closing the node ends its other work."""
+        """End the embedder; `seconds` is not used. Closing the node ends its other work."""
         if self.embedding is not None:
             await self.embedding.stop()
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        """Carry out a command that has to wait or that other nodes answer, and return its reply; see
+        `BaseService.execute`."""
         limit_s = None if self._is_work(command) else limit_of(command)
         try:
             async with asyncio.timeout(limit_s):
@@ -330,6 +331,10 @@ class NodeService(BaseService):
 
     async def _ask_all(self, kind: str, *fields: Any) -> list[Any]:
         """Return the answers of all partitions.
+
+        Args:
+            kind: the kind of the question.
+            fields: its fields.
 
         Raises:
             SonicError: a partition did not answer.

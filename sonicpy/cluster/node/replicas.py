@@ -89,7 +89,7 @@ class Replicas:
             self._tasks[-1].add_done_callback(follower.note_end)
 
     def folder_of(self, partition: int) -> Path:
-        """Return the folder of a replica."""
+        """Return the folder of the replica of a partition."""
         return self.folder / f"{partition:04}"
 
     async def hold(self, partition: int, adopt: Epoch | None = None) -> None:

@@ -136,7 +136,7 @@ async def replace_folder(
 
 
 def chunk_name(partition: int, manifest: Manifest, number: int) -> str:
-    """Return the name of a chunk of a snapshot."""
+    """Return the name of chunk `number` of a partition's snapshot."""
     return f"{partition}.{manifest.position}.{number}"
 
 
@@ -193,8 +193,8 @@ async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any],
 async def _trim(
     number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Cut a log off below the two newest snapshots of each of its partitions, and below the positions of all live
-    replicas. Return, for each partition, its newest snapshot and the first position of the log.
+    """Cut log `number` off below the two newest snapshots of each of its partitions, and below the positions of all
+    live replicas. Return, for each partition, its newest snapshot and the first position of the log.
     """
     done: list[dict[str, Any]] = []
     needed: list[int] = []

@@ -186,7 +186,8 @@ class Spread:
         return await self._desk.ask(partition, question_of(command))
 
     async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
-        """Return the answers of all parts of a bucket. Raises StoreError if a part does not answer."""
+        """Return the answers of all parts of a bucket to a question of this kind with these fields. Raises StoreError
+        if a part does not answer."""
         return await self._ask_each([(part, kind, fields) for part in self._places.parts_of(collection, bucket)])
 
     async def _ask_each(

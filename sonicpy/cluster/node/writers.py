@@ -49,7 +49,7 @@ class Writers:
         return max(writer.gaps.lasting_s for writer in self.each)
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
-        """Add a change to the next batch of the log of a partition. Raises as `LogWriter.add`."""
+        """Add a change to the next batch of the log of a partition, and return the batch. Raises as `LogWriter.add`."""
         return self._writer_of(partition).add(partition, record)
 
     def add_in_turn(self, partition: int, record: bytes) -> None:
@@ -69,7 +69,7 @@ class Writers:
         return asyncio.gather(*map(asyncio.shield, waits))
 
     async def barrier(self, partition: int) -> int:
-        """Append an entry that changes nothing; return its position. Raises StoreError."""
+        """Append an entry that changes nothing to the log of a partition; return its position. Raises StoreError."""
         return await asyncio.shield(self._writer_of(partition).barrier().done)
 
     def write_as(self, agreed: Agreement) -> None:
@@ -82,7 +82,7 @@ class Writers:
         self.written[partition] = max(position, self.written[partition])
 
     def note_lost(self, partition: int, last: int) -> None:
-        """Note that the log of a partition ends at a position, behind which reads must not wait for anything."""
+        """Note that the log of a partition ends at position `last`, behind which reads must not wait for anything."""
         self.written[partition] = min(self.written[partition], last)
 
     def answered(self, partition: int) -> "Answered":

@@ -161,7 +161,11 @@ class DevCluster:
         (self.start_node if name in self.nodes else self.start_broker)(name)
 
     def wait_until_ready(self, deadline: float) -> None:
-        """Wait until every node answers for all its replicas. Raises StoreError, and Stopped."""
+        """Wait until every node answers for all its replicas. Raises StoreError, and Stopped.
+
+        Args:
+            deadline: the end of the wait, on the monotonic clock.
+        """
         missing: list[str] = ["nothing was asked"]
         while time.monotonic() < deadline:
             self._check_alive()
@@ -266,6 +270,9 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
 
     Args:
         folder: the folder for all data; None: a temporary one, which is deleted at the end.
+        partitions: the number of partitions.
+        copies: the number of replicas of each.
+        logs: the number of logs.
         say: called with each line for the terminal.
 
     Raises:
@@ -337,7 +344,7 @@ def nats_server() -> Path:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports on which no process listens now.
+    """Return `count` ports on which no process listens now.
 
     The ports are below the range of outgoing connections, which could take one before its process listens.
     """

@@ -13,7 +13,7 @@ ANSWER_S = 10.0
 
 
 async def what_is_held(connection: Client, layout: Layout, question: Question) -> str:
-    """Return the first answer to a question, of all partitions, that is not an empty list, as a part of a sentence.
+    """Put a question to each partition; return the first answer that is not an empty list, as a part of a sentence.
 
     Args:
         question: asks for names; its answer is a list.

@@ -98,7 +98,14 @@ def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
 
 
 def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
-    """Raise ConfigError if replicas to be made anew hold changes that the brokers have lost."""
+    """Raise ConfigError if replicas to be made anew hold changes that the brokers have lost.
+
+    Args:
+        logs: the present epoch of each log.
+        answers: the answers of the nodes about their replicas.
+        partitions: the partitions of the replicas.
+        node: the node of the replicas.
+    """
     for number in partitions:
         replica = _replica(answers, node, number)
         if replica is not None and _is_lost_for(replica, logs[layout.log_of(number)]):

@@ -116,10 +116,10 @@ def backup(brokers: str, folder: Path, say: "Say") -> int:
 
 
 def sources_in(folder: Path) -> Iterator[Path]:
-    """Yield the stores and backups in a folder.
+    """Yield the folder if it holds a store or a backup; else the numbered folders in it that hold one.
 
     Raises:
-        StoreError: there is none.
+        StoreError: neither is there.
     """
     if holds_store(folder) or (folder / BACKUP_FILE).exists():
         yield folder

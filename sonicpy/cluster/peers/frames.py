@@ -54,7 +54,7 @@ class Frames(asyncio.Protocol, ABC):
         """Take a frame: the number of its question, and its bytes."""
 
     def send(self, number: int, body: bytes) -> None:
-        """Send a frame, if the connection is open."""
+        """Send a frame with the number of a question and `body`, if the connection is open."""
         if self.transport is not None:
             self.transport.write(HEAD.pack(len(body), number) + body)
 

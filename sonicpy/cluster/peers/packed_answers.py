@@ -16,7 +16,7 @@ class NotHere(SonicError):
 
 
 def pack_error(error: SonicError, *, is_change: bool) -> bytes:
-    """Return the answer to another node whose question raised an error here."""
+    """Return the answer to another node whose question, a change if `is_change`, raised an error here."""
     if isinstance(error, CommandError):
         return REFUSAL + f"{error.code}\0{_detail(error)}".encode()
     return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()

@@ -239,7 +239,7 @@ class Peers:
         self.hedging.ask(route, question, answer)
 
     async def ask(self, nodes: tuple[str, ...], question: bytes) -> bytes | None:
-        """Return the answer of one of some nodes; None: no node is connected."""
+        """Return the answer of one of some nodes to a packed question; None: no node is connected."""
         route = self.route(nodes)
         if not route:
             return None
@@ -344,7 +344,7 @@ class Peers:
 
 
 def address_towards(host: str, port: int) -> str:
-    """Return the address of this machine towards another one. Raises OSError."""
+    """Return the address of this machine in connections to `port` of `host`. Raises OSError."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind, protocol) as some:
         some.connect(address)  # of a datagram socket: nothing is sent

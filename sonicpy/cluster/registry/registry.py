@@ -146,7 +146,8 @@ class Registry:
     async def create(
         cls, connection: Client, layout: Layout, copies: int, agreed: Agreement | None = None
     ) -> "Registry":
-        """Make the vault with the layout of a new cluster, unless there is one that has, or was made with, this layout.
+        """Make the vault with the layout of a new cluster, unless there is one that has, or was made with, this layout;
+        return the registry.
 
         Args:
             copies: the number of brokers that keep the vault.

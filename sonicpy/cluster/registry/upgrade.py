@@ -33,7 +33,8 @@ class Upgrade:
 
 
 def upgrade(brokers: str) -> Upgrade:
-    """Make the nodes write the newest version of entries, and use every feature, that all of them can read.
+    """Make the nodes write the newest version of entries, and use every feature, that all of them can read; return the
+    upgrade.
 
     Raises:
         ConfigError: the brokers hold no cluster.

@@ -23,7 +23,7 @@ class Asleep(NotDone):
 
 
 async def give_watched_order(connection: Client, node: str, order: Order) -> str:
-    """Send an order to a node as `give_order` does, and wait as long as the node is awake.
+    """Send an order to a node as `give_order` does, and return the answer; wait for it as long as the node is awake.
 
     Raises:
         Asleep: the node is not awake any more.

@@ -14,6 +14,7 @@ def embed_texts(setting: str, texts: list[str], *, are_questions: bool) -> list[
 
     Args:
         setting: `module:function`, or the absolute path of a file in the place of the module.
+        are_questions: whether the texts are questions.
 
     Raises:
         StoreError: the function cannot be imported.

@@ -37,10 +37,15 @@ def order_of_texts(terms: Terms, texts: Iterable[str], lex: Callable[[str], Term
 
 
 def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:
-    """Return the field of the order of an object of an export: lists of its words, None for a gap.
+    """Return the field of the order of an object of an export.
+
+    Args:
+        held: lists of the words of the object, None for a gap; None: the object has no order.
+        terms: the terms of the object.
+        compat: whether the index is in compat mode, which keeps no order.
 
     Raises:
-        InvalidArgument: it is no order, or has other words than the object.
+        InvalidArgument: `held` is no order, or has other words than the object; or there is an order in compat mode.
     """
     if held is None:
         return ()

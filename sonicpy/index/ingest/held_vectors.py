@@ -41,7 +41,7 @@ def stored_vector(rows: View | BucketReader, bucket: int, iid: int, column: Vect
 
 
 def forget_vectors(engine: "Engine", names: tuple[str, str, str], column: str) -> None:
-    """Take the vectors that `held_vectors` returns away from an object. Raises StoreError."""
+    """Take the vectors of a column that `held_vectors` returns away from an object. Raises StoreError."""
     with engine.read() as view:
         is_held = held_vectors(view, names, column) != b""
         kept = held_vectors(view, names, column, others=True)

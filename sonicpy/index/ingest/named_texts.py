@@ -42,7 +42,8 @@ class GivenTexts(NamedTuple):
 
 
 def given_texts(text: str | Mapping[str, str], *, compat: bool = False) -> GivenTexts:
-    """Return the text of an object, or its texts by name, as UPSERT takes them. Raises InvalidArgument."""
+    """Return the text of an object, or its texts by name, as UPSERT takes them. Raises InvalidArgument, also for texts
+    by name if `compat`."""
     if type(text) is str:
         return GivenTexts(normal_text(text), {})
     if not isinstance(text, Mapping):
@@ -89,7 +90,8 @@ def field_of_push(name: str, terms: Terms) -> Fields:
 
 
 def texts_of_export(held: object, *, compat: bool) -> Fields:
-    """Return the field of the named texts of an object of an export: words by name. Raises InvalidArgument."""
+    """Return the field of the named texts of an object of an export, `held`: words by name; None: no text has a name.
+    Raises InvalidArgument, also for named texts if `compat`."""
     if held is None:
         return ()
     if compat:

@@ -50,6 +50,8 @@ def changed_rows(
 
     Args:
         places: the places of the rows to look up; None: all.
+        digests: the digest of each row.
+        have_digests, holds_row: functions that look objects up.
     """
     places = range(len(rows)) if places is None else places
     asked: dict[tuple[str, str], list[tuple[int, tuple[str, bytes]]]] = {}

@@ -35,7 +35,8 @@ def fields_of(tags: Any, values: Any, *, compat: bool = False) -> Fields:
 
 
 def fields_of_export(fields: Mapping[str, Any], *, compat: bool) -> Fields:
-    """Return the fields of an object of an export, by their names there. Raises InvalidArgument."""
+    """Return the fields with the tags, the values and the named texts of an object of an export, given by their names
+    there; `compat` as in `fields_of`. Raises InvalidArgument."""
     return fields_of(fields.get("tags"), fields.get("values"), compat=compat) + texts_of_export(
         fields.get(TEXTS.name), compat=compat
     )

@@ -19,7 +19,7 @@ NO_TERMS: Mapping[str, int] = MappingProxyType({})
 
 
 def check_rules(rules: int, *, compat: bool) -> None:
-    """Raise CommandError if rules are not known, or not allowed in this mode."""
+    """Raise CommandError if a version of the rules is not known or, with `compat`, is not the first one."""
     known = (FIRST,) if compat else sorted(KNOWN)
     if rules not in known:
         named = " and ".join(map(str, known))

@@ -35,9 +35,9 @@ from sonicpy.store.views.write_view import WriteView
 GRAPHLESS_WORDS = 1_000
 """The most words ever added to a bucket that needs no graph: comparing this many takes about 0.05 ms."""
 PRUNED_ROWS = 200
-"""Pending words deleted between two turns: about 0.2 ms."""
+"""The number of pending words deleted between two turns: about 0.2 ms."""
 ADDED_AT_ONCE = 4_096
-"""Words added to a graph between two turns: about 0.1 ms."""
+"""The number of words added to a graph between two turns: about 0.1 ms."""
 
 
 class GraphLimits(NamedTuple):
@@ -192,6 +192,8 @@ def build_in_worker(
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
     Args:
+        store: the folder of the store.
+        map_bytes: the size of the map of the store in bytes.
         together: number of buckets to read from one snapshot; more than one only for small buckets.
         access: modes of new files.
 
@@ -233,7 +235,12 @@ def _gathered(
     limits: GraphLimits,
     together: int,
 ) -> Iterator[GraphWords]:
-    """Yield the words for the graphs of those buckets that still exist."""
+    """Yield the words for the graphs of the given buckets that still exist.
+
+    Args:
+        snapshot: returns a context manager with a view of the last commit.
+        together: the number of buckets to read from one snapshot.
+    """
     for first in range(0, len(buckets), together):
         group = buckets[first : first + together]
         if together == 1:

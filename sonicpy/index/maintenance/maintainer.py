@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from sonicpy.store.care.packing import Packer, SparseRange
 
 BACKLOG_WORDS = 2_000
-"""Pending words after which a bucket is consolidated early: comparing this many takes about 0.1 ms a query."""
+"""The number of pending words after which a bucket is consolidated early: comparing this many takes about 0.1 ms a
+query."""
 
 FREED_S = 1.0
 """The time in seconds for which a consolidation gives free pages back to the disk; the idle store frees the rest."""
 
 OPEN_MAX = 1_000
-"""While fewer graphs are open, the first graph of a bucket is opened when it is built."""
+"""The number of open graphs below which the first graph of a bucket is opened when it is built."""
 
 
 class Maintainer:
@@ -182,15 +183,16 @@ class Maintainer:
         return 0 if state is None else max(state.live_words, state.graph_words, state.pending_seq - state.graph_seq)
 
     def build_graph(self, bucket: int) -> Built | None:
-        """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
+        """Write the graph of a bucket from the last commit, and return it; None: the bucket is gone. Raises like
+        `consolidate`."""
         built = self.build_apart(bucket)
         if built is None:
             self.engine.forget_bucket(bucket, 0)
         return built
 
     def build_apart(self, bucket: int) -> Built | None:
-        """Write the graph of a bucket as `build_graph` does, in any thread; if the bucket is gone, the thread that
-        changes the store calls `Engine.forget_bucket`.
+        """Write the graph of a bucket and return it, as `build_graph` does, in any thread; if the bucket is gone, the
+        thread that changes the store calls `Engine.forget_bucket`.
 
         No other thread may build a graph of the bucket meanwhile: both would write one file.
         """
@@ -236,8 +238,8 @@ class Maintainer:
             return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
-        """Delete some of the pending words that a published graph holds; return the key to continue from, None:
-        done.
+        """Delete some of the pending words from `start` on that a published graph holds; return the key to continue
+        from, None: done.
         """
         with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))

@@ -92,7 +92,7 @@ def synonyms_of(view: View, collection: str | None) -> dict[str, list[str]]:
 
 
 def synonym_line(collection: str, rules: list[str]) -> dict[str, Any]:
-    """Return the line with the synonyms of a collection."""
+    """Return the line with the synonyms of a collection, its rules as text."""
     return {"collection": collection, "synonyms": rules}
 
 

@@ -33,11 +33,11 @@ Figures = dict[str, Any]
 NAMED_MAX = 1_000
 """The most collections or buckets that are listed one by one."""
 ROWS_BETWEEN_PAUSES = 1_000
-"""Rows counted between pauses for other threads: about 0.3 ms."""
+"""The number of rows counted between pauses for other threads: about 0.3 ms."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
 BLOCK_BYTES = 512
-"""The unit of st_blocks, whatever the file system."""
+"""The unit of st_blocks in bytes, the same on every file system."""
 
 
 def index_figures(engine: "Engine") -> Figures:

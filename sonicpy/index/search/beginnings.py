@@ -19,8 +19,8 @@ def beginnings_within(statistics: Statistics, typed: bytes, edits: int) -> list[
     """Return the words that begin like a typed one, in no order.
 
     Args:
-        edits: the most errors that a beginning may have; two count only if one leads to no word that is evidently
-            unfinished.
+        edits: the most errors that a beginning may have; two are searched for only if one error leads to no word that
+            is evidently longer than the typed one.
     """
     found = statistics.beginnings(typed, min(edits, 1))
     if edits < 2 or _is_unfinished(typed, found):
@@ -29,7 +29,7 @@ def beginnings_within(statistics: Statistics, typed: bytes, edits: int) -> list[
 
 
 def _is_unfinished(typed: bytes, found: list[Beginning]) -> bool:
-    """Return whether one of some words is too long to be a whole word with one error."""
+    """Return whether one of the found words is too long to be `typed` with one error, so that `typed` is unfinished."""
     longest = len(typed.decode()) + 1
     return any(len(word.decode()) > longest for word, _, _ in found)
 

@@ -8,7 +8,7 @@ from sonicpy.lexer import variants
 
 
 def begins_so(word: bytes, beginning: bytes) -> bool:
-    """Return whether a word begins with another one, ignoring accents and spellings."""
+    """Return whether a word begins with `beginning`, ignoring accents and spellings."""
     if folded(word).startswith(folded(beginning)):
         return True
     other = other_spelling(beginning)

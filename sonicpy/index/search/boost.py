@@ -36,8 +36,8 @@ class Factors(NamedTuple):
     Attributes:
         of: returns the factors of objects, given by their IIDs.
         most: the upper bound of all factors.
-        factor: returns the factor of a value, which rises with it; None: the object has no value, and its factor is that
-            of the lowest value.
+        factor: returns the factor of a value, which rises with it; None: the object has no value, and its factor is
+            that of the lowest value.
         windows: the values, by window of IIDs; empty: no object has a value.
     """
 
@@ -62,6 +62,7 @@ def boosted(
     objects that answer if `total`.
 
     Args:
+        mask: the objects that pass a filter; None: all.
         highest: as in `factors_of`.
     """
     factors = factors_of(reader, boost, highest)
@@ -95,6 +96,7 @@ class _Best:
 
         Args:
             most: the upper bound of the factors of its objects, by which low scores are left out; None: leave out none.
+            total: whether to count all objects that answer, too.
         """
         floor = None
         if most is not None and 0 < self.wanted <= len(self.found):
@@ -199,6 +201,12 @@ def _rank(found: Found) -> tuple[int, float, int]:
 
 
 def _is_settled(best: list[Found], last: Found, most: float) -> bool:
-    """Return whether no object behind the last one that was found can be better than the worst of the best."""
+    """Return whether no object behind the last one that was found can be better than the worst of the best.
+
+    Args:
+        best: the best objects, by score times factor.
+        last: the last object found, by score alone.
+        most: the upper bound of the factors of the objects of the query.
+    """
     _, kind, score = best[-1]
     return kind < last[1] or (kind == last[1] and score > last[2] * most)

@@ -11,8 +11,8 @@ from sonicpy.store.rows.language_counts import LANGUAGES, languages_in
 from sonicpy.store.views.bucket_reader import BucketReader
 
 WORDS_MAX = 1_024
-"""The most words of a bucket that is judged by its words; a larger one has the sixteen counted texts that decide
-instead.
+"""The most words of a bucket whose languages are judged by its words. Those of a larger bucket are not known until
+enough of its texts have been counted by language.
 """
 CACHED = 1_000
 """The most buckets whose languages are remembered."""

@@ -12,7 +12,8 @@ def count_buckets(view: View, collection: str, live: bool) -> int:
 
 
 def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> int:
-    """Return the number of words in a bucket, without parts of runs without blanks."""
+    """Return the number of words in a bucket, without parts of runs without blanks; if not `live`, as of the last
+    consolidation."""
     state = view.bucket(collection, bucket)
     if state is None:
         return 0

@@ -18,7 +18,12 @@ def states_of(word: bytes, edits: int) -> int:
 
 
 def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
-    """Return the most edits in Sonic, which counts bytes and limits its automaton to STATES_MAX states."""
+    """Return the most edits in Sonic, which counts bytes and limits its automaton to STATES_MAX states.
+
+    Args:
+        word: the word as the automaton reads it.
+        typed_bytes: the length of the word as typed, in bytes, on which the number depends.
+    """
     allowed = edits_allowed(typed_bytes)
     while allowed > 0 and states_of(word, allowed) > STATES_MAX:
         allowed -= 1
@@ -33,6 +38,7 @@ def corrections_by_sonic(
     A word that is accepted at one distance may be missing at the next one.
 
     Args:
+        typed_bytes: as in `edits_allowed_by_sonic`.
         of_long: as in `Lexicon.corrections`.
     """
     allowed = edits_allowed_by_sonic(word, typed_bytes)

@@ -153,7 +153,7 @@ def _unordered(lexicon: AnyLexicon | None) -> int | None:
 
 
 def analysis(config: "Config", rules: int = FIRST) -> Analysis:
-    """Return the settings that decide the words of a text."""
+    """Return the settings that decide the words of a text, and the version of the rules."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
         compat=config.server.compat == "sonic",
@@ -272,7 +272,7 @@ def _term(
 
 
 def _is_other(slot: Slot, typed: bytes, terms: Terms) -> bool:
-    """Return whether a slot is for another word of the query, an alternative."""
+    """Return whether a slot is for a word of the query other than `typed`: an alternative."""
     return slot.how == "exact" and slot.words[0] != typed and slot.words[0] in terms.words
 
 
@@ -286,7 +286,9 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
     """Return the role of a term, and the reason for it if the term finds no objects by itself.
 
     Args:
+        number: the number of the term.
         clause: the clause of the term; None: the plan has no clause for it.
+        ranking: the value of search.ranking.
     """
     if clause is None:
         if number in plan.left_out:
@@ -301,7 +303,7 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
 
 
 def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_scored: bool) -> Iterator[Alternate]:
-    """Yield the other words of a slot that objects hold."""
+    """Yield the words of a slot, other than the typed one, that objects hold, with a weight if `is_scored`."""
     for word in named_together(slot)[:1] if slot.together else slot.words:
         row = rows.get(word)
         if row is not None and word != typed:
@@ -384,6 +386,7 @@ def _hit(
 
     Args:
         ceiling: the highest score of the plan; None: the ranking does not distinguish kinds of matches.
+        is_scored: whether the ranking has scores.
     """
     named, more, more_score = made_of
 

@@ -84,7 +84,11 @@ def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
 
 
 def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
-    """Return a plan in which some terms are searched in one named text alone; their clauses come last."""
+    """Return a plan in which some terms are searched in one named text alone; their clauses come last.
+
+    Args:
+        inside: number of a term -> the name of the text in which it is searched.
+    """
     words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
     asked, plain, named = set(terms.words), [], []
     for clause in plan.clauses:
@@ -104,7 +108,12 @@ def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
 
 
 def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clause]:
-    """Yield the clauses that a named text adds to a plan."""
+    """Yield the clauses that a named text adds to a plan.
+
+    Args:
+        name: the name of the text.
+        times: the factor of its weights.
+    """
     for clause in plan.clauses:
         if not clause.role & FORBIDDEN:
             slots = [_slot(slot, partial(_named, names=[name]), times) for slot in clause.slots]
@@ -113,7 +122,7 @@ def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clau
 
 
 def _whole(plan: Plan, terms: Terms, names: Sequence[bytes], times: float = 1.0) -> Iterator[Clause]:
-    """Yield the clause for texts that equal the whole query."""
+    """Yield the clause for texts with some names that equal the whole query; its weight is multiplied by `times`."""
     whole = whole_word(whole_words(terms))
     bringing = [clause for clause in plan.clauses if clause.role & BRINGS and not clause.role & FORBIDDEN]
     weight = WHOLE_SHARE * times * sum(clause.weight for clause in bringing)
@@ -134,7 +143,8 @@ def _plain(words: Iterable[bytes]) -> list[bytes]:
 
 
 def _slot(slot: Slot, changed: Callable[[Sequence[bytes]], list[bytes]], times: float = 1.0) -> Slot:
-    """Return a slot with other words; if words are to be held together, each group is changed by itself."""
+    """Return a slot with its words changed by a function, each group of words to be held together by itself, and with
+    its weights multiplied by `times`."""
     rest = iter(slot.words)
     groups = [changed(list(islice(rest, size))) for size in slot.together or (len(slot.words),)]
     sizes = tuple(map(len, groups)) if slot.together else ()

@@ -41,7 +41,8 @@ class Typed(NamedTuple):
 
     @property
     def whole(self) -> bytes:
-        """The text behind the last blank, which may begin one word, such as an address; empty if it has one word."""
+        """The text behind the last blank, if it has several words that may be the beginning of one, such as an address;
+        else empty."""
         return (self.joined + self.word.decode()).lower().encode() if self.joined else b""
 
     def shown(self, words: Iterable[bytes]) -> list[str]:

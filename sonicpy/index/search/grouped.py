@@ -222,7 +222,12 @@ def best_by_plan(
 def _part_finder(
     lexicon: AnyLexicon, plan: Plan, config: "Config", boost: str | None, highest: int | None
 ) -> Callable[[int, PassingMasks], Part | SeveralParts]:
-    """Return a function that finds the best objects of some masks, at most a number, by score."""
+    """Return a function that finds the best objects of some masks, at most a number, by score.
+
+    Args:
+        boost: the text of BOOST; None: scores are not multiplied.
+        highest: as in `factors_of`.
+    """
     if boost is None:
         return partial(_by_score, lexicon, plan, config)
     check_boost(config)

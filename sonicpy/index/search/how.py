@@ -91,7 +91,7 @@ def corrected_text(text: str, plan: Plan, statistics: Statistics) -> str | None:
 
 
 def _replaced(text: str, word: str, by: str) -> str:
-    """Return a text with a word replaced, in capital or small letters."""
+    """Return a text with a word replaced by `by`, in capital or small letters."""
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: by, text, flags=re.IGNORECASE)
 
 

@@ -77,7 +77,7 @@ def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | st
 
 
 def refused_vector(why: str) -> InvalidArgument:
-    """Return the error for a vector that the bucket does not take."""
+    """Return the error for a vector that the bucket does not take, with the reason."""
     reason = f"the vector is refused: {why}"
     return InvalidArgument(reason, "invalid_meta_value", reason)
 

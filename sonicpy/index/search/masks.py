@@ -90,7 +90,8 @@ def mask_of_values(reader: BucketReader, condition: Range | Among | Within, coun
 
 
 def lazy_windows(columns: ColumnRows, column: int, count: int) -> LazyWindows:
-    """Return the first `count` windows of values, each read when a filter of the commit needs it first."""
+    """Return the first `count` windows of the values of a column, by its number, each read when a filter of the commit
+    needs it first."""
     return LazyWindows(columns, column, columns.known_windows(column, count))
 
 

@@ -130,7 +130,14 @@ class Matching(NamedTuple):
 
 @lru_cache(STEMMINGS_CACHED)
 def _stemming(asked: str | None, is_given: bool, languages: tuple[str, ...], script: str) -> WordStemmers:
-    """Return the stemmers of the words of a query in one script."""
+    """Return the stemmers of the words of a query in one script.
+
+    Args:
+        asked: the language of the query; None: it is unknown.
+        is_given: whether the caller gave this language; else it was guessed.
+        languages: the languages of the bucket.
+        script: as in `is_written_in`.
+    """
     here = tuple(code for code in languages if is_written_in(code, script))
     there = tuple(dict.fromkeys(ALGORITHMS[code] for code in here if code in ALGORITHMS))
     own = None if asked is None or not is_written_in(asked, script) else ALGORITHMS.get(asked)

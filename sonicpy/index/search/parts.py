@@ -190,6 +190,11 @@ def find_by_plan(
 ) -> Part:
     """Return the result of `find` for a plan bound to a bucket. Without `total`, phrases are first looked for in the
     best objects alone.
+
+    Args:
+        wanted, total, floor: as in `find`.
+        newest: only this many objects of each word are read, the newest ones; 0: all.
+        mask: the objects that pass a filter; None: all.
     """
     if plan.phrases:
         from sonicpy.index.search.phrases import best_with_phrases, masked  # noqa: PLC0415  loaded when it is needed
@@ -223,7 +228,7 @@ def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: 
 
 
 def share_of(score: float, ceiling: float) -> float:
-    """Return a score, or a part of one, as a share of the highest score of the plan."""
+    """Return a score, or a part of one, as a share of `ceiling`, the highest score of the plan."""
     return min(score / ceiling, HIGHEST_SHARE) if ceiling > 0 else 0.0
 
 

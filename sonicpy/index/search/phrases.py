@@ -30,11 +30,12 @@ FoundObject = tuple[int, int, float]
 """(IID, kind, score) of an object, as `find_top` returns it."""
 
 LOOKED_AT_FIRST = (100, 2_000)
-"""How many of the best objects are checked in the first and in the last try, before all objects that hold the words; at
-least twice the page.
+"""The numbers of best objects that are checked in the first and in the last try, each at least twice the page; after
+the tries, all objects that hold the words are checked.
 """
 MORE = 3
-"""How many times as many objects as in the try before, or as would fill the page at its rate, are checked in a try."""
+"""The factor by which tries grow: the next one checks this many times the objects of the try before or, if that is
+more, of the number that would have filled the page at its rate."""
 
 __all__ = ["CheckedTooMany"]
 
@@ -69,8 +70,8 @@ class PhraseChecks:
             _CHECKS.reset(token)
 
     def steps(self) -> Iterator[None]:
-        """Check the rest of the objects for the phrases that the tries have looked for, at most 4,096 objects in a
-        step. Each try reads the same state of the index.
+        """Check the rest of the objects for the phrases that the tries have looked for, and yield after each step of at
+        most 4,096 objects. Each try reads the same state of the index.
         """
         for mask in list(self._known.values()):
             if isinstance(mask, Phrase):

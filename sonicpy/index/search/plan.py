@@ -46,6 +46,7 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
     """Return the reason why a term was not expanded; None: it was expanded, or the ranking is not the reason.
 
     Args:
+        flags: the flags of the term.
         df: the number of objects that hold the term as typed.
         only_stops: the query holds only stop words.
     """

@@ -51,7 +51,8 @@ def query(
 def query_hits(
     lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
-    """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
+    """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it. The
+    arguments are those of `query`."""
     if search.total and (search.phrase is not None or search.syntax == "web"):
         from sonicpy.index.search.phrases import PhraseChecks, has_checks  # noqa: PLC0415  loaded when it is needed
 

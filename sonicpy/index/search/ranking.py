@@ -192,6 +192,9 @@ def count_whole(
 ) -> int | None:
     """Return the number of objects that answer a query by whole words, not only by completions or corrections; None:
     the total was not asked for, or the ranking does not count it.
+
+    Args:
+        masks: as in `carry_out`.
     """
     if not isinstance(part, COUNTED_PARTS) or part.total is None:
         return None

@@ -265,7 +265,8 @@ def places_behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[P
 def in_order(
     reader: BucketReader, found: Mask, sort: Sort, wanted: int, behind: Place | None
 ) -> list[tuple[int, int | None]]:
-    """Return (IID, key) of the best objects: the highest keys first; those without a value last, the newest first.
+    """Return (IID, key) of the best `wanted` objects: the highest keys first; those without a value last, the newest
+    first.
 
     Args:
         behind: only objects behind this place; None: all.
@@ -334,7 +335,7 @@ def sorted_rows(wanted: Wanted, search: Search, behind: Place | None) -> tuple[l
 
 
 def merge_sorted(parts: list[list[SortedRow]], limit: int, offset: int) -> list[str]:
-    """Return the names of a page of the best objects of all parts."""
+    """Return the names of `limit` of the best objects of all parts, from place `offset` on."""
     rows = [row for part in parts for row in part]
     rows.sort(key=lambda row: (row[1] is None, -(row[1] or 0), -row[2], row[0]))
     return [name for name, _, _ in rows[offset : offset + limit]]

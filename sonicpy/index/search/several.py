@@ -87,7 +87,12 @@ def open_several(
 
 
 def _named(view: "ReadableView", collection: str, first: str, elements: Sequence[str], most: int) -> Iterable[str]:
-    """Return the names of the buckets in the order given, each once; if there are many more than `most`, only some."""
+    """Return the names of the buckets in the order given, each once; if there are many more than `most`, only some.
+
+    Args:
+        first: the name of the first bucket.
+        elements: further names, and beginnings of names.
+    """
     found = dict.fromkeys((first,))
     for element in elements:
         name, is_beginning = name_of(element)
@@ -200,7 +205,8 @@ class UnitedLexicon(Statistics):
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the words within `distance` edits and their distances: nearest first, then in byte order."""
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order. Arguments as
+        in `Statistics.corrections`."""
         found: dict[bytes, int] = {}
         for part in self.parts:
             found.update(part.corrections(word, distance, transpositions=transpositions, of_long=of_long))

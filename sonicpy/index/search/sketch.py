@@ -154,7 +154,7 @@ class _Sketcher:
             self._note(each, row)
 
     def add_heads(self, word: bytes) -> None:
-        """Add the words that end with a word to which no other one was added."""
+        """Add the words that end with `word`, if the sketch has no other word for it."""
         text = word.decode()
         if self._is_unknown(text):
             found = compounds(self._lexicon, word)
@@ -163,7 +163,8 @@ class _Sketcher:
                 self._note(each, row)
 
     def add_unknown(self, word: bytes, matching: Matching | None, *, is_last: bool) -> None:
-        """Add the words by which a word is read again to which no other one was added."""
+        """Add the words with which `word` is read again, if the sketch has no other word for it. Arguments as in
+        `read_again`."""
         if not self._is_unknown(word.decode()) or self.sketch.get("holding", {}).get(word.decode()):
             return
         asked = asked_of(word, is_last=is_last)
@@ -194,7 +195,8 @@ class _Sketcher:
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add the completions and corrections of a word to the sketch, with their rows: at most `completed`
-        completions, and the corrections within `edits` edits.
+        completions, and the corrections within `edits` edits, a swap of two neighbours counted as one edit if
+        `transpositions`.
         """
         for each in swapped_words(word):
             self.add(each)
@@ -209,7 +211,7 @@ class _Sketcher:
             self._note(each, row)
 
     def add_beginnings(self, word: bytes, edits: int) -> None:
-        """Add the words that begin as a word does, except for some errors."""
+        """Add the words that begin as a word does, except for at most `edits` errors."""
         found = beginnings_within(self._lexicon, word, edits)
         self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
         for each, row, _ in found:

@@ -164,8 +164,8 @@ class SonicVisits:
         return is_over
 
     def _visit(self, number: int, slot: Slot, row: TermInfo | None, budget: int, window: int) -> tuple[int, bool]:
-        """Visit at most `budget` (-1: all) of the newest `window` (0: all) postings of a word. Return the result of
-        `table.visit`.
+        """Visit at most `budget` (-1: all) of the newest `window` (0: all) postings of a word of term `number`. Return
+        the result of `table.visit`.
         """
         self.words.append(Word(number, slot, slot.words[0]))
         if row is None:
@@ -174,7 +174,7 @@ class SonicVisits:
         return self.table.visit(number, postings, skipped, slot.weight, budget)
 
     def _held(self, words: Iterator[bytes]) -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words held by objects that are not too common, with their rows; rows are read a few ahead."""
+        """Yield the words that objects hold and that are not too common, with their rows; a few rows are read ahead."""
         while some := list(islice(words, 8)):
             for word, row in zip(some, self._reader.words(some), strict=True):
                 if row is not None and row.df and not is_too_common(self._objects, row.df, self._search):
@@ -182,7 +182,12 @@ class SonicVisits:
 
 
 def is_too_common(objects: int, df: int, search: "SearchConfig") -> bool:
-    """Return whether Sonic would ignore a word, because too many objects of a large bucket hold it."""
+    """Return whether Sonic would ignore a word, because too many objects of a large bucket hold it.
+
+    Args:
+        objects: the number of all objects.
+        df: the number of objects that hold the word.
+    """
     minimum = search.query_minimum_term_idf_default
     if df == 0 or minimum <= 0 or objects < search.query_minimum_term_idf_minimum_object_count:
         return False

@@ -232,7 +232,7 @@ class SummedStatistics(Statistics):
         return sorted(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
-        """Return the completions in the sketches, in byte order."""
+        """Return the completions of a word in the sketches, in byte order; `after`: only words behind this one."""
         return iter(sorted(word for word in self._completed.get(prefix, []) if word > after))
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
@@ -246,14 +246,15 @@ class SummedStatistics(Statistics):
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the corrections in the sketches, with their distances: nearest first, then in byte order."""
+        """Return the corrections in the sketches within `distance` edits, with their distances: nearest first, then in
+        byte order. Other arguments have no effect: the sketches were made with them."""
         found = self._corrected.get(word, {})
         return sorted(
             ((each, its) for each, its in found.items() if its <= distance), key=lambda match: (match[1], match[0])
         )
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the words in the sketches that begin as a word does."""
+        """Return the words in the sketches that begin as a word does, with at most `distance` errors."""
         begun = self._begun.get(word, {})
         near = {each: its for each, its in begun.items() if its <= distance}
         return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))], BEGINNINGS_MAX)

@@ -58,7 +58,11 @@ def _corrected(statistics: Statistics, word: bytes, wanted: int, taken: set[byte
 
 
 def suggest_alphabetical(statistics: Statistics, word: bytes, limit: int, typed_bytes: int) -> list[bytes]:
-    """Return at most `limit` words as Sonic does: completions in byte order, then corrections at distance 1, 2, 3."""
+    """Return at most `limit` words as Sonic does: completions in byte order, then corrections at distance 1, 2, 3.
+
+    Args:
+        typed_bytes: as in `edits_allowed_by_sonic`.
+    """
     from sonicpy.index.search.scripts import continues_in_script  # noqa: PLC0415  loaded when it is needed
 
     completions = (found for found in statistics.completions(word) if continues_in_script(word, found))

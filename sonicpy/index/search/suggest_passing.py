@@ -30,8 +30,8 @@ def passing_words(
 def passing_together(
     statistics: Statistics, readers: Sequence[BucketReader], typed: Typed, limit: int, condition: Condition
 ) -> list[bytes]:
-    """Return the suggestions for a text of several words, counted in objects of some buckets that meet a condition;
-    none if no such object holds one of the words before together with a completion.
+    """Return at most `limit` suggestions for a text of several words, counted in objects of some buckets that meet a
+    condition; none if no such object holds one of the words before together with a completion.
     """
 
     def counter(reader: BucketReader) -> CountTogether:
@@ -43,8 +43,8 @@ def passing_together(
 def count_passing(
     reader: BucketReader, words: Sequence[bytes], condition: Condition, groups: Sequence[Sequence[bytes]] = ()
 ) -> list[int]:
-    """Return how many of the objects that meet a condition hold each of some words, together with one word of each
-    group.
+    """Return how many of the objects that meet a condition hold each of some words, together with one word of each of
+    `groups`.
     """
     rows, lengths = reader.words(list(words)), reader.length_masks()
     before = [[row for row in reader.words(list(group)) if row is not None] for group in groups]

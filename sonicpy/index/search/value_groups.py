@@ -39,7 +39,7 @@ class Groups(Protocol):
     """The groups of the objects of a bucket."""
 
     def of(self, iids: list[int]) -> Sequence[Sequence[GroupKey]]:
-        """Return the groups of each of some objects; an empty sequence: the object is a group of its own."""
+        """Return the groups of each of the objects `iids`; an empty sequence: the object is a group of its own."""
         ...
 
     def others(self, seen: Collection[GroupKey]) -> Mask:

@@ -132,7 +132,8 @@ def plain_web(text: str) -> WebQuery:
 
 
 def wanted_text(text: str, syntax: str, fields: Container[str] = ()) -> str:
-    """Return the text of a query without refused items and without signs, by a value of the option SYNTAX."""
+    """Return the text of a query without refused items and without signs, by a value of the option SYNTAX; `fields` as
+    in `read_web`."""
     if syntax != "web" or (web := read_web(text, fields)).is_plain:
         return text
     return web.wanted()
@@ -146,6 +147,7 @@ def notes_of(
     Args:
         unordered: how many objects have no order of words; None: the order is not kept, or this is not known.
         phrase: the value of the option PHRASE.
+        fields: as in `read_web`.
     """
     notes = read_web(text, fields).notes if syntax == "web" else ()
     if unordered is None:

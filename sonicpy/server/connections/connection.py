@@ -193,7 +193,14 @@ class Connection(asyncio.BufferedProtocol):
             raise
 
     def _end_turn(self, stop: TurnEnd | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
-        """Seal the changes of a turn, and send its replies or defer them."""
+        """Seal the changes of a turn, and send its replies or defer them.
+
+        Args:
+            stop: the reason for the end of the turn, or a command that is carried out behind it; None: all lines are
+                done.
+            out: the replies.
+            promises: the places in `out` of the replies that confirm changes.
+        """
         if self.session.wrong_password:
             self._delay_refusal()
             return
@@ -228,7 +235,11 @@ class Connection(asyncio.BufferedProtocol):
         self._pause_or_resume_reading()
 
     def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
-        """Write the changes of a turn to the log; return the future that its replies have to wait for, or None."""
+        """Write the changes of a turn to the log; return the future that its replies have to wait for, or None.
+
+        Args:
+            out, promises: as in `_end_turn`.
+        """
         may_have_read = self._service.committer.is_waiting
         try:
             return self._service.committer.seal(self)
@@ -246,6 +257,7 @@ class Connection(asyncio.BufferedProtocol):
         """Replace the replies of a turn for changes that were undone.
 
         Args:
+            out, promises: as in `_end_turn`.
             may_have_read: the turn may have read changes of other connections that were undone, too.
         """
         if may_have_read:
@@ -264,7 +276,12 @@ class Connection(asyncio.BufferedProtocol):
         promises: list[int],
         stop: TurnEnd | Command | None,
     ) -> None:
-        """Wait for the disk and for removals in progress, write the replies of the turn, then run a long command."""
+        """Wait for the disk and for removals in progress, write the replies of the turn, then run a long command.
+
+        Args:
+            synced: the future to wait for first; None: the changes are durable.
+            out, promises, stop: as in `_end_turn`.
+        """
         try:
             try:
                 if synced is not None:

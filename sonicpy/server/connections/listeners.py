@@ -188,7 +188,11 @@ def addresses_of(host: str) -> list[str]:
 
 
 def bind_tcp(host: str, port: int, *, takes_ipv4: bool = False) -> socket.socket:
-    """Return a TCP socket bound to an IP address. Raises OSError."""
+    """Return a TCP socket bound to a port of an IP address. Raises OSError.
+
+    Args:
+        takes_ipv4: whether a socket bound to an IPv6 address accepts IPv4 connections, too.
+    """
     numeric = socket.AI_NUMERICHOST | socket.AI_PASSIVE
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=numeric)[0]
     bound = socket.socket(family, kind, protocol)
@@ -254,7 +258,7 @@ def name_of(bound: socket.socket) -> str:
 
 
 def url_of(bound: socket.socket, *, is_tls: bool) -> str:
-    """Return the URL with which a client of this machine connects to a socket."""
+    """Return the URL with which a client of this machine connects to a socket, with TLS if `is_tls`."""
     if bound.family == socket.AF_UNIX:
         return f"sonic+unix://{quote(os.path.abspath(name_of(bound)))}"
     host, port = bound.getsockname()[:2]

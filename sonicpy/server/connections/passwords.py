@@ -44,7 +44,12 @@ class WrongPasswords:
         return len(self._attempts)
 
     def delay_s(self, network: str, now_s: float) -> float | None:
-        """Count a wrong password; return the delay of its refusal, or None if too many refusals wait already."""
+        """Count a wrong password of a network; return the delay of its refusal in seconds, or None if too many refusals
+        wait already.
+
+        Args:
+            now_s: the time in seconds on any clock that does not go back.
+        """
         attempts = self._attempts.setdefault(network, Attempts())
         self._attempts.move_to_end(network)
         if now_s - attempts.last_s > FORGOTTEN_AFTER_S:

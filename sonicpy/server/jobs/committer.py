@@ -31,19 +31,20 @@ FLUSH_ROWS_CHANGES = 64
 these connections wait for fewer rows at a time. Writing rows in every turn would cost more than shorter waits are
 worth."""
 FLUSH_ROWS_BYTES = 1 << 14
-"""Term rows are also written when the log has grown by this, which is some 2,000 words: a line may hold 1,500 new
-words."""
+"""Term rows are also written when the log has grown by this number of bytes, some 2,000 words: a line may hold 1,500
+new words."""
 COMMIT_AFTER_S = 0.05
 SHARED_COMMIT_S = 0.002
 """The shortest time in seconds between commits for search processes that wait for acknowledged changes."""
 SHARED_COMMIT_PAUSE = 2.0
-"""Shortest time between such commits, as a multiple of the duration of the last one."""
+"""The shortest time between two commits for search processes, as a multiple of the duration of the first one."""
 LONE_TURNS = 4
 """The number of successive passes of the loop with a single changing turn after which sealing at the end of a pass is
 given up, because it saves nothing.
 """
 IMMEDIATE_TURNS = 64
-"""The number of turns that then seal their changes at once, before sealing at the end of a pass is tried again."""
+"""The number of turns that seal their changes at once, after sealing at the end of a pass was given up and before it is
+tried again."""
 SWEEP_ROWS = 200
 """The most rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
@@ -93,7 +94,8 @@ class Committer(Sealer):
         """Seal the changes of a turn together with those of others; see `Sealer.seal_with_pass`.
 
         Returns:
-            False: no other connection seems to change anything in this pass.
+            True: the turn is sealed with the others. False: no other connection seems to change anything in this pass,
+            or replies wait for the disk, so `seal` has to be called.
         """
         if not self._is_shared or self._syncs_before_reply:
             return False

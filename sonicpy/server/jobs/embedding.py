@@ -33,7 +33,8 @@ CommandT = TypeVar("CommandT", bound=Any)
 Value = TypeVar("Value")
 TextOrTexts = str | Mapping[str, str]
 Made = dict[int, str | SonicError | None]
-"""The vectors of rows by their places; None: it could not be made, and need not be, or the text is empty."""
+"""Place of a row -> its vector in the form for PUSH; an error: the vector is required and could not be made; None: it
+is not required and could not be made, or the text is empty."""
 
 
 def has_embedder(config: Config) -> bool:
@@ -75,7 +76,8 @@ class Embedding:
         return bool(command.text) and (self._ranks or isinstance(command, Push))
 
     def is_row_due(self, row: "TextRow", *, upsert: bool) -> bool:
-        """Return whether a row needs a vector, as far as that is known at once; False for one that is refused."""
+        """Return whether a row, pushed or with `upsert` upserted, needs a vector, as far as that is known at once;
+        False if it is refused."""
         if row.vector is not None:
             return False
         if not upsert:
@@ -109,7 +111,8 @@ class Embedding:
         return with_it
 
     async def vectors_of(self, rows: "Sequence[TextRow]", *, upsert: bool) -> Made:
-        """Return the vectors of the rows of a bulk request that need one, as far as that is known now."""
+        """Return the vectors of those rows of a bulk request that need one, as far as that is known now; `upsert` as in
+        `is_row_due`."""
         due, column = [], await self._made_or_error(self.knows_column()) if upsert else True
         for place, row in enumerate(rows):
             if self.is_row_due(row, upsert=upsert):
@@ -127,7 +130,7 @@ class Embedding:
 
         Args:
             place: its place among the rows of `vectors_of`.
-            made: their vectors. The object may have changed since, perhaps by a row before.
+            made: the result of `vectors_of`. The object may have changed since, perhaps by a row before.
 
         Raises:
             InvalidArgument: the row is refused, because it has no vector, and needs one.
@@ -208,7 +211,8 @@ class Embedding:
         return self._column is not None
 
     async def vector_of(self, text: str, *, is_question: bool) -> str | None:
-        """Return the vector of a text in the form of `sonicpy.vectors`; None: it could not be made, and need not be.
+        """Return the vector of a text, or of a question if `is_question`, in the form of `sonicpy.vectors`; None: it
+        could not be made, and is not required.
 
         Raises:
             SonicError: the vector could not be made, and is required.
@@ -227,7 +231,8 @@ class Embedding:
             return None
 
     def _missed(self, error: SonicError, *, is_question: bool) -> None:
-        """Count a text without a vector. Raises the error if vectors are required."""
+        """Log the error that left a text without a vector, and count the text, unless it is a question. Raises the
+        error if vectors are required."""
         if self._is_required:
             raise error
         self.without += not is_question

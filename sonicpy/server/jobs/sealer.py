@@ -15,6 +15,9 @@ class Writer(Protocol):
         It must not raise an exception.
 
         Args:
+            out: the replies.
+            promises: the places in `out` of the replies that confirm changes.
+            error: the error that undid the changes, or None.
             may_have_read: the turn may have read changes of other connections, which were undone, too.
         """
 

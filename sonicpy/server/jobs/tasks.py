@@ -113,7 +113,8 @@ class PeriodicTasks:
         return due
 
     async def _backlogged(self, known: set[int]) -> list[int]:
-        """Return the buckets with very many pending words among the next LOOKED_AT; each call continues."""
+        """Return the buckets with very many pending words among the next LOOKED_AT buckets, without those in `known`;
+        each call continues where the one before ended."""
         pending = list(self._pending_since_s)
         first = bisect_right(pending, self._looked_at)
         looked_at = [bucket for bucket in (pending[first:] + pending[:first])[:LOOKED_AT] if bucket not in known]

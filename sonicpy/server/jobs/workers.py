@@ -106,7 +106,7 @@ class Workers:
         return [] if number is None else [number]
 
     def kill(self, why: str) -> None:
-        """Kill the worker, if one runs; another one repeats its job."""
+        """Kill the worker, if one runs; another one repeats its job. `why` is for the log."""
         if self._worker is not None:
             self._worker.kill(why)
 
@@ -201,6 +201,9 @@ class Worker:
 
     async def run(self, job: Job, limit_s: float) -> Any:
         """Return the result of a job.
+
+        Args:
+            limit_s: the longest time for the job in seconds; 0: no limit.
 
         Raises:
             WorkerDied: the process died or was killed.

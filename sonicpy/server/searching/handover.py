@@ -139,7 +139,8 @@ class Link:
                 raise
 
     def _next_frame(self) -> tuple[bytearray, int] | None:
-        """Take the next message, packed, and its descriptor from the received bytes; None: it is incomplete."""
+        """Remove the next message from the received bytes; return it, packed, and its descriptor; None: it is
+        incomplete."""
         if len(self._received) < FRAME.size:
             return None
         size, has_descriptor = FRAME.unpack_from(self._received)

@@ -192,7 +192,8 @@ class SearchProcesses:
                 logger.error("a search process cannot be started: %s", error)
 
     def _ended(self, process: SearchProcess, *, expected: bool, how: str = "died") -> None:
-        """Remove a process that has closed its end."""
+        """Remove a process that has closed its end of the link, and log the end unless it was `expected`; `how`: the
+        verb of the log line."""
         for known in (self._processes, self._leaving):
             if process in known:
                 known.remove(process)

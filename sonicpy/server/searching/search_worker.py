@@ -165,7 +165,7 @@ class SearchService(Serving):
                     self._stopped.set_result(message)
 
     def report(self, *, was_asked: bool) -> Report:
-        """Return a report of the work since the last report."""
+        """Return a report of the work since the last report; `was_asked`: the main process has asked for it."""
         lines = self._lines()
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
@@ -186,7 +186,13 @@ class SearchService(Serving):
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Hand a connection back to the main process; return whether that succeeded."""
+        """Hand a connection back to the main process; return whether that succeeded.
+
+        Args:
+            descriptor: the descriptor of its socket.
+            unsent: replies that the client has not got yet.
+            peer: the address of the client.
+        """
         rest = session.take_rest()
         if rest is None:
             return False
@@ -211,7 +217,7 @@ class SearchService(Serving):
                 most -= 1
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that needs uncommitted changes.
+        """Carry out a command that needs uncommitted changes, and return its reply.
 
         The main process, which has these changes, answers the first few commands. Further ones wait for a commit, which
         then costs less.
@@ -232,7 +238,7 @@ class SearchService(Serving):
         return reply
 
     def _unless_behind(self, call: Call) -> Call:
-        """Wrap a call so that it leaves a command to `execute` if this process may lack acknowledged changes."""
+        """Return a call that leaves a command to `execute` if this process may lack acknowledged changes."""
 
         def answer(index: Index, command: Any) -> bytes:
             if self._is_behind(command):

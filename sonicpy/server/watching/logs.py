@@ -39,7 +39,7 @@ BARE = re.compile(r"[\w.:/@%+\-\[\]]+", re.ASCII)
 
 
 def set_up(level: str) -> None:
-    """Write the log of this process to stderr from now on."""
+    """Write the log of this process from this level on to stderr from now on."""
     handler = logging.StreamHandler()
     handler.setFormatter(Logfmt())
     handler.addFilter(Repeats())

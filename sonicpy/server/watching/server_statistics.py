@@ -37,7 +37,7 @@ class Tally:
         """
 
     def add(self, seconds: float) -> None:
-        """Count one command."""
+        """Count one command that took `seconds`."""
         self.count += 1
         self.seconds += seconds
         if seconds > QUICK_S:
@@ -95,7 +95,7 @@ class ServerStatistics:
         return [*self.tallies.values(), *self.http.values()]
 
     def note_http(self, method: str, seconds: float) -> None:
-        """Count a request over HTTP."""
+        """Count a request over HTTP that called `method` of the index and took `seconds`."""
         tally = self.http.get(method)
         if tally is None:
             tally = self.http[method] = Tally(f"HTTP {method}")
@@ -137,7 +137,7 @@ class ServerStatistics:
             self.errors[found[1].decode()] += 1
 
     def note_consolidation(self, seconds: float) -> None:
-        """Count a consolidation that has ended."""
+        """Count a consolidation that has ended and took `seconds`."""
         self.consolidations += 1
         self.consolidation_s += seconds
 
@@ -183,7 +183,14 @@ class ServerStatistics:
     def figures(
         self, *, connections: int, lines_of_open: int, open_collections: int, open_graphs: int, pending_graphs: int
     ) -> InfoFigures:
-        """Return the figures of INFO at this moment."""
+        """Return the figures of INFO at this moment.
+
+        Args:
+            connections: the number of open connections.
+            lines_of_open: the number of lines on these connections.
+            open_collections, open_graphs, pending_graphs: the figures that the statistics do not count; see
+                `InfoFigures`.
+        """
         return InfoFigures(
             uptime=int(time.monotonic() - self._started_s),
             clients_connected=connections,

@@ -191,7 +191,7 @@ class ServerBackend:
             await self._pace.after(synced)
 
     async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
-        """Push rows in turns, between which connections are served; return the refused ones.
+        """Push rows, or `upsert` them, in turns, between which connections are served; return the refused ones.
 
         Raises:
             ShuttingDown: the server stops.
@@ -388,7 +388,7 @@ CONNECTION: ContextVar[Any] = ContextVar("connection")
 
 
 def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """Wrap an application so that the client of a request from one of these proxies is taken from X-Forwarded-For."""
+    """Return an application that takes the client of a request from one of these proxies from X-Forwarded-For."""
     if not proxies:
         return application
     named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]
@@ -444,7 +444,8 @@ class QuietServer(uvicorn.Server):
 
 
 def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
-    """Raise ConfigError if other machines can reach an address without a password, unless the settings allow it."""
+    """Raise ConfigError if other machines can reach the address `host` without a password, unless the settings allow
+    it."""
     if password is None and not config.without_password and not ip_address(host).is_loopback:
         raise ConfigError(
             f"http.inet is {config.inet}, which other machines reach, and channel.auth_password is not set; "

@@ -228,7 +228,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether the client has exceeded a time limit."""
+        """Return whether the client has exceeded a time limit at the time `now`."""
         return now - self._stuck_since > STUCK_S or (self.is_waiting and now > self._due)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -260,7 +260,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request, and close the connection."""
+        """Answer an invalid request with the sentence `msg`, and close the connection."""
         self._leave()
         super().send_400_response(msg)
 

@@ -196,12 +196,20 @@ def command_seconds(now: ServerFigures) -> Metric:
 
 
 def gauge(name: str, meaning: str, value: float) -> Metric:
-    """Return a metric that may rise and fall."""
+    """Return a metric that may rise and fall.
+
+    Args:
+        meaning: a sentence about the metric.
+    """
     return GaugeMetricFamily(name, meaning, value)
 
 
 def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Metric:
-    """Return a gauge with one value for each value of a label."""
+    """Return a gauge with one value for each value of a label.
+
+    Args:
+        meaning: a sentence about the metric.
+    """
     family = GaugeMetricFamily(name, meaning, labels=[label])
     for key, value in values.items():
         family.add_metric([key], value)
@@ -209,5 +217,5 @@ def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Met
 
 
 def say(status: int, sentence: str) -> MetricsPage:
-    """Return an answer of one line of text."""
+    """Return an answer of one line of text, with an HTTP status."""
     return MetricsPage(status, TEXT, f"{sentence}\n".encode())

@@ -37,7 +37,8 @@ def first_compared(folder: Path) -> Iterator[str]:
 
 
 def faults(folder: Path, *, compare: bool) -> Iterator[str]:
-    """Yield the faults of the rows of a store. A damaged page may crash the process, so call this in a child."""
+    """Yield the faults of the rows of a store; `compare` as in `first_fault`. A damaged page may crash the process, so
+    call this in a child."""
     damaged_page = next(page_faults(folder / DATA_FILE), None)
     if damaged_page is not None:  # LMDB may walk for ever where a page refers to one above it
         yield damaged_page

@@ -71,7 +71,7 @@ STEP_ROWS = 64
 SWEPT_ROWS = 20_000
 """The most rows of dropped buckets that one transaction deletes."""
 REPORT_SECONDS = 5.0
-"""The interval between log lines about progress."""
+"""The interval between log lines about progress, in seconds."""
 SCRIPTS_WITHOUT_BLANKS = (
     range(0x0E00, 0x0F00),  # Thai, Lao
     range(0x1000, 0x10A0),  # Burmese
@@ -97,6 +97,9 @@ def is_convertible(found: str | None) -> bool:
 
 def bring_up_to_date(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> str | None:
     """Convert a store of an older format, and make the tables that it lacks; return its format; None: the store is new.
+
+    Args:
+        analyzer: the analysis of texts, by the names of its settings.
 
     Raises:
         StoreError: the store cannot be read with this analysis of texts; it stays as it is.

@@ -145,7 +145,8 @@ def _sparse(table: int, leaves: list[Leaf], room: int) -> Iterator[SparseRange]:
 
 
 def _packed_pages(group: list[Leaf], room: int) -> float:
-    """Return the approximate number of pages for the rows of a group when put in order."""
+    """Return the approximate number of pages for the rows of a group when put in order; `room` is the number of bytes
+    for rows in a page."""
     used, rows = sum(leaf.used_bytes for leaf in group), sum(leaf.rows for leaf in group)
     unused = used / max(rows, 1) / 2  # at the end of a page: half a row in the mean
     return used / (room - unused)

@@ -71,7 +71,8 @@ class Restoration:
         self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
 
     def fill(self) -> Iterator[None]:
-        """Copy the buckets of the backup under staged names; each item ends a step, after which the store may be used.
+        """Copy the buckets of the backup under staged names; yield after each step, so that the store may be used in
+        between.
 
         Raises:
             StoreError: the store could not be written.

@@ -156,7 +156,8 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
-    """Change fields of a bucket or an object; return 0 if tags or values had no object to change."""
+    """Change fields of a bucket or an object. Return, for an object, 1 if only tags or values changed, else 0, also if
+    these had no object to change; for a bucket, the number of columns of vectors dropped."""
     changes_only = all(id in OF_EXISTING for id, _ in mutation.fields)
     if mutation.oid and changes_only:
         state = view.bucket(mutation.collection, mutation.bucket)

@@ -145,7 +145,7 @@ class BucketTables:
     def change_words(self, change: RemoveTerms) -> None:
         """Write the changed rows and postings of the words that an object loses, if no row is cached.
 
-        The caller drops `change.deleted_terms`.
+        The caller drops `change.deleted_terms`. Raises StoreDamaged if a row or a block cannot be read.
         """
         transaction = self._transaction
         self._view.terms.forget(change.word_keys)

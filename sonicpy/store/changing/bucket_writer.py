@@ -353,7 +353,8 @@ class BucketWriter:
         return change.removed_shown
 
     def _cut(self, change: CutTerms) -> None:
-        """Change the cached rows of words, and write the changed postings."""
+        """Change the cached rows of words, and write the changed postings. Raises StoreDamaged if a row or a block
+        cannot be read."""
         transaction, tables = self._transaction, self._tables
         try:
             keys = change.word_keys
@@ -374,7 +375,7 @@ class BucketWriter:
             self.view.word_notes(self.state.bucket).add(self.state, change.changed_words(), why)
 
     def _change_words(self, change: RemoveTerms) -> None:
-        """Write the changed rows and postings of words."""
+        """Write the changed rows and postings of words, and delete the terms that no object holds any more."""
         self._tables.change_words(change)
         drop_terms(self._transaction, self.state.bucket, change.deleted_terms)
 
@@ -434,8 +435,12 @@ def writer_of(view: "WriteView", collection: str, bucket: str, rules: int = FIRS
 
 
 def opened(view: "WriteView", collection: str, bucket: str, rules: int | None) -> BucketWriter | None:
-    """Return the writer of a bucket with these rules, None: any rules; None: the change has to take the way of `apply`,
-    because there is no such bucket, or because its rows cannot be read."""
+    """Return the writer of a bucket; None: the change has to take the way of `apply`, because there is no such bucket,
+    it has other rules, or its rows cannot be read.
+
+    Args:
+        rules: the rules that the bucket must have; None: any.
+    """
     try:
         state = view.bucket(collection, bucket)
         if state is None or (has := view.rules(state.bucket)) != rules is not None:

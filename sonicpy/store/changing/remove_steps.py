@@ -90,7 +90,12 @@ def step(view: "WriteView") -> bool:
 
 def settle(view: "WriteView", collection: str, bucket: str | None = None, oid: str | None = None) -> None:
     """Complete the removal of a collection, a bucket or an object, if one is under way, before it is changed or
-    flushed."""
+    flushed.
+
+    Args:
+        bucket: the name of the bucket; None: the whole collection.
+        oid: the name of the object; None: the whole bucket.
+    """
     removals = view.removals
     limit = removals.collections.get(collection)
     if bucket is None:

@@ -16,7 +16,11 @@ TOO_MANY = -1
 
 
 def set_synonyms(view: "WriteView", mutation: "ChangeSynonyms", in_steps: bool) -> int:
-    """Change the rules of a collection; return the new number of rules, or TOO_MANY."""
+    """Change the rules of a collection; return the new number of rules, or TOO_MANY.
+
+    Args:
+        in_steps: not used: the change is always made at once.
+    """
     collection, mode, packed = mutation
     given = unpack_synonyms(packed)
     before = [] if mode == REPLACE else rules_of(view.transaction, collection)

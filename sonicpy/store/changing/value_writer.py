@@ -40,7 +40,7 @@ class ValueWriter:
         return any(self._row(number, iid).of(place) is not None for number in numbers)
 
     def put(self, iid: int, name: str, value: int | None, *, is_point: bool = False) -> None:
-        """Set the value of an object under a name; None: remove it.
+        """Set the value of an object under a name, a packed point if `is_point`; None: remove it.
 
         If the bucket has no column left for a new name, nothing is done. Callers check that before; see
         `sonicpy.values.VALUES_MAX`.

@@ -17,13 +17,13 @@ from sonicpy.late_logger import LateLogger
 logger = LateLogger(__name__)
 
 SYNC_AFTER_S = 1.0
-"""The time from a change to its sync: a loss of power undoes about the changes of this time, and no more."""
+"""The time in seconds from a change to its sync: a loss of power undoes about the changes of this time, and no more."""
 REST_AFTER_S = 3.0
-"""A store is at rest when this time has passed since a sync without a change."""
+"""The time in seconds without a change, after a sync, from which on a store is at rest."""
 REST_PAUSE_S = 0.002
-"""The pause between two steps of the work at rest, in which readers get their turns."""
+"""The pause in seconds between two steps of the work at rest, in which readers get their turns."""
 PAUSE_S = 0.001
-"""The pause between two checks whether all threads have ended."""
+"""The pause in seconds between two checks whether all threads have ended."""
 
 Bell = SimpleQueue[None]
 """A queue whose items wake a waiting thread.

@@ -73,6 +73,7 @@ def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
     """Write the boot mark to the disk: the present boot, and whether the store was closed cleanly.
 
     Args:
+        clean: whether the store was closed cleanly.
         access: modes of new files.
 
     Raises:

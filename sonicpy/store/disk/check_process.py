@@ -69,7 +69,7 @@ def _error(name: str, message: str) -> StoreError:
 
 
 def main(module: str, check: str, folder: str) -> None:
-    """Print the faults of a folder: the main function of the child."""
+    """Print the faults of a folder that the function `check` of `module` yields: the main function of the child."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:

@@ -47,7 +47,7 @@ GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions,
 GROWTHS_MAX: Final = 20
 """The most doublings of the map for one change: far more than any disk holds."""
 PAUSE_S: Final = 0.001
-"""The pause between two checks whether other threads have ended their transactions."""
+"""The pause in seconds between two checks whether other threads have ended their transactions."""
 
 
 class ReaderSlot(NamedTuple):
@@ -131,7 +131,7 @@ class Environment:
             raise
 
     def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
-        """Save a checkpoint before the first commit, because a commit may reuse pages; open the tables."""
+        """Save a checkpoint, if `saves`, before the first commit, because a commit may reuse pages; open the tables."""
         self._names = tables
         self._opened: Tables = []
         # Where another process writes, every read needs a new transaction.
@@ -172,7 +172,7 @@ class Environment:
         self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
 
     def _open_table(self, name: bytes, *, create: bool) -> "lmdb._Database | None":
-        """Return an opened table; None: the table is missing, and may not be created."""
+        """Return an opened table, created with `create` if it is missing; None: it is missing."""
         try:
             return with_all_of_the_map(partial(self._env.open_db, name, create=create), self._set_map_bytes)
         except lmdb.NotFoundError:
@@ -182,7 +182,8 @@ class Environment:
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
-        """Begin a transaction for writing; end it on the same thread, unless it is shared. Raises StoreError."""
+        """Begin a transaction for writing, whatever `write` is, and return it; end it on the same thread, unless it is
+        shared. Raises StoreError."""
         try:
             return self.transactions.begin_write()
         except lmdb.Error as error:
@@ -490,7 +491,8 @@ def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None 
 
 
 def reserve_lock_file(path: Path, access: Access = PRIVATE) -> None:
-    """Reserve the blocks of the lock file before LMDB maps it: a page without a block would crash the process."""
+    """Reserve the blocks of the lock file, made with the modes of `access` if it is missing, before LMDB maps it: a
+    page without a block would crash the process."""
     descriptor = open_new(path, os.O_RDWR, access, follows=True, shared=True)
     try:
         if hasattr(os, "posix_fallocate"):

@@ -33,7 +33,7 @@ TRIES = 100
 LOOKED_AT = 100
 """The most files in a folder whose modes are compared at a start."""
 LOOK_S = 0.2
-"""The interval between checks that the names still refer to the open files."""
+"""The interval in seconds between checks that the names still refer to the open files."""
 LOCKS = Path("/proc/locks")
 """The file in which Linux lists locks, one a line: kind, process and inode."""
 
@@ -291,7 +291,8 @@ def _locker(inode: int) -> str:
 
 
 def may_write(folder: Path, access: Access = PRIVATE) -> bool:
-    """Return whether LMDB can write its table of readers in a folder; a missing table is made."""
+    """Return whether LMDB can write its table of readers in a folder; a missing table is made with the modes of
+    `access`."""
     try:
         os.close(open_new(folder / LMDB_LOCK_FILE, os.O_RDWR, access, follows=True, shared=True))
     except OSError:

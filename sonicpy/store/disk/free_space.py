@@ -31,7 +31,7 @@ SORTED_PAGES: Final = 100_000
 hole."""
 TRIES: Final = 10
 TRY_PAUSE_S: Final = 0.005
-"""The pause between the TRIES to find the store unchanged; a change that is shorter does not end the work."""
+"""The pause in seconds between the TRIES to find the store unchanged; a shorter change does not end the work."""
 BLOCK_BYTES: Final = 512
 """The unit of st_blocks in bytes, which is not the block size of the file system."""
 UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -158,7 +158,12 @@ class FreeSpace:
 
 
 def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the first page and the end of each run of unused pages."""
+    """Yield the first page and the end of each run of unused pages.
+
+    Args:
+        oldest: pages freed by a later commit are not listed.
+        size: the size of the file in bytes.
+    """
     some: list[int] = []
     for pages in trees.free_pages(oldest):
         some += pages

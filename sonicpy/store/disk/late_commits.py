@@ -21,19 +21,19 @@ logger = LateLogger(__name__)
 COMMIT_CHANGES: Final = 4_096
 """The number of changes after which the thread that makes them commits."""
 COMMIT_BYTES: Final = 4 << 20
-"""The number of bytes in the log after which that thread commits."""
+"""The number of bytes in the log after which the thread that makes changes commits."""
 READ_AFTER_S: Final = 0.05
-"""The time from a change to its commit while another process reads the folder; that process looks for new commits at
-the same interval.
+"""The time in seconds from a change to its commit while another process reads the folder; that process looks for new
+commits at the same interval.
 """
 SLICES: Final = 18
 """The time from a change to its commit while no other process reads, in units of READ_AFTER_S: 0.9 s, so that the sync
 1 s after the change covers the commit.
 """
 TURN_S: Final = 0.01
-"""The pause between two checks whether the store is being closed, while another thread has the turn."""
+"""The pause in seconds between two checks whether the store is being closed, while another thread has the turn."""
 PAUSE_S: Final = 0.001
-"""The pause between two checks whether the thread has ended."""
+"""The pause in seconds between two checks whether the thread has ended."""
 
 
 class LateCommits:

@@ -32,7 +32,8 @@ FolderId = tuple[int, int]
 OURS = ("sonicpy", "contextlib")
 """The packages whose frames are skipped in the search for the line that opened a folder."""
 AT_EXIT_S = 2.0
-"""The time that the end of the interpreter allows for threads that use an index, and for each of their reads."""
+"""The time in seconds that the end of the interpreter allows for threads that use an index, and for each of their
+reads."""
 
 _lock = threading.Lock()
 _opened: "dict[FolderId, weakref.ref[FolderClaim] | str]" = {}

@@ -132,7 +132,13 @@ class _PageCheck:
             self._found.append(f"{tree.name} has {counted} branch, leaf, overflow pages and entries, not {expected}")
 
     def _check_page(self, tree: Tree, number: int, level: int, counted: list[int]) -> None:
-        """Check a page and all pages below it."""
+        """Check a page and all pages below it.
+
+        Args:
+            number: the number of the page.
+            level: its level; the root has level 1.
+            counted: the numbers of branch, leaf and overflow pages and of entries, which this call raises.
+        """
         if not self._use(tree.name, number, 1):
             return
         content = os.pread(self._descriptor, self._page_bytes, number * self._page_bytes)
@@ -174,7 +180,12 @@ class _PageCheck:
             self._take_row(tree, packed, data[:size], node_flags, key)
 
     def _take_row(self, tree: Tree, key: bytes, data: bytes, flags: int, commit: bytes | int) -> None:
-        """Note the content of a row of one of the two main trees: a table, or a list of free pages."""
+        """Note the content of a row of one of the two main trees: a table, or a list of free pages.
+
+        Args:
+            key, data, flags: the key, the value and the flags of the node.
+            commit: the key, decoded as the number of a commit in the list of free pages.
+        """
         if tree.name == TABLES and flags & SUB_TREE and len(data) >= DATABASE.size:
             self._trees.append(Tree.read(f"the table {key.decode('ascii', 'replace')}", data))
         elif tree.name == FREE_PAGES and len(data) >= NUMBER.size:
@@ -186,7 +197,14 @@ class _PageCheck:
                 self._take(FREE_PAGES, number, 1)
 
     def _big_data(self, tree: Tree, page: int, node: bytes, size: int, counted: list[int]) -> bytes:
-        """Return the value of a row whose value is on overflow pages."""
+        """Return the value of a row whose value is on overflow pages.
+
+        Args:
+            page: the page of the row.
+            node: the content of the node, which begins with the number of the first overflow page.
+            size: the size of the value in bytes.
+            counted: as in `_check_page`.
+        """
         number = NUMBER.unpack_from(node)[0] if len(node) >= NUMBER.size else NO_PAGE
         pages = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
         if not self._use(tree.name, number, pages):
@@ -200,14 +218,23 @@ class _PageCheck:
         return content[PAGE_HEADER.size :]
 
     def _use(self, name: str, first: int, pages: int) -> bool:
-        """Note that pages are in use; return whether they are valid and readable."""
+        """Note that pages are in use; return whether they are valid and readable.
+
+        Args:
+            name: the name of the tree.
+            first, pages: the first page, and the number of pages.
+        """
         if not self._take(name, first, pages):
             return False
         self._last_in_use = max(self._last_in_use, first + pages - 1)
         return first + pages <= self._pages
 
     def _take(self, name: str, first: int, pages: int) -> bool:
-        """Note pages as in use or free; return whether they are valid. Free pages may be beyond the end of the file."""
+        """Note pages as in use or free; return whether they are valid. Free pages may be beyond the end of the file.
+
+        Args:
+            name, first, pages: as in `_use`.
+        """
         if not META_PAGES <= first <= self._last - pages + 1:
             self._found.append(f"{name} refers to page {first}, which there is not")
             return False

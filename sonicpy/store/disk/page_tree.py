@@ -90,7 +90,7 @@ class PageTrees:
             yield from self._leaves(child, key if place else start, depth + 1, is_first=not place)
 
     def _rows(self, root: int, depth: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
-        """Yield key, value and flags of all rows of a small tree."""
+        """Yield key, value and flags of all rows of a small tree, below a page `root` at a depth."""
         if root == NO_PAGE:
             return
         content = self._page(root, depth)

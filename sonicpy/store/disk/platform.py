@@ -74,13 +74,14 @@ def _fallocate() -> Any:
 
 
 def make_folder(folder: Path, access: Access = PRIVATE) -> None:
-    """Create a folder and its missing parents, on the disk. Raises OSError."""
+    """Create a folder and its missing parents, on the disk, with the modes of `access`. Raises OSError."""
     for made in make_all(folder, access):
         sync_folder(made.parent)
 
 
 def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
-    """Replace a file on the disk atomically; it keeps its mode. Raises OSError."""
+    """Replace the content of a file on the disk atomically; it keeps its mode, and a new file has that of `access`.
+    Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
     with new_bytes(fresh, access) as file:
         with contextlib.suppress(FileNotFoundError):

@@ -13,7 +13,7 @@ from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.disk.transaction import Transaction
 
 SLICE_S = 0.5
-"""The longest time for which a snapshot is used. LMDB takes about 10 us to begin the next one."""
+"""The longest time in seconds for which a snapshot is used. LMDB takes about 10 us to begin the next one."""
 PAGE_ROWS = 500
 
 

@@ -194,7 +194,11 @@ class TableRows(StoredRows):
 
     def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
         """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
-        rows."""
+        rows.
+
+        Args:
+            letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
+        """
         try:
             cursor = self._placed(table, prefix)
             rows = () if cursor is None else cursor.iternext()

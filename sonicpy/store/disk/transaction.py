@@ -23,7 +23,7 @@ from sonicpy.store.disk.table_numbers import META, SMALL, SMALL_COUNTS, SMALL_TA
 from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
-"""The size of the number of a bucket, with which keys of SMALL_TABLES begin."""
+"""The number of bytes of the number of a bucket, with which keys of SMALL_TABLES begin."""
 KEPT_MAX: Final = 2_048
 KEPT_BYTES: Final = 1 << 21
 """The most buckets, and the most bytes of their rows in `small`, that are kept: in memory they take ten times as much.
@@ -70,7 +70,8 @@ class Transaction(MixedRows, TableRows):
         return self.small_rows(number) is not None
 
     def small_rows(self, number: bytes) -> SmallRows | None:
-        """Return the rows of a small bucket, to read, or to put few into them; None: the bucket is not small."""
+        """Return the rows of the small bucket with a packed number, to read, or to put few into them; None: the bucket
+        is not small."""
         return self._small.get(number) or self._rows(SMALL_TABLES[0], number)
 
     def drop_small(self, number: bytes) -> bool:
@@ -176,7 +177,7 @@ class Transaction(MixedRows, TableRows):
         self.moved.append(number)
 
     def _spill(self, number: bytes) -> None:
-        """Move the rows of a bucket into the tables before they are written: they are many."""
+        """Move the rows of a small bucket into the tables before they are written, because they are many."""
         rows = self._small.get(number)
         if rows is not None:
             self._forget(rows)
@@ -291,7 +292,11 @@ class Transaction(MixedRows, TableRows):
 
     def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
         """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of the
-        rows."""
+        rows.
+
+        Args:
+            letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
+        """
         rows = self._rows(table, prefix)
         if rows is None:
             return super().word_range(table, prefix, most, letters=letters)

@@ -31,7 +31,7 @@ class Digests:
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
         """Note the digest of an existing object; with ADD, only if the change under way has created it with all of its
-        words."""
+        words. Raises DamagedBytes if the digest has another length."""
         if len(value) != DIGEST_BYTES:
             raise DamagedBytes(f"a digest has {len(value)} bytes, not {DIGEST_BYTES}")
         if mode is FieldMode.ADD and not writer.is_new(oid):
@@ -69,7 +69,7 @@ class Digests:
 
 
 def _objects_in(transaction: Transaction, bucket: int, number: int) -> set[int]:
-    """Return the places in a row of digests that belong to existing objects."""
+    """Return the places in row `number` of a bucket's digests that belong to existing objects."""
     rows = DIGESTS_PER_ROW // OBJECTS_PER_RECORD_ROW
     found: set[int] = set()
     for step in range(rows):

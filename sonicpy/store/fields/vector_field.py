@@ -129,7 +129,7 @@ def _is_live(column: VectorColumn) -> bool:
 def _new_column(
     view: "WriteView", bucket: int, columns: tuple[VectorColumn, ...], name: str, bits: int
 ) -> VectorColumn:
-    """Make a column, with a number that no row uses, and return it."""
+    """Make a column for vectors of `bits` bits, with a number that no row uses, and return it."""
     taken = {column.number for column in columns}
     number = next(number for number in range(NUMBERS) if number not in taken)
     column = VectorColumn(name or UNNAMED, bits, number)

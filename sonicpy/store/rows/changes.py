@@ -33,10 +33,10 @@ SLIM_BYTES = 100
 """The most bytes of an entry that keeps its words when later commits follow."""
 
 KEPT_WEIGHT = 20_000
-"""The most numbers and words of the newest commits that the committing process keeps, about 1.5 MB: where each commit
-changes many buckets, the row has no room for them."""
+"""The most numbers and words that the committing process keeps of the newest commits, about 1.5 MB: the row of `meta`
+has no room for commits that change many buckets."""
 NUMBERS_LEAST = 4
-"""The least numbers of a bucket in an entry."""
+"""The fewest numbers that an entry holds for a bucket."""
 BUCKET_WEIGHT = 8
 """The weight of a bucket with neither numbers nor words."""
 

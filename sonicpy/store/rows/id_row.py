@@ -16,11 +16,11 @@ class IdRow:
         self._packed = packed
 
     def of(self, place: int) -> list[int]:
-        """Return the ids in rising order. Raises DamagedBytes."""
+        """Return the ids in rising order; `place` is not used. Raises DamagedBytes."""
         return list(accumulate(unpack_varints(self._packed)))
 
     def put(self, place: int, ids: list[int]) -> None:
-        """Replace the ids; the new ones are in rising order."""
+        """Replace the ids; the new ones are in rising order, and `place` is not used."""
         self._packed = pack_varints([after - before for before, after in zip([0, *ids], ids, strict=False)])
 
     def places(self) -> list[int]:

@@ -44,7 +44,12 @@ class KnownPending:
             return self.words[end - (until - before) : end]
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
-        """Add the words with numbers above `before`, unless another thread has added words meanwhile."""
+        """Add the words with numbers above `before`, unless another thread has added words meanwhile.
+
+        Args:
+            new: the words with the numbers from `before` + 1 to `seq`.
+            commit: the number of the commit that has them.
+        """
         with Held(self._lock):
             if self.seq == before:
                 self.words += new  # before the number: a thread that sees the new number finds the words
@@ -56,6 +61,7 @@ class KnownPending:
 
         Args:
             words: one word for each number; None: the words are not known.
+            commit: the number of the commit that has them.
         """
         with Held(self._lock):
             before = self.seq

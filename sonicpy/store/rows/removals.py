@@ -29,7 +29,7 @@ class Removals:
 
     Attributes:
         objects: (number of the bucket, OID) -> IID of the object.
-        collections: collection -> the number below which the numbers of removed buckets are.
+        collections: collection -> the lowest number of a bucket that stays; its buckets with lower ones are removed.
         vectors: (number of the bucket, column) of the columns of vectors whose rows are being removed.
         sorter: the `PartSorter` at work, or None.
     """

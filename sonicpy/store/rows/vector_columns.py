@@ -75,8 +75,8 @@ def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
 
 
 def column_for(columns: tuple[VectorColumn, ...], name: str, bits: int) -> VectorColumn | None | str:
-    """Return the column for a vector; None: a new column is needed; or the reason why no column takes it, as half a
-    sentence.
+    """Return the column for a vector of `bits` bits; None: a new column is needed; or the reason why no column takes
+    it, as half a sentence.
 
     Args:
         name: the name of the column; "": the only column.

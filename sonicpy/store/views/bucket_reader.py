@@ -302,7 +302,7 @@ class BucketReader:
         return None if known is None else known.between(before, until)
 
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
-        """Return the first `examined` completions of a word, packed for `_native.completions.likely_of_all`."""
+        """Return the first `examined` completions of `prefix`, packed for `_native.completions.likely_of_all`."""
         key_prefix = word_key(self.state.bucket, prefix)
         rows = self._view.word_rows_from(key_prefix, examined, key_prefix)
         return pack_completions(rows, len(key_prefix), letters=counts_letters(self.rules))
@@ -383,7 +383,7 @@ def _places(packed: bytes | bytearray, value: int) -> Iterator[int]:
 
 
 def tag_counts(owner: "Owner", beside: Beside = OF_TAGS) -> TagCounts | None:
-    """Return the counters of the tags of a bucket; None: no object has a tag."""
+    """Return the counters of the tags of a bucket, or of another kind of terms, `beside`; None: no object has any."""
     fact = owner.fact(beside.counts)
     counts = None if fact is None else _unpacked_counts(fact)
     return counts if counts is not None and counts.live else None
@@ -393,7 +393,8 @@ _unpacked_counts = lru_cache(maxsize=256)(unpack_tag_counts)  # each query with 
 
 
 def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) -> BucketState:
-    """Return the state that a reader of the tags of a bucket needs: the number, and the counters of the tags."""
+    """Return the state that a reader of the tags of a bucket, or of another kind of terms, `beside`, needs: the number
+    and the counters of the terms."""
     return BucketState(state.bucket | beside.mark, state.next_iid, counts.next_id, state.objects)
 
 

@@ -58,7 +58,7 @@ class OpenCache(SnapshotCache):
         self._seen: dict[int, int] = {}
         """Bucket -> the value of `view.changes` for which its cache is valid."""
         self._lost: dict[int, int] = {}
-        """Bucket -> the value of `TermCache.lost_notes` at that time, if it was not 0."""
+        """Bucket -> the value of `TermCache.lost_notes` for which its cache is valid, if it is not 0."""
         self._own: set[int] = set()
         """The buckets whose caches were made here, so that no reader of a commit uses them."""
         self._readers: dict[int, tuple[BucketCache, CachedReader]] = {}

@@ -30,7 +30,8 @@ def rows(cache: TermCache, read: Callable[[list[bytes]], dict[bytes, bytes]], ke
 def rows_from(
     cache: TermCache, read: Callable[[bytes, int, bytes], list[StoredRow]], start: bytes, limit: int, prefix: bytes
 ) -> list[StoredRow]:
-    """Return the first rows of words from a key on; `read` returns the rows in the tables."""
+    """Return the first `limit` rows of words whose keys begin with `prefix`, from the key `start` on; `read` returns
+    the rows in the tables."""
     vanished = cache.vanished(start, behind(prefix))
     asked = limit + len(vanished)
     stored = read(start, asked, prefix)

@@ -88,7 +88,8 @@ class KnownNames:
         self._lock = threading.Lock()
 
     def take(self, new: dict[bytes, int], before: int, until: int) -> None:
-        """Add the objects from IID `before` on, unless another thread has added objects meanwhile."""
+        """Add the objects with IIDs from `before` to below `until`, unless another thread has added objects
+        meanwhile."""
         with Held(self._lock):
             if self.until == before:
                 self.iids.update(new)
@@ -208,7 +209,7 @@ class SnapshotCache:
         return known
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached postings; when there are too many, age the cached postings.
+        """Count `size_bytes` bytes of cached postings; when there are too many, age the cached postings.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.
@@ -220,7 +221,7 @@ class SnapshotCache:
             self.posting_bytes = 0
 
     def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached rows; when there are too many, age the rows of words and drop the rows of OIDs.
+        """Count `size_bytes` bytes of cached rows; if there are too many, age the rows of words and drop those of OIDs.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.
@@ -398,7 +399,7 @@ class SnapshotSource(BucketReader):
         return stored_words(self._transaction, keys)
 
     def note_words(self, count: int) -> None:
-        """Count new cached rows of words; drop the older half when there are too many."""
+        """Count `count` new cached rows of words; if the cache is then too large, drop the older half of its rows."""
         cache = self._snapshot_cache
         cache.row_bytes += CACHED_WORD_BYTES * count
         if cache.row_bytes > ROWS_MAX_BYTES:
@@ -450,7 +451,7 @@ class SnapshotSource(BucketReader):
         return [(length_row_of(key), row) for key, row in self._transaction.get_many(LENGTHS, keys)]
 
     def note_read(self, size_bytes: int) -> None:
-        """Count bytes of cached postings; drop the older half when there are too many."""
+        """Count `size_bytes` bytes of cached postings; drop the older half when there are too many."""
         cache = self._snapshot_cache
         cache.posting_bytes += size_bytes
         if 2 * cache.posting_bytes > cache.postings_max_bytes:

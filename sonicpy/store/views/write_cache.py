@@ -67,7 +67,7 @@ class NewestRow(BufferedRow):
         self.is_changed = False
 
     def begin(self, number: int) -> None:
-        """Begin the next row, after this one was written."""
+        """Begin row `number`, the next one, after this one was written."""
         super().__init__(b"")
         self.number = number
         self._is_stored = False
@@ -171,7 +171,8 @@ class BucketWriteCache:
         return self.newest
 
     def read(self, transaction: Transaction, state: BucketState, *, dense: bool) -> None:
-        """Read the rows that PUSH changes and the cache lacks: the newest row of records, the names and the lengths."""
+        """Read the rows that PUSH changes and the cache lacks: the newest row of records, the names and the lengths.
+        `dense`: see `NewestRow`."""
         if self.newest is None:
             self.read_newest(transaction, state, dense=dense)
         small = transaction.small_rows(bucket_key(state.bucket))

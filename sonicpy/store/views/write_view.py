@@ -201,8 +201,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def take_touched(self, bucket: int) -> tuple[set[int] | None, set[int]] | None:
         """Return the rewritten lists and the rows of lengths of a bucket, as `Touched` has them, that changed since the
-        last call, or since the transaction began; None: nothing changed. The rows may have changed earlier, and at a
-        commit are all that the transaction changed."""
+        last call, or since the transaction began; None: nothing changed. The rows of lengths may include some that
+        changed before the last call; at a commit they are all that the transaction changed."""
         touched = self.touched.get(bucket)
         if touched is None:
             return None

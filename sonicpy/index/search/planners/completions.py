@@ -24,8 +24,8 @@ Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions fills the page with objects that hold every word."""
 
 WHOLE_LETTERS_MAX = 6
-"""A word of at most this number of letters that an object holds counts as typed without errors in its last letter,
-because many words almost begin with a short one.
+"""The most letters of a word, held by an object, that is not completed as if its last letter were an error: very many
+words begin with all letters of a short word but the last.
 """
 LIKELIEST = (4, 16)
 """The most words of the first and of the second list of misspelt words: the likeliest ones."""
@@ -72,7 +72,11 @@ def address_of(terms: Terms) -> tuple[list[int], bytes]:
 def add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
-    """Add corrections of the typed word, then words that begin with a correction of it."""
+    """Add corrections of the typed word, then words that begin with a correction of it.
+
+    Args:
+        taken: words to leave out; the words of the clause are added.
+    """
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)

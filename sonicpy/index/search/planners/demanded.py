@@ -27,7 +27,7 @@ CORRECTIONS_MAX = 16
 MANY_WORDS = 2_000
 """The most words that the items of a query with * represent together: those that most objects hold."""
 INNER_SHARE = 0.8
-"""The share of the weight of the letters of a part that a word with these letters has."""
+"""The weight of a word that contains the letters of a part, as a share of the weight of the letters."""
 
 
 class Edited:
@@ -51,7 +51,8 @@ class Edited:
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the words within the allowed edits, whatever `distance` is; none for a short word."""
+        """Return the words within the allowed edits, whatever `distance` is; none for a short word. Arguments as in
+        `Statistics.corrections`."""
         edits = self._edits if len(word.decode()) >= EDITED_LETTERS_MIN else 0
         return self._statistics.corrections(word, edits, transpositions=transpositions, of_long=of_long)
 
@@ -269,7 +270,11 @@ class Demanded:
         return Clause(number, role, 0.0, [*slots, *([Slot(more, 0.0, how="completion")] if more else [])])
 
     def _many(self, word: bytes, kind: str) -> list[bytes]:
-        """Return the words that a refused word represents."""
+        """Return the words that a refused word represents.
+
+        Args:
+            kind: BEGUN: words that begin with `word`; INNER: words that contain it; any other kind: none.
+        """
         if kind == BEGUN:
             return [each for each, _, _ in self._unedited.beginnings(word, 0)]
         return [each for each, _ in self._holding(word)] if kind == INNER else []
@@ -284,6 +289,7 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
     """Return several clauses as one: an object counts by the first slot that it holds, words as typed first.
 
     Args:
+        role: the role of the new clause.
         shares: the share of each clause's weight that the new clause takes; other clauses have the rest.
     """
     first = clauses[0]
@@ -297,7 +303,8 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
 
 
 def _shared(slot: Slot, share: float, *, is_first: bool = True) -> Slot:
-    """Return a slot with a share of its weight; a slot of exact words behind the first has one weight for all words."""
+    """Return a slot with a share of its weight. If `is_first` is False, all words get one weight, as in a slot of exact
+    words behind the first."""
     if is_first:
         return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits, slot.together)
     return Slot(slot.words, share * (slot.weight + slot.exact_weight), together=slot.together)

@@ -16,7 +16,7 @@ from sonicpy.index.search.statistics import Statistics
 HEAD_LETTERS_MIN = 5
 """The least number of letters of a word that is looked for at the ends of others."""
 BEFORE_MIN, BEHIND_MAX = 3, 3
-"""The least number of letters before it, and the most behind it."""
+"""The least number of letters before the typed word, and the most behind it, in a word that is found by its end."""
 
 
 def joined_words(statistics: Statistics, word: bytes, flags: int, matching: Matching | None) -> list[bytes]:

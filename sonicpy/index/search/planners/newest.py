@@ -101,7 +101,10 @@ def _clauses(
     """Return the clauses of the terms that are searched.
 
     Args:
+        rows: the row of each term; None: no object holds it.
         families: the other words that the terms surely find, and those that they may find.
+        left_out: the numbers of the terms that are not searched.
+        objects: the number of all objects.
     """
     words, doubtful = families
     clauses: list[Clause] = []
@@ -123,5 +126,5 @@ def _clauses(
 
 
 def is_letter(term: bytes, flags: int) -> bool:
-    """Return whether a term is a single letter of a run without blanks."""
+    """Return whether a term with these flags is a single letter of a run without blanks."""
     return bool(flags & STOP) and is_unspaced_letter(term)

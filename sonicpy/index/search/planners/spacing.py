@@ -41,7 +41,7 @@ SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 that could be cut off such a piece are misspelt (`sayng` is not `say ng`).
 """
 RARE_MIN, RARE_SHARE = 4, 1 / 16
-"""The number of objects, or their share, that may hold a single letter that is cut off a word."""
+"""A single letter is cut off a word only if at most this number of objects, or this share of them, hold the letter."""
 SIGNS = re.compile(rb"[^\w\x80-\xff]+|_+")
 SIZES = re.compile(rb"\d+(?:x\d+)+")
 SHARE = 0.5
@@ -189,8 +189,8 @@ def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
-    """Return the fewest pieces of which a word consists; of several ways to cut it, the one with the longest shortest
-    piece.
+    """Return the fewest pieces of which a word consists, of several ways the one whose shortest piece is longest; []:
+    it cannot be cut. `folds`: pieces may differ from the word in accents.
     """
     text = folded(word).decode()
     if not may_be_cut(text):
@@ -214,7 +214,9 @@ def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | Non
     """Yield the pieces with which the rest of a word may begin, each with its number of letters.
 
     Args:
-        typed: the word as typed; None: pieces may differ from it in accents.
+        text: the whole word.
+        rest: the end of `text` that the pieces begin.
+        typed: the word as typed, which the pieces match in accents, too; None: pieces may differ in accents.
     """
     start = len(text) - len(rest)
     by_size: dict[int, list[tuple[bytes, TermInfo]]] = {}
@@ -242,7 +244,14 @@ def _may_follow(text: str, size: int, behind: int) -> bool:
 
 
 def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
-    """Return whether a piece of a word is long, or common among objects."""
+    """Return whether a piece of a word is long, or common among objects.
+
+    Args:
+        text: the whole word.
+        size: the number of letters of the piece.
+        holders: the number of objects that hold the piece.
+        objects: the number of all objects.
+    """
     return not text.isalpha() or size > SHORT_LETTERS or is_hangul(text) or holders >= SHORT_SHARE * objects
 
 
@@ -320,7 +329,12 @@ def _apart(
 
 
 def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece], how: str) -> Clause:
-    """Return the clause of a word with a slot for objects that hold both words of which it consists."""
+    """Return the clause of a word with a slot for objects that hold both words of which it consists.
+
+    Args:
+        pieces: the spellings of each of the two words.
+        how: the kind of the new slot, as in `Slot`.
+    """
     words = tuple(word for piece in pieces for word in piece)
     holders = min(row.df for _, row in statistics.held(list(words)))
     own = Slot(

@@ -88,7 +88,12 @@ def _is_of_term(clause: Clause) -> bool:
 
 
 def _with_slots(clause: Clause, found: Sequence[StandIn], objects: int, *, has_weights: bool) -> Clause:
-    """Return a clause with the substitutes of its term: behind the words as typed, before completions."""
+    """Return a clause with the substitutes of its term: behind the words as typed, before completions.
+
+    Args:
+        objects: the number of all objects.
+        has_weights: whether clauses have weights.
+    """
     place = next((place for place, slot in enumerate(clause.slots) if slot.how != "exact"), len(clause.slots))
     taken = {word for slot in clause.slots[:place] for word in slot.words}
     slots = []

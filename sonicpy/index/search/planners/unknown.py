@@ -117,7 +117,8 @@ def _ways(word: bytes) -> list[list[bytes]]:
 
 
 def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
-    """Add the corrections of a word; if there are none, the words that begin as one does, or have a part that does."""
+    """Add the corrections of a word to its clause; if there are none, words that begin, or have a part that begins, as
+    the word does but for errors."""
     found = [each for each in corrections(statistics, word, COMPARED, ()) if _is_alike(word, each[0], each[4])]
     add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
     if len(clause.slots) > 1:
@@ -130,8 +131,11 @@ def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
 
 
 def _is_alike(word: bytes, other: bytes, edits: int) -> bool:
-    """Return whether a word is another one, or parts of it, but for errors in its letters: its digits and its short
-    tokens are the same.
+    """Return whether a word differs from another one, or from parts of it, only by errors in letters: its digits and
+    its short tokens are the same.
+
+    Args:
+        edits: the number of errors; more than the lengths of the other tokens allow are refused.
     """
     typed, tokens = tokens_of(word), tokens_of(other)
     for start in range(len(tokens) - len(typed) + 1):
@@ -149,7 +153,7 @@ def _is_mistyped(token: bytes, word: bytes) -> bool:
 
 
 def _itself(statistics: Statistics, piece: bytes, *, may_correct: bool) -> Piece:
-    """Return a piece of a word, if an object holds it; else its corrections."""
+    """Return a piece of a word, if an object holds it; else its corrections, if `may_correct`."""
     if statistics.held([piece]):
         return (piece,)
     return tuple(each[0] for each in corrections(statistics, piece, CORRECTED_MAX, ())) if may_correct else ()
@@ -159,8 +163,8 @@ def _itself(statistics: Statistics, piece: bytes, *, may_correct: bool) -> Piece
 
 
 def _two(statistics: Statistics, text: str, matching: Matching | None, *, is_last: bool) -> list[Piece]:
-    """Return the words that two pieces of a word may be; of several ways to cut it, those with the longest shorter
-    piece.
+    """Return the words that two pieces of a word may be, of several ways those whose shorter piece is longest; []:
+    there is no way. `matching`, `is_last`: as in `read_again`.
     """
     heads: dict[int, list[tuple[bytes, int]]] = {}
     for word, row, size in statistics.leading(text.encode()) if may_be_cut(text) else ():
