@@ -2,7 +2,6 @@
 changes.
 """
 
-import math
 import random
 from pathlib import Path
 from typing import Any

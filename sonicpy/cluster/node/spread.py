@@ -43,7 +43,7 @@ from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import InvalidArgument, StoreError
-from sonicpy.filters.sorting import highest_factor, parse_boost
+from sonicpy.filters.sorting import highest_factor
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting

@@ -190,9 +190,7 @@ def factors_of(reader: BucketReader, boost: Boost, highest: int | None = None) -
         lowest = factor(None)
         return Factors(lambda iids: [lowest] * len(iids), lowest, factor)
     column, values = columns.names[boost.name], columns.values_of
-    return Factors(
-        lambda iids: list(map(factor, values(column, iids))), factor(own), factor, columns.windows(column)
-    )
+    return Factors(lambda iids: list(map(factor, values(column, iids))), factor(own), factor, columns.windows(column))
 
 
 def _rank(found: Found) -> tuple[int, float, int]:
