@@ -315,8 +315,7 @@ class Engine(TextEngine):
             return result
 
     def apply_pushes(self, change: "PushGroup", *, new: bool) -> None:
-        """Carry out many pushes as one change; set its `there` to the places of the pushes left out: with `new`, those
-        of existing objects.
+        """Carry out many pushes as one change; set its `there` to the places of those left out, as `new` demands.
 
         If a signal handler raises once `there` is set, the next commit makes the change visible.
 

@@ -51,9 +51,7 @@ else:
 logger = LateLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
-"""The backlog of words at which a graph is built while many rows are pushed, as a multiple of the usual one: a graph is
-not built after every chunk.
-"""
+"""The backlog of words, as a multiple of the usual one, at which a push of many rows builds one: not every chunk."""
 
 
 FOR_THE_SERVER = frozenset(

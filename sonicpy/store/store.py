@@ -424,8 +424,7 @@ class Store(VectorPushes, RecoveringStore):
             turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
 
     def _finish(self, seconds: float) -> bool:
-        """Commit and sync, and wait at most `seconds` for other threads; return whether none uses the store any
-        more."""
+        """Commit and sync; return whether all other threads have left the store within `seconds`."""
         if self._refusals.replaced() is not None:
             return self._environment.wait_for_others(seconds)  # as a kill would leave it: the log has what it has
         self.commit()

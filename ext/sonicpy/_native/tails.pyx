@@ -1,4 +1,4 @@
-"""Changes the tail of a word where it stands: only the posting of the object and the next one are coded anew.
+"""Changes the tail of a word in place: only the posting of the object and the next one are coded anew.
 
 postings.pyx describes a block; a tail in the cache is never dense.
 """

@@ -258,7 +258,7 @@ cdef class TermCache:
         return entry
 
     cdef void number(self, Entry *entry) noexcept nogil:
-        """Let `words_numbered` find an entry."""
+        """Note an entry by its term id, by which `words_numbered` finds it."""
         cdef uint32_t slot = place_of(bucket_of(entry), entry.word.term_id) & self._mask
         while self._numbered[slot] != NULL:
             slot = (slot + 1) & self._mask

@@ -182,8 +182,7 @@ class Environment:
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
-        """Begin a transaction for writing, whatever `write` is, and return it; end it on the same thread, unless it is
-        shared. Raises StoreError."""
+        """Begin a writing transaction, whatever `write` is; its thread ends it unless shared. Raises StoreError."""
         try:
             return self.transactions.begin_write()
         except lmdb.Error as error:
