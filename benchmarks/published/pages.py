@@ -62,7 +62,6 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
         ("R1, by number, in process", "R1", "by number", IN_PROCESS, OURS, TANTIVY),
         ("R2, one condition, in process", "R2", "one condition", IN_PROCESS, OURS, FTS5),
         ("R2, two conditions, in process", "R2", "two conditions", IN_PROCESS, OURS, FTS5),
-        ("R2, one condition, 50 connections", "R2", "one condition", NETWORK, SERVED, POSTGRES),
         ("R3, one word, in process", "R3", "one word", IN_PROCESS, OURS, TANTIVY),
         ("R3, both words, in process", "R3", "both words", IN_PROCESS, OURS, TANTIVY),
         ("R3, either word, 50 connections", "R3", "either word", NETWORK, SERVED, SONIC),

@@ -36,6 +36,7 @@ from tests.reference import parts as twin
         ("lg전자", "lg 전자"),
         ("wh1000xm4", "wh 1000 xm xm4 1000xm4"),
         ("mp3player", "mp player 3player"),
+        ("iphone'а", "iphone"),
         ("iphone15pro128gb", "iphone pro 128 gb 128gb pro128gb 15pro128gb"),
         ("5μm", "μm"),
         ("삼성전자", "전자"),

@@ -77,17 +77,25 @@ def _pieces(word: str) -> list[str]:
             pieces.append("")
             at += 1
             continue
-        before = next((kind(other) for other in reversed(word[:at]) if kind(other) != "A"), "S")
+        last = next((other for other in reversed(word[:at]) if kind(other) != "A"), " ")
+        before = kind(last)
         behind = "".join(map(kind, word[at + 1 :]))
         if char in HUMP + "\0" or kind(char) != "S" or before == "D" and char in BETWEEN_DIGITS and behind[:1] == "D":
             pieces[-1] += char
-        elif before == "L" and char in APOSTROPHES and re.fullmatch("A*LA*(LA*)?", behind):
+        elif before == "L" and char in APOSTROPHES and _is_clitic(last, word[at + 1 :]):
             pieces[-1] += word[at:]
             break
         else:
             pieces.append("")
         at += 1
     return pieces
+
+
+def _is_clitic(letter: str, text: str) -> bool:
+    """Return whether a text is one or two letters of the script of a letter before an apostrophe."""
+    letters = [char for char in text if kind(char) == "L"]
+    is_short = re.fullmatch("A*LA*(LA*)?", "".join(map(kind, text))) is not None
+    return is_short and all(is_latin(char) == is_latin(letter) for char in letters)
 
 
 def _tokens(piece: str) -> list[tuple[str, bool]]:

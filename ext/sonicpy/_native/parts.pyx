@@ -14,7 +14,7 @@
 
 Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a
 digit, and are not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't,
-you're). An Arabic article before a noun is a token. Words without letters, and addresses of devices, have no parts.
+you're), unless they are in another script (iPhone'а). An Arabic article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
     alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any.
             So a walk that looks for words finds the word by its part
@@ -109,13 +109,15 @@ cdef inline bint is_arabic(uint32_t point) noexcept nogil:
     return 0x600 <= point < 0x780
 
 
-cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    """Return whether no more than one or two letters are left from `at` on."""
+cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at, uint32_t before) noexcept nogil:
+    """Return whether no more than one or two letters are left from `at` on, in the script of the letter `before`."""
     cdef int letters = 0, width
     cdef Kind kind
     while at < size:
         kind = kind_at(word, at, &width)
         if kind == SIGN or kind == FIGURE:
+            return False
+        if kind == LETTER and is_latin(decode(word, at, &width)) != is_latin(before):
             return False
         letters += kind == LETTER
         at += width
@@ -147,7 +149,7 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
         elif kind == SIGN:
             if last == FIGURE and is_between_digits(point) and is_digit(word, size, at + width):
                 pass  # the number goes on
-            elif last == LETTER and is_apostrophe(point) and ends_in_clitic(word, size, at + width):
+            elif last == LETTER and is_apostrophe(point) and ends_in_clitic(word, size, at + width, letter):
                 tokens[count - 1].end = size
                 tokens[count - 1].letters += 1  # at least
                 return count
