@@ -14,7 +14,8 @@
 
 Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a
 digit, and are not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't,
-you're), unless they are in another script (iPhone'а). An Arabic article before a noun is a token. Words without letters, and addresses of devices, have no parts.
+you're), unless they are in another script (iPhone'а). An Arabic article before a noun is a token. Words without
+letters, and addresses of devices, have no parts.
 
     alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any.
             So a walk that looks for words finds the word by its part
