@@ -116,9 +116,7 @@ cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at, ui
     cdef Kind kind
     while at < size:
         kind = kind_at(word, at, &width)
-        if kind == SIGN or kind == FIGURE:
-            return False
-        if kind == LETTER and is_latin(decode(word, at, &width)) != is_latin(before):
+        if kind == SIGN or kind == FIGURE or kind == LETTER and is_latin(decode(word, at, &width)) != is_latin(before):
             return False
         letters += kind == LETTER
         at += width
