@@ -35,6 +35,7 @@ ADD, NEW = "add, checked, 1000 a commit", "add, known to be new, 1000 a commit"
 OURS, SERVED, TYPED, KEYS, CLUSTER = (
     "sonicpy", "sonicpy serve", "sonicpy serve, words as typed", "sonicpy.keyvalue", "3 nodes of a cluster",
 )  # fmt: skip
+SEARCHING = "sonicpy serve, a search process"
 SONIC, TANTIVY, FTS5, REINDEXER = "Sonic", "tantivy", "SQLite FTS5", "Reindexer, embedded"
 POSTGRES = "PostgreSQL, Unix socket"
 SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
@@ -62,6 +63,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
         ("R1, by number, in process", "R1", "by number", IN_PROCESS, OURS, TANTIVY),
         ("R2, one condition, in process", "R2", "one condition", IN_PROCESS, OURS, FTS5),
         ("R2, two conditions, in process", "R2", "two conditions", IN_PROCESS, OURS, FTS5),
+        ("R2, one condition, 50 connections", "R2", "one condition", NETWORK, SEARCHING, POSTGRES),
         ("R3, one word, in process", "R3", "one word", IN_PROCESS, OURS, TANTIVY),
         ("R3, both words, in process", "R3", "both words", IN_PROCESS, OURS, TANTIVY),
         ("R3, either word, 50 connections", "R3", "either word", NETWORK, SERVED, SONIC),

@@ -208,17 +208,23 @@ def some_names(items: Sequence[Item], count: int) -> list[str]:
 
 def conditions_over_sockets(table: Table, profile: Profile, folder: Path, items: Sequence[Item]) -> None:
     """Measure one and two conditions on fields over 50 connections."""
-    with Sonicpy("sonicpy serve", folder) as server:
-        lines = [
-            f'PUSH items default {number} "{name}" LANG(none) TAGS("{name}") SET(year={year})\n'.encode()
-            for number, name, year, _ in items
-        ]
-        load(server, "ingest", lines, in_flight=64)
+    servers = [
+        Sonicpy("sonicpy serve", folder / "one"),
+        Sonicpy("sonicpy serve, a search process", folder / "two", {"server.search_processes": 1}),
+    ]
+    lines = [
+        f'PUSH items default {number} "{name}" LANG(none) TAGS("{name}") SET(year={year})\n'.encode()
+        for number, name, year, _ in items
+    ]
+    with ExitStack() as stack:
+        for server in servers:
+            stack.enter_context(server)
+            load(server, "ingest", lines, in_flight=64)
         for case, year in CONDITIONS:
             more = "" if year is None else f" AND year > {year}"
             names = some_names(items, profile.queries)
             asked = [f'QUERY items default "" FILTER("\\"{name}\\"{more}") LIMIT(10)\n' for name in names]
-            tries(table, profile, "R2", case, [server], {"search": asked}, 2)
+            tries(table, profile, "R2", case, servers, {"search": asked}, 2)
     if reason := postgres.missing():
         table.skip("R2", postgres.NAME, reason)
         return

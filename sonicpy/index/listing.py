@@ -104,7 +104,7 @@ class Listing:
         """Return whether the bucket has this object. Raises InvalidArgument like `push`."""
         engine = self._engine
         oid = engine.known_name(collection, bucket, object)
-        with engine.store.reading(engine.lexicons.of, collection, bucket) as lexicon:  # as `read_words`, a call less
+        with engine.read_words(collection, bucket) as lexicon:
             return lexicon is not None and lexicon.reader.holds(oid)
 
     # -- a page at a time, for the server ------------------------------------------------------------------------------

@@ -62,6 +62,14 @@ def test_words_meet_that_are_written_together_or_apart(together: str, apart: str
             assert index.query(C, B, f"{typed} ").objects == ["other"], typed
 
 
+def test_a_letter_twice_is_not_the_letter() -> None:
+    with sonicpy.open(":memory:") as index:
+        for name, text in (("x", "model x"), ("c", "vitamin c"), ("other", "nothing of the kind")):
+            index.push(C, B, name, text)
+        assert index.query(C, B, "xx model", match="all").objects == []
+        assert index.query(C, B, "cc ").objects == []
+
+
 @pytest.mark.parametrize("ending", ["", " ", " scores"])
 def test_a_word_that_few_objects_hold_finds_two_long_words_below_it(ending: str) -> None:
     with sonicpy.open(":memory:") as index:

@@ -2,10 +2,12 @@
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import sonicpy
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.index.compacting import compact_folder
+from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.store.care import compact as compacting
 from sonicpy.store.care import packing
 from sonicpy.store.care.compact import COPY_FILE, compact
@@ -50,6 +53,16 @@ def test_half_empty_pages_are_filled_first(tmp_path: Path, monkeypatch: pytest.M
     with sonicpy.open(tmp_path) as index:
         assert index.verify() == []
         assert list(index.query("c", "b", words[4321], complete=False)) == ["o4300"]
+
+
+def test_pages_are_left_as_they_are_where_the_disk_has_no_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "WORTH_PAGES", 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1))
+    monkeypatch.setattr(Maintainer, "rewrite", lambda self, sparse: pytest.fail("it took the room of the copy"))
+    before = rows(folder)[1]
+    sizes = compact_folder(folder)
+    assert sizes.after < sizes.before / 2
+    assert rows(folder)[1] == before
 
 
 @pytest.fixture

@@ -159,8 +159,10 @@ def _cut_off_letter(statistics: Statistics, word: bytes) -> list[Piece]:
 
 
 def _letters_off(word: bytes) -> list[tuple[bytes, bytes]]:
-    """Return a word of ASCII letters without its first letter, and without its last one."""
-    is_cut = PIECE_LETTERS_MIN <= len(word) <= LETTERS_MAX and word.isalpha()
+    """Return a word of ASCII letters without its first letter, and without its last one. A letter beside itself is none
+    of them: a list of holders has no counts.
+    """
+    is_cut = PIECE_LETTERS_MIN <= len(word) <= LETTERS_MAX and word.isalpha() and word[:1] != word[1:]
     return [(word[:1], word[1:]), (word[:-1], word[-1:])] if is_cut else []
 
 
