@@ -7,7 +7,6 @@ import pwd
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,7 +84,7 @@ def asked_by_pgbench(
         (folder / f"{number}.sql").write_text(f"{statement};\n")
         options += ["-f", f"{folder / f'{number}.sql'}"]
     server = int(connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()[0].split()[0])
-    before_s = cpu_s(server) + time.process_time() + ended_s()
+    before_s = cpu_s(server) + cpu_s(os.getpid())
     place = programs()
     assert place is not None
     command = [str(place / "pgbench"), *options, "-h", connection.info.host, "-U", USER, "postgres"]
@@ -93,14 +92,7 @@ def asked_by_pgbench(
     done = re.search(r"actually processed: (\d+)", said)
     rate = re.search(r"^tps = ([\d.]+)", said, re.MULTILINE)
     assert done and rate, said
-    spent_s = cpu_s(server) + time.process_time() + ended_s() - before_s
-    return float(rate[1]), spent_s / int(done[1])
-
-
-def ended_s() -> float:
-    """Return the CPU seconds of the children of this process that have ended."""
-    times = os.times()
-    return times.children_user + times.children_system
+    return float(rate[1]), (cpu_s(server) + cpu_s(os.getpid()) - before_s) / int(done[1])
 
 
 class PostgresTexts(TextPeer):

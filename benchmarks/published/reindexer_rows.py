@@ -227,8 +227,13 @@ def conditions_over_sockets(table: Table, profile: Profile, folder: Path, items:
             tries(table, profile, "R2", case, servers, {"search": asked}, 2)
     if reason := postgres.missing():
         table.skip("R2", postgres.NAME, reason)
-        return
-    with postgres.open_postgres(folder / "postgres") as connection:
+    else:
+        conditions_in_postgres(table, profile, folder / "postgres", items)
+
+
+def conditions_in_postgres(table: Table, profile: Profile, folder: Path, items: Sequence[Item]) -> None:
+    """Measure one and two conditions on fields of a table of PostgreSQL over 50 connections of pgbench."""
+    with postgres.open_postgres(folder / "server") as connection:
         postgres.PostgresTexts(connection).load(items)
         for case, year in CONDITIONS:
             more = "" if year is None else f" AND year > {year}"

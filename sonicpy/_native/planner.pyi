@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from sonicpy._native.plan import Clause, Plan
@@ -72,6 +72,7 @@ class _Rarely(Protocol):
         """Return the clauses of a plan with the pieces of words that may be written apart, and with substitutes."""
 
 EXPANDED_WORDS: int
+NOTHING_LEFT_OUT: Mapping[int, str]
 SHARE_STRENGTH: float
 SHARE_EXPONENT_MAX: float
 COMPLETION_SHARES: tuple[float, ...]

@@ -7,11 +7,10 @@ from pathlib import Path
 from sonicpy.files import ACCESSES
 from sonicpy.index.given_settings import Settings, config_of
 from sonicpy.index.index import Index
+from sonicpy.index.maintenance.maintainer import RANGES_PER_COMMIT
 from sonicpy.store.care.compact import CompactedSizes, OnCopied, compact
+from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.free_space import BLOCK_BYTES
-
-RANGES_PER_COMMIT = 64
-"""The number of ranges whose pages one transaction of LMDB keeps in memory: some 4 MB."""
 
 
 def compact_folder(folder: Path, config: Settings = None, progress: OnCopied | None = None) -> CompactedSizes:
@@ -38,8 +37,7 @@ def compact_folder(folder: Path, config: Settings = None, progress: OnCopied | N
 
 
 def _has_room(folder: Path) -> bool:
-    """Return whether a disk has room for two copies of a store: filled pages are new ones until the checkpoint has
-    gone on, and the compact copy follows.
+    """Return whether a disk has room for two copies of the data file of a store: filled pages are new ones until the
+    checkpoint has gone on, and the compact copy follows.
     """
-    taken = sum(path.stat().st_blocks * BLOCK_BYTES for path in folder.iterdir() if path.is_file())
-    return shutil.disk_usage(folder).free > 2 * taken
+    return shutil.disk_usage(folder).free > 2 * (folder / DATA_FILE).stat().st_blocks * BLOCK_BYTES

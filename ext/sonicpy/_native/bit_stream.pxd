@@ -223,6 +223,19 @@ cdef inline bint next_gap(GapReader *gaps, uint32_t *gap) noexcept nogil:
     return high <= UINT32_MAX
 
 
+cdef inline bint find_one(const BitReader *bits, uint64_t *byte, uint64_t *word, uint64_t *found) noexcept nogil:
+    """Find the next bit that is 1, and remove it from `word`, the eight bytes read from `byte` on; return False if the
+    bits end first."""
+    while word[0] == 0:
+        byte[0] += 8
+        if byte[0] >= bits.size:
+            return False
+        word[0] = peek(bits, byte[0] << 3)
+    found[0] = (byte[0] << 3) + lowest_bit(word[0])
+    word[0] &= word[0] - 1
+    return True
+
+
 cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) noexcept nogil:
     """Read `count` gaps; return False if the bits end first, or if a gap has more than 32 bits. k is at most 32."""
     cdef uint64_t low_at = bits.at, at = bits.at + <uint64_t> count * k, mask = low_bits(k)
@@ -231,13 +244,8 @@ cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) no
     if at > 8 * bits.size:
         return False
     for number in range(count):
-        while word == 0:
-            byte += 8
-            if byte >= bits.size:
-                return False
-            word = peek(bits, byte << 3)
-        found = (byte << 3) + lowest_bit(word)
-        word &= word - 1
+        if not find_one(bits, &byte, &word, &found):
+            return False
         gap = (found - at) << k
         at = found + 1
         largest |= gap
@@ -269,13 +277,8 @@ cdef inline bint take_rising(BitReader *bits, uint32_t *numbers, int count, int 
         low_at += at_once * k
         stop = min(number + at_once, count)
         while number < stop:
-            while word == 0:
-                byte += 8
-                if byte >= bits.size:
-                    return False
-                word = peek(bits, byte << 3)
-            found = (byte << 3) + lowest_bit(word)
-            word &= word - 1
+            if not find_one(bits, &byte, &word, &found):
+                return False
             lows += 1 + (fields & mask)
             fields >>= k
             last = ((found - begin - number) << k) + lows  # each of the gaps before has a one of its own

@@ -114,22 +114,14 @@ cdef class BucketCache:
         if rewritten is None:
             self._postings, self._older_postings = {}, {}
         elif rewritten:
-            if self._postings:
-                for term_id in rewritten:
-                    self._postings.pop(term_id, None)
-            if self._older_postings:
-                for term_id in rewritten:
-                    self._older_postings.pop(term_id, None)
+            drop(self._postings, rewritten)
+            drop(self._older_postings, rewritten)
             self._rewrites += 1
         if words is None:
             self._words, self._older_words = {}, {}
         else:
-            if self._words:
-                for word in words:
-                    self._words.pop(word, None)
-            if self._older_words:
-                for word in words:
-                    self._older_words.pop(word, None)
+            drop(self._words, words)
+            drop(self._older_words, words)
         if self._united:
             self._united = {}
         if self._range_sizes:
@@ -521,6 +513,14 @@ def words_of_all(list readers not None, list terms not None, *, bint letters=Fal
             cache.age_words()
         fill(cache._words, found, missing, read)
     return columns
+
+
+cdef int drop(dict held, keys) except -1:
+    """Remove some keys from a cache, as far as it holds them."""
+    if held:
+        for key in keys:
+            held.pop(key, None)
+    return 0
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):

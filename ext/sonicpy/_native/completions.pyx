@@ -7,8 +7,9 @@ parts are chosen from them.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
 from libc.stdlib cimport free, qsort
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
+from sonicpy._native.byte_order cimport compare_bytes
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.term_rows cimport SHOWN_LETTERS, Likely, Word, compare_likely, is_live, read_word, shown_size
 from sonicpy._native.varint cimport get_varint, put_varint
@@ -158,7 +159,4 @@ cdef Py_ssize_t read_packed(bytes packed, Held *held) except -1:
 cdef int compare_held(const void *left, const void *right) noexcept nogil:
     cdef const Held *one = <const Held *> left
     cdef const Held *other = <const Held *> right
-    cdef int order = memcmp(one.rest, other.rest, min(one.size, other.size))
-    if order == 0 and one.size != other.size:
-        return -1 if one.size < other.size else 1
-    return order
+    return compare_bytes(one.rest, one.size, other.rest, other.size)

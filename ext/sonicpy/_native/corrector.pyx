@@ -26,6 +26,7 @@ from sonicpy._native.automaton cimport (
     width_flag,
 )
 from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.byte_order cimport compare_bytes
 from sonicpy._native.memory cimport reserve
 from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
 
@@ -389,9 +390,7 @@ cdef inline bint is_same_word(const Match *one, const Match *other) noexcept nog
 cdef int compare_matches(const void *left, const void *right) noexcept nogil:
     cdef const Match *one = <const Match *> left
     cdef const Match *other = <const Match *> right
-    cdef int order = memcmp(one.word, other.word, min(one.size, other.size))
-    if order == 0:
-        order = <int> one.size - <int> other.size
+    cdef int order = compare_bytes(one.word, one.size, other.word, other.size)
     return order if order else <int> one.distance - <int> other.distance
 
 

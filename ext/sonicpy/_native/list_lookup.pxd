@@ -21,7 +21,7 @@ cdef struct Source:  # one word's postings
     uint8_t length_min
     Impacts impacts  # of all blocks
     OpenBlock *opened  # the block that the last object was looked up in
-    uint32_t gap, gap_size  # no object of the list is among so many from `gap` on
+    uint32_t gap, gap_size  # the list holds none of the IIDs from `gap` to `gap` + `gap_size` - 1
 
 
 cdef inline const OpenBlock *open_block(const Source *source, Py_ssize_t number) noexcept nogil:

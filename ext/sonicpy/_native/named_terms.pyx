@@ -10,6 +10,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy
 
+from sonicpy._native.byte_order cimport compare_bytes
 from sonicpy._native.terms cimport F_PART, Terms
 from sonicpy._native.varint cimport get_varint, put_varint
 
@@ -101,12 +102,7 @@ cdef inline Piece piece_of(bytes word) noexcept:
 cdef int by_bytes(const void *left, const void *right) noexcept nogil:
     cdef const Piece *a = <const Piece *> left
     cdef const Piece *b = <const Piece *> right
-    return compared(a.start, a.size, b.start, b.size)
-
-
-cdef inline int compared(const uint8_t *a, Py_ssize_t a_size, const uint8_t *b, Py_ssize_t b_size) noexcept nogil:
-    cdef int order = memcmp(a, b, min(a_size, b_size))
-    return order if order else (a_size > b_size) - (a_size < b_size)
+    return compare_bytes(a.start, a.size, b.start, b.size)
 
 
 cdef inline uint8_t *put_term(uint8_t *out, const uint8_t *name, Py_ssize_t size, const Piece *word) noexcept nogil:
@@ -172,7 +168,7 @@ cdef tuple read_named(bytes packed, list words):
             raise DamagedBytes("a list of terms is cut off")
         between = <const uint8_t *> memchr(at, BETWEEN, size)
         if between == NULL or between == at or between + 1 == at + size or (
-            before != NULL and compared(before, before_size, at, size) >= 0
+            before != NULL and compare_bytes(before, before_size, at, size) >= 0
         ):
             raise DamagedBytes("the terms of named texts do not rise, or lack a name")
         if name == NULL or between - at != name_size or memcmp(name, at, name_size):

@@ -3,9 +3,10 @@
 from libc.math cimport log
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
-from libc.string cimport memcmp, memset
+from libc.string cimport memset
 
 from sonicpy._native.bits cimport count_bits
+from sonicpy._native.byte_order cimport compare_bytes
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.term_rows cimport TermInfo, is_live
 from sonicpy._native.utf8 cimport decode, is_utf8
@@ -253,13 +254,11 @@ cdef int compare_holders(const void *left, const void *right) noexcept nogil:
 cdef int compare_likely(const void *left, const void *right) noexcept nogil:
     cdef const Likely *one = <const Likely *> left
     cdef const Likely *other = <const Likely *> right
-    cdef int order
     if one.unlikeness != other.unlikeness:
         return -1 if one.unlikeness < other.unlikeness else 1
     if one.dissimilarity != other.dissimilarity:
         return one.dissimilarity - other.dissimilarity
-    order = memcmp(one.word, other.word, min(one.size, other.size))
-    return order if order else <int> one.size - <int> other.size
+    return compare_bytes(one.word, one.size, other.word, other.size)
 
 
 def most_frequent(list found not None, Py_ssize_t most) -> list:
@@ -294,11 +293,9 @@ def most_frequent(list found not None, Py_ssize_t most) -> list:
 cdef int compare_frequent(const void *left, const void *right) noexcept nogil:
     cdef const Likely *one = <const Likely *> left
     cdef const Likely *other = <const Likely *> right
-    cdef int order
     if one.holders != other.holders:
         return -1 if one.holders > other.holders else 1
-    order = memcmp(one.word, other.word, min(one.size, other.size))
-    return order if order else (one.size > other.size) - (one.size < other.size)
+    return compare_bytes(one.word, one.size, other.word, other.size)
 
 
 def likeliest_misspelt(

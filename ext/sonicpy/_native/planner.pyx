@@ -53,7 +53,9 @@ LONGEST_FROM letters more than the typed one; the last list has all others."""
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
 cdef tuple shares = COMPLETION_SHARES
 cdef tuple SIGNED = (b"++", b"#")
-cdef object NOTHING_LEFT_OUT = MappingProxyType({})
+cdef object nothing_left_out = MappingProxyType({})
+NOTHING_LEFT_OUT = nothing_left_out
+"""The words that a plan leaves out, if it leaves out none."""
 
 
 # -- words ---------------------------------------------------------------------------------------------------------
@@ -393,5 +395,5 @@ cdef Plan plan_of(list clauses, double average, double size, bint full_first, en
     cdef Plan plan = Plan.__new__(Plan)
     plan.clauses, plan.average, plan.full_first = clauses, average, full_first
     plan.exponent = min(exponent_max, strength / size) if size else 0.0
-    plan.left_out, plan.enough, plan.phrases = NOTHING_LEFT_OUT, enough, ()
+    plan.left_out, plan.enough, plan.phrases = nothing_left_out, enough, ()
     return plan

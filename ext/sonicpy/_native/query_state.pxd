@@ -45,7 +45,7 @@ cdef struct Slot:  # words that represent a term with one weight: its family, or
     double exact_weight  # of those of its first word, which is the one that was typed
     double bound  # no object's part is larger
     Kind kind
-    uint32_t gap, gap_size  # no object with one of its words is among so many from `gap` on
+    uint32_t gap, gap_size  # no word holds an IID from `gap` to `gap` + `gap_size` - 1
 
 
 cdef struct Term:  # a clause of the plan

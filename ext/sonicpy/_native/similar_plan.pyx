@@ -1,14 +1,12 @@
 """The plan of SIMILAR: the words of the record of an object that weigh most, the heaviest ones with their families."""
 
-from types import MappingProxyType
-
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport sqrt
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
-from libc.string cimport memcmp
 
 from sonicpy._native.bm25 cimport idf
+from sonicpy._native.byte_order cimport compare_bytes
 from sonicpy._native.characters cimport UNSPACED, properties_at
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.object_record cimport ObjectRecord
@@ -16,7 +14,7 @@ from sonicpy._native.plan cimport R_ADDS, Clause, Plan, clauses_of
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport Terms
 
-from sonicpy._native.planner import SHARE_EXPONENT_MAX, SHARE_STRENGTH
+from sonicpy._native.planner import NOTHING_LEFT_OUT, SHARE_EXPONENT_MAX, SHARE_STRENGTH
 
 cdef enum:
     TERMS = 56
@@ -43,7 +41,6 @@ COMMON_SHARE, COMMON_MIN = COMMON_PART, COMMON_FEW
 less."""
 
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
-cdef object NOTHING_LEFT_OUT = MappingProxyType({})
 
 
 cdef struct Weighed:  # a word of the object
@@ -230,8 +227,6 @@ cdef int by_term(const void *left, const void *right) noexcept nogil:
 cdef int by_weight(const void *left, const void *right) noexcept nogil:
     cdef const Weighed *one = <const Weighed *> left
     cdef const Weighed *other = <const Weighed *> right
-    cdef int order
     if one.weight != other.weight:
         return -1 if one.weight > other.weight else 1
-    order = memcmp(one.word, other.word, min(one.size, other.size))
-    return order if order else (one.size > other.size) - (one.size < other.size)
+    return compare_bytes(one.word, one.size, other.word, other.size)

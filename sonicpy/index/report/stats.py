@@ -16,6 +16,7 @@ from sonicpy.errors import StoreError
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.index.report.field_figures import objects_by_field
 from sonicpy.rules import NEWEST
+from sonicpy.store.disk.free_space import BLOCK_BYTES
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.digests import count_digests
@@ -36,8 +37,6 @@ ROWS_BETWEEN_PAUSES = 1_000
 """The number of rows counted between pauses for other threads: about 0.3 ms."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
-BLOCK_BYTES = 512
-"""The unit of st_blocks in bytes, the same on every file system."""
 
 
 def index_figures(engine: "Engine") -> Figures:

@@ -3,19 +3,18 @@
 The plan of the ranking "sonic" grows while it is carried out, because its budget counts the postings seen so far.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Any
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
+from sonicpy._native.planner import NOTHING_LEFT_OUT
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.store.rows.named_words import is_named
 
-__all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
+__all__ = ["NOTHING_LEFT_OUT", "Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 
-NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
 WHOLE_WORDS = ("exact", "synonym")
 """The relations of the words of a slot to the typed word which are neither completions nor corrections."""
