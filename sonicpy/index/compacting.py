@@ -7,10 +7,12 @@ from pathlib import Path
 from sonicpy.files import ACCESSES
 from sonicpy.index.given_settings import Settings, config_of
 from sonicpy.index.index import Index
-from sonicpy.index.maintenance.maintainer import RANGES_PER_COMMIT
 from sonicpy.store.care.compact import CompactedSizes, OnCopied, compact
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.free_space import BLOCK_BYTES
+
+RANGES_PER_COMMIT = 64
+"""The most ranges whose pages a transaction of LMDB keeps in memory: about 4 MB."""
 
 
 def compact_folder(folder: Path, config: Settings = None, progress: OnCopied | None = None) -> CompactedSizes:

@@ -41,8 +41,6 @@ query."""
 FREED_S = 1.0
 """The time in seconds for which a consolidation gives free pages back to the disk; the idle store frees the rest."""
 
-RANGES_PER_COMMIT = 16
-"""The most ranges of half empty pages rewritten between two commits: about 1 MB."""
 OPEN_MAX = 1_000
 """The number of open graphs below which the first graph of a bucket is opened when it is built."""
 

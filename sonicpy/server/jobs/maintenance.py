@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
-from sonicpy.index.maintenance.maintainer import RANGES_PER_COMMIT
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.jobs.workers import Workers
@@ -44,6 +43,8 @@ READ_TOGETHER = 20
 """The most small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
 """The number of graphs that one commit publishes: about 3 ms."""
+RANGES_PER_COMMIT = 16
+"""The most ranges of half empty pages rewritten between two commits: about 1 MB."""
 PRUNED_PER_TURN = 20
 """The most buckets whose pending words are deleted between two turns: about 1 ms for small buckets."""
 
