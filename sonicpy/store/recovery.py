@@ -92,6 +92,11 @@ class RecoveringStore(StoreReader):
         return self.maintain(take_step)
 
     @property
+    def is_read_elsewhere(self) -> bool:
+        """Whether another process reads the store."""
+        return self._environment.is_read_elsewhere
+
+    @property
     def has_removals(self) -> bool:
         """Whether an object or a collection is half gone, so that `take_step` has to be called."""
         return bool(self._write_cache.removals)

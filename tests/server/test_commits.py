@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server.jobs.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
+from sonicpy.server.jobs.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES, Committer
+from sonicpy.store.disk.environment import Environment
 from sonicpy.store.views.write_view import WriteView
 from tests.in_loop import Address, serving, set_commit_after
 from tests.support.patience import WAIT_S, until_in_loop
@@ -175,3 +176,43 @@ def test_few_changes_wait_for_a_moment(tmp_path: Path, is_shared: bool) -> None:
         await until_in_loop(lambda: not index.engine.store.uncommitted, "they are committed")
 
     run(tmp_path, talk)
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_commit_waits_longer_while_no_other_process_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    looks = 0
+
+    def look(environment: Environment) -> bool:
+        nonlocal looks
+        looks += 1
+        return is_read
+
+    monkeypatch.setattr(Environment, "is_read_elsewhere", property(look))
+    set_commit_after(monkeypatch, 0.4)
+
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        await push(ingest, 0, 5)
+        await until_in_loop(lambda: not index.engine.store.uncommitted, "they are committed")
+
+    run(tmp_path, talk)
+    assert looks == 1 if is_read else looks > 1
+
+
+def test_a_commit_wanted_sooner_comes_sooner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_commit_after(monkeypatch, 10 * WAIT_S)
+
+    async def wait() -> None:
+        with Index(tmp_path, autocommit=False) as index:
+            committer = Committer(index.engine, syncs_before_reply=False)
+            committer.commit_within(0.01)
+            assert not committer.commits_later
+            index.push("c", "b", "o", "text")
+            committer.seal("a connection")
+            committer.commit_within(0.02)
+            committer.commit_within(5 * WAIT_S)
+            await until_in_loop(lambda: not index.engine.store.uncommitted, "it is committed")
+            assert not committer.commits_later
+
+    asyncio.run(wait())

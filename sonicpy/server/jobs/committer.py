@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 4096
-"""The number of changes after which a commit is due: under load, about as many as come within COMMIT_AFTER_S. Larger
+"""The number of changes after which a commit is due: under load, about as many as come within half a second. Larger
 commits cost less per change and replace fewer pages, which LMDB can use again only after the next sync.
 """
 COMMIT_CHANGES_SHARED = 256
@@ -33,7 +33,14 @@ worth."""
 FLUSH_ROWS_BYTES = 1 << 14
 """Term rows are also written when the log has grown by this number of bytes, some 2,000 words: a line may hold 1,500
 new words."""
-COMMIT_AFTER_S = 0.05
+COMMIT_AFTER_S = 1.0
+"""The longest time in seconds from a change to its commit: queries of the server see changes that wait, and after the
+death of the process the log has them. So a commit can wait until many changes share its pages.
+"""
+LOOKS = 20
+"""While changes wait, how often the process looks within COMMIT_AFTER_S whether another process reads the folder, which
+sees changes only after their commit, so that it is due at once.
+"""
 SHARED_COMMIT_S = 0.002
 """The shortest time in seconds between commits for search processes that wait for acknowledged changes."""
 SHARED_COMMIT_PAUSE = 2.0
@@ -71,6 +78,7 @@ class Committer(Sealer):
         self._commit_after_s = commit_after_s
         self.commit_changes = COMMIT_CHANGES
         self._commit_timer: asyncio.TimerHandle | None = None
+        self._due_s = 0.0  # by the clock of the loop: the latest time of the scheduled commit
         self._log_sync: asyncio.Future[None] | None = None
         self._shared_commit: asyncio.Future[bool] | None = None
         self._next_shared_s = 0.0
@@ -166,7 +174,19 @@ class Committer(Sealer):
         if self._is_read and self._has_many_rows():
             self._flush_term_rows()
         if self._commit_timer is None:
-            self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
+            self._due_s = self._loop.time() + self._commit_after_s
+            self._look_again()
+
+    def _look_again(self) -> None:
+        wait_s = min(self._commit_after_s / LOOKS, self._due_s - self._loop.time())
+        self._commit_timer = self._loop.call_later(wait_s, self._commit_if_awaited)
+
+    def _commit_if_awaited(self) -> None:
+        """Commit if it is time, or if another process reads the folder."""
+        if self._loop.time() >= self._due_s or self._engine.store.is_read_elsewhere:
+            self.commit()
+        else:
+            self._look_again()
 
     def note_turn_without_changes(self) -> StoreError | None:
         """Note a turn that changed nothing: its connection must not wait long for a commit.
@@ -225,10 +245,13 @@ class Committer(Sealer):
 
     def commit_within(self, seconds: float) -> None:
         """Schedule the next commit within a time, if there is anything to commit."""
-        timer = self._commit_timer
-        if timer is not None and timer.when() > self._loop.time() + seconds:
+        timer, due_s = self._commit_timer, self._loop.time() + seconds
+        if timer is None or due_s >= self._due_s:
+            return
+        self._due_s = due_s
+        if timer.when() > due_s:
             timer.cancel()
-            self._commit_timer = self._loop.call_later(seconds, self.commit)
+            self._look_again()
 
     def _commit_shared(self) -> None:
         done, self._shared_commit = self._shared_commit, None
