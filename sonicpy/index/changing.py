@@ -163,7 +163,6 @@ class Changing:
             check_names(collection, bucket, oid, new=True)
         if lang is not None:
             lang = language_of(lang)
-        is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         given = given_texts(text)
         text = given.text
         fields: Fields = ()
@@ -186,7 +185,7 @@ class Changing:
             if is_emptied:
                 self._forget_vector(collection, bucket, oid, getattr(self._embed, "column", ""))
             terms = lexer.lex_push(text, lang)
-            if is_counted:
+            if lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid)):
                 lexer.note_language(terms, text, lang)
             more: Fields = ((DIGESTS.id, digest),)
             if fields or given.named or terms.piece is not None:

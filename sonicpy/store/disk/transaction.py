@@ -24,10 +24,11 @@ from sonicpy.store.disk.table_rows import OpenTransaction, TableRows, Tables
 
 BUCKET_BYTES: Final = 4
 """The number of bytes of the number of a bucket, with which keys of SMALL_TABLES begin."""
-KEPT_MAX: Final = 2_048
-KEPT_BYTES: Final = 1 << 21
+KEPT_MAX: Final = 5_120
+KEPT_BYTES: Final = 1 << 22
 """The most buckets, and the most bytes of their rows in `small`, that are kept: in memory they take ten times as much.
-If there are more, changes are written and all are dropped."""
+If there are more, changes are written and all are dropped. The buckets that the 4,096 changes of a commit name are read
+once."""
 LATER_MAX: Final = 1_000
 """The most rows that wait to be put into a bucket."""
 HAS_SMALL: Final = tuple(table in SMALL_TABLES for table in range(len(TABLE_NAMES)))
