@@ -123,6 +123,9 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
         if kind is Row:
             yield _of_row(row, shape)
             continue
+        if kind is Refused:  # of a program that passes rows on
+            yield NoParts(row.reason, row.object)
+            continue
         if kind not in readers:
             readers[kind] = None if is_table(kind) else reader_of(kind)
         reader = readers[kind]

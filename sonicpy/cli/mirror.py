@@ -1,6 +1,7 @@
 """`sonicpy mirror`: keep a bucket in step with a table of a database or the rows of a file."""
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,8 @@ from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import Purpose, add_target_flags, open_folder, open_server, server_url
-from sonicpy.errors import ClientError, ConfigError, SonicError
+from sonicpy.errors import ClientError, ConfigError, InvalidArgument, SonicError
+from sonicpy.ids import check_object, object_name, shown
 from sonicpy.index.index import Index
 from sonicpy.index.mirrored import Drift, MirrorReport
 
@@ -120,7 +122,7 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         with PassProgress(arguments, source.count(since)) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
     if since is not None:
-        report.gone = target.erase(arguments.prefix + name for name in reading.deleted)
+        report.gone = target.erase(filter(None, (_name(arguments.prefix, one) for one in reading.deleted)))
     if arguments.watermark is not None and reading.greatest is not None:
         target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
@@ -152,7 +154,7 @@ class Reading:
 
     Attributes:
         greatest: the greatest value of the watermark so far.
-        deleted: the names of deleted rows.
+        deleted: the names of deleted rows, as the source has them.
     """
 
     def __init__(
@@ -178,22 +180,22 @@ class Reading:
         self._values = values
         self._without_name = unnamed
         self.greatest = since
-        self.deleted: list[str] = []
+        self.deleted: list[Any] = []
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows not marked as deleted; fill `deleted` and `greatest`.
 
         Raises:
-            ConfigError: a column is missing.
+            ConfigError: a column is missing, or the values of the watermark have no order.
         """
         is_plain = not (self._tags or self._values or self._without_name)
         for row in self._rows:
             if self._watermark is not None:
                 value = plain_value(_of(row, self._watermark))
-                if value is not None and (self.greatest is None or value > self.greatest):
+                if value is not None and (self.greatest is None or self._is_greater(value)):
                     self.greatest = value
             if self._deleted is not None and is_marked(_of(row, self._deleted)):
-                self.deleted += [str(row[name]) for name in self._ids if name in row][:1]
+                self.deleted += [row[name] for name in self._ids if name in row][:1]
             elif is_plain and None not in map(row.get, self._texts):
                 yield row  # as most are
             else:
@@ -204,6 +206,25 @@ class Reading:
                     **({TEXT: _joined(row, self._without_name)} if self._without_name else {}),
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
+
+    def _is_greater(self, value: Any) -> bool:
+        try:
+            return bool(value > self.greatest)
+        except TypeError:
+            raise ConfigError(
+                f"the watermark {self._watermark!r} is {shown(value)} after {shown(self.greatest)}; allowed are "
+                "numbers alone, or texts, dates and times (--whole begins anew)."
+            ) from None
+
+
+def _name(prefix: str, value: Any) -> str | None:
+    """Return the name of the object of a row; None: no object can have it."""
+    try:
+        name = prefix + object_name(value)
+        check_object(name)
+    except InvalidArgument:
+        return None
+    return name
 
 
 def _joined(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
@@ -219,10 +240,22 @@ def _of(row: Mapping[str, Any], column: str) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """Return the value of a watermark as JSON holds it: a number or a text, in the same order as the values."""
+    """Return the value of a watermark as JSON holds it: a number, never above the value, or a text, in the same order
+    as the values.
+
+    Raises:
+        ConfigError: it is bytes.
+    """
     if value is None or isinstance(value, int | float | str):
         return value
-    return float(value) if isinstance(value, Decimal) else str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise ConfigError("the watermark is of type bytes; allowed are numbers, texts, dates and times.")
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return str(value)
+    if value == value.to_integral_value():
+        return int(value)
+    number = float(value)
+    return number if Decimal(number) <= value else math.nextafter(number, -math.inf)
 
 
 def is_marked(value: Any) -> bool:
@@ -260,7 +293,7 @@ def _source(arguments: argparse.Namespace) -> Any:
 
 
 def _owner(arguments: argparse.Namespace) -> str:
-    owner: str = arguments.owner or shown_url(arguments.source)
+    owner: str = arguments.owner or " ".join(shown_url(arguments.source).split())
     return owner
 
 

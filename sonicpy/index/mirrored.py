@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import OBJECT_NAME, is_object_name, shown
 from sonicpy.index.ingest.held_parts import holds_row
 from sonicpy.index.ingest.row_digests import Changed, changed_rows, row_digests
 from sonicpy.index.known_objects import KnownObjects
@@ -126,8 +126,8 @@ class Mirror:
     ) -> None:
         if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
-        if not isinstance(prefix, str):
-            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is a str")
+        if prefix != "" and not is_object_name(prefix):
+            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
         self._index = index
         self._scope = (collection, bucket)
         self._prefix = prefix
@@ -219,14 +219,24 @@ class Mirror:
         return [digest == wanted for digest, (_, wanted) in zip(held, asked, strict=True)]
 
     def _of_mirror(self, rows: Iterable[Row | Refused]) -> Iterator[Row | Refused]:
-        """Return rows with the whole names of their objects, and all tags and values that these must have."""
-        return map(self._full_row, rows) if self._prefix or self._tags or self._values else iter(rows)
+        """Yield rows with the whole names of their objects, and all tags and values that these must have; refuse those
+        of other buckets.
+        """
+        is_plain, scope = not (self._prefix or self._tags or self._values), self._scope
+        for number, row in enumerate(rows):
+            if not isinstance(row, Row) or (is_plain and row[:2] == scope):
+                yield row
+            elif row[:2] != scope:
+                yield Refused(number, row.object, f"the row is of the bucket {row.bucket} of {row.collection}")
+            else:
+                yield self._full_row(number, row)
 
-    def _full_row(self, row: Row | Refused) -> Row | Refused:
-        if not isinstance(row, Row):
-            return row
+    def _full_row(self, number: int, row: Row) -> Row | Refused:
         if self._prefix:
-            row = row._replace(object=f"{self._prefix}{row.object}")
+            name = f"{self._prefix}{row.object}"
+            if not is_object_name(name):
+                return Refused(number, row.object, f"object is {shown(name)}; allowed are {OBJECT_NAME}")
+            row = row._replace(object=name)
         return self._with_others(row) if self._tags or self._values else row
 
     def _with_others(self, row: Row) -> Row:

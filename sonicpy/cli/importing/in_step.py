@@ -81,23 +81,21 @@ class ServerTarget:
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
-        seen, nameless = set[str](), 0
+        seen, has_nameless = set[str](), False
 
-        def named() -> Iterable[Row]:
-            nonlocal nameless
+        def named() -> Iterable[Row | Refused]:
+            nonlocal has_nameless
             for row in read_rows(rows, shape):
-                nameless += not row.object
+                has_nameless |= not row.object
                 seen.add(f"{prefix}{row.object}")
                 if isinstance(row, Refused):
-                    refused.append(row)
+                    yield row
                 else:
                     yield self._with_all(row._replace(object=f"{prefix}{row.object}"), shape)
 
-        refused: list[Refused] = []
         pushed = self._client.push_many(named(), upsert=True, progress=progress)
-        refused += pushed.refused
-        report = MirrorReport(len(seen), pushed.indexed, 0, 0, refused, len(refused))
-        if whole and not nameless:
+        report = MirrorReport(pushed.rows, pushed.indexed, 0, 0, pushed.refused, pushed.refused_count)
+        if whole and not has_nameless:
             report.gone = self.erase(before - seen)
         return report
 
