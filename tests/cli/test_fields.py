@@ -125,6 +125,21 @@ def test_push_and_upsert(run: Run) -> None:
         run("import", "rows.jsonl", "--field", "1x", "--collection", "c")
 
 
+def test_a_name_is_given_once(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run("upsert", "c", "1", "a", "--field", "t", "--and", "t=b", "--data", "d", status=2, said="name the field t")
+    written("csv")
+    for arguments in (
+        ("upsert", "c", "1", "a", "--and", "t=one", "--and", "t=two"),
+        ("push", "c", "1", "a", "--value", "t=1", "--value", "t=2"),
+        ("import", "rows.csv", "--collection", "c", "--field", "t=head", "--field", "t=body"),
+        ("import", "rows.csv", "--collection", "c", "--value", "t=head", "--value", "t=body"),
+        ("mirror", "rows.csv", "--collection", "c", "--field", "t=head", "--field", "t=body"),
+    ):
+        with pytest.raises(SystemExit):
+            run(*arguments, "--data", "d")
+        assert "t is named twice" in capsys.readouterr().err
+
+
 def test_http() -> None:
     pytest.importorskip("fastapi", reason="needs the extra [http]")
     from starlette.testclient import TestClient  # noqa: PLC0415

@@ -158,3 +158,59 @@ def test_a_server_names_refused_rows_by_their_number(tmp_path: Path, capsys: pyt
     said = capsys.readouterr()
     assert "4 rows in" in said.out and "2 changed" in said.out and "2 refused" in said.out
     assert "row 1 was refused" in said.err and "row 4 was refused" in said.err
+
+
+ODD = [
+    {"id": 1, "title": "Red shirt", "body": "cotton"},
+    {"id": 2, "title": "Blue shirt", "body": None},
+    {"id": 3, "title": None, "body": "only a body"},
+    {"id": 4, "title": 1984, "body": 2.5},
+    {"id": 5, "title": ["a list", "of texts"], "body": ""},
+    {"id": 6, "title": "", "body": ""},
+]
+
+
+@pytest.mark.parametrize(
+    ("imported", "mirrored"),
+    [
+        (["--text", "title", "--text", "body"], ["--text", "title,body"]),
+        (["--field", "title", "--field", "body"],) * 2,
+        (["--field", "title", "--text", "body"],) * 2,
+    ],
+)
+def test_rows_mean_what_they_mean_to_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], imported: list[str], mirrored: list[str]
+) -> None:
+    path, at = tmp_path / "rows.jsonl", ["--collection", C, "--data", str(tmp_path / "index")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in ODD))
+    assert main(["import", str(path), *imported, "--replace", *at]) == 0
+    capsys.readouterr()
+    assert main(["mirror", str(path), *mirrored, "--check", *at]) == 0
+    assert main(["mirror", str(path), *mirrored, *at]) == 0
+    assert "0 changed, 6 unchanged" in capsys.readouterr().out
+    path.write_text('{"id": 1, "title": null, "body": null}\n{"id": 2}\n')
+    assert main(["mirror", str(path), *mirrored, *at]) == 3
+    assert "1 changed, 0 unchanged, 4 gone, 1 refused" in capsys.readouterr().out
+    with sonicpy.open(tmp_path / "index", read_only=True) as index:
+        assert (index.count(C, "default", "1"), index.count(C, "default", "2")) == (0, 2)
+
+
+def test_files_are_read_in_the_format_that_flags_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, at = tmp_path / "rows.csv", ["--collection", C, "--data", str(tmp_path / "index")]
+    path.write_bytes("1;Äpfel\n2;Birnen\n".encode("latin-1"))
+    flags = ["--delimiter", ";", "--encoding", "latin-1", "--no-header", "--id", "1", "--text", "2", *at]
+    assert main(["mirror", str(path), *flags]) == 0
+    assert main(["mirror", str(path), *flags, "--check"]) == 0
+    assert main(["query", C, "äpfel", "--data", str(tmp_path / "index")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1"
+    path.write_text("id,text,text\n1,a,b\n")
+    assert main(["mirror", str(path), *at]) == 2
+    assert "has several columns 'text'; rename all but one" in capsys.readouterr().err
+
+
+def test_a_check_is_refused_in_compat_mode() -> None:
+    with (
+        sonicpy.open(":memory:", {"server.compat": "sonic"}) as index,
+        pytest.raises(InvalidArgument, match="Sonic lacks it"),
+    ):
+        index.check_mirror([("1", "one")], **PLACE)

@@ -40,6 +40,8 @@ class TableSource:
         ConfigError: the URL is wrong, or a package is missing.
     """
 
+    repeated: frozenset[str] = frozenset()  # a database renames them
+
     def __init__(self, url: str, watermark: str | None = None) -> None:
         place, _, query = url.partition("?")
         parameters = _parameters(query)
