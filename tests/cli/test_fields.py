@@ -164,3 +164,21 @@ def test_http() -> None:
             counted = client.get("/v1/facets", params={**asked, "fields": fields}).json()
             assert (counted["total"], counted["tags"]) == (count, {"": {"red": count}})
         assert client.post("/v1/push", json={**where, "object": "4", "text": "x", "field": "1x"}).status_code == 400
+
+
+def test_http_says_of_no_field_that_it_is_none() -> None:
+    pytest.importorskip("fastapi", reason="needs the extra [http]")
+    from starlette.testclient import TestClient  # noqa: PLC0415
+
+    from sonicpy.http import app  # noqa: PLC0415
+
+    with sonicpy.open(":memory:") as index:
+        client = TestClient(app(index))
+        rows = [{"object": "a b", "text": "x"}, {"object": "1", "text": {"title": "Java"}}, {"object": 2}]
+        body = "".join(json.dumps({"collection": "c", "bucket": "b", **row}) + "\n" for row in rows)
+        refused = client.post("/v1/bulk?upsert=true", content=body.encode()).json()["first_refused"]
+        assert [one["row"] for one in refused] == [1, 3]
+        asked = {"collection": "c", "bucket": "b", "text": "title:java", "syntax": "web"}
+        found = client.get("/v1/query", params=asked).json()
+        assert [hit["object"] for hit in found["hits"]] == ["1"]
+        assert found["notes"] == []
