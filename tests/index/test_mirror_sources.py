@@ -81,6 +81,19 @@ def test_a_query_means_what_it_says(source: Source, query: str) -> None:
     assert "in step" in source.mirror(f"?query={query}", "--check")
 
 
+def test_signs_in_a_query_of_sqlalchemy(source: Source) -> None:
+    pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy")
+    source.url = source.url.replace("sqlite:", "sqlite+pysqlite:")
+    source.fill((1, "50% off: now", 1), (2, "a:since b", 2), (3, "back\\:slash", 3))
+    for number, text in ((1, "%50% off:%"), (2, "%:since%"), (3, "back\\:slash")):
+        query = f"?query=SELECT id, text, at FROM t WHERE text LIKE '{text}'"
+        for _ in range(2):
+            source.mirror(query, "--owner", "o", "--watermark", "at")
+            assert str(number) in source.objects()
+        source.mirror(query, "--owner", "o", "--whole")
+        assert source.objects() == {str(number)}
+
+
 def test_an_encoded_query_is_decoded(source: Source) -> None:
     source.mirror("?query=SELECT%20id,text+FROM%20t%20WHERE%20text%20LIKE%20%27%25cafe%25%27")
     assert source.objects() == {"1"}

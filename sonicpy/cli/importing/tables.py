@@ -133,7 +133,7 @@ class _Sqlite:
 class _Alchemy:
     """A database that SQLAlchemy connects to."""
 
-    placeholder = ":since"
+    placeholder = ":sonicpy_since"  # a name that no query holds
 
     def __init__(self, url: str, name: str) -> None:
         try:
@@ -166,8 +166,8 @@ class _Alchemy:
         with self._engine.connect() as connection:
             streamed = connection.execution_options(yield_per=ROWS_AT_ONCE)
             yield from streamed.execute(
-                self._sqlalchemy.text(statement.replace(":", r"\:").replace(r"\:since", ":since")),
-                {} if since is None else {"since": since},
+                self._sqlalchemy.text(statement.replace(":", r"\:").replace("\\" + self.placeholder, self.placeholder)),
+                {} if since is None else {self.placeholder[1:]: since},
             )
 
     def close(self) -> None:
