@@ -120,7 +120,7 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
     began = time.monotonic()
     with closing(_source(arguments)) as source:
         reading = _reading(arguments, source, arguments.watermark, since)
-        with PassProgress(arguments, source.count(since)) as note:
+        with PassProgress(arguments, source.count(since), target) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
     if since is not None:
         report.gone = target.erase(filter(None, (_name(arguments.prefix, one) for one in reading.deleted)))
@@ -375,11 +375,12 @@ def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
 class PassProgress:
     """The progress bar of a pass."""
 
-    def __init__(self, arguments: argparse.Namespace, size: int | None) -> None:
+    def __init__(self, arguments: argparse.Namespace, size: int | None, target: MirrorTarget) -> None:
         from sonicpy.cli.importing.progress import ProgressBar  # noqa: PLC0415  only a pass loads tqdm
 
         self._bar = ProgressBar(size, "rows", shown=not arguments.quiet and sys.stderr.isatty())
         self._done = 0
+        self._target = target
 
     def __enter__(self) -> Callable[[int], None]:
         self._bar.__enter__()
@@ -389,7 +390,8 @@ class PassProgress:
         self._bar.__exit__(*error)
 
     def _note(self, rows: int) -> None:
-        self._bar.advance(rows, rows - self._done)
+        changed = self._target.changed
+        self._bar.advance(rows, rows - self._done, "" if changed is None else f", {changed} changed")
         self._done = rows
 
 

@@ -108,9 +108,12 @@ class Mirror:
         tags: the rows give all tags of their objects.
         values: the names of the values that the rows give.
 
+    Attributes:
+        changed: how many rows of the pass have changed their object so far.
+
     Raises:
-        InvalidArgument: the bucket is the mirror of another source, or holds objects whose names begin with the prefix
-            although it is not a mirror yet.
+        InvalidArgument: a name is not allowed; the bucket is the mirror of another source; or the index is in compat
+            mode.
     """
 
     def __init__(
@@ -128,7 +131,9 @@ class Mirror:
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
         if prefix != "" and not is_object_name(prefix):
             raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
+        index._check_upsert()
         self._index = index
+        self.changed = 0
         self._scope = (collection, bucket)
         self._prefix = prefix
         self._owner = owner
@@ -166,7 +171,13 @@ class Mirror:
         known = KnownObjects(engine, *self._scope, self._prefix, now) if whole else None
         self._claim()
         report, pushed = MirrorReport(), PushReport()
-        self._index.push_read(self._of_mirror(rows), pushed, progress, changed=now if known is None else known.changed)
+
+        def note(rows_done: int) -> None:
+            self.changed = pushed.indexed - pushed.unchanged
+            if progress is not None:
+                progress(rows_done)
+
+        self._index.push_read(self._of_mirror(rows), pushed, note, changed=now if known is None else known.changed)
         report.rows = pushed.rows
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged

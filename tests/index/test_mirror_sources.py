@@ -227,3 +227,13 @@ def test_a_check_is_refused_in_compat_mode() -> None:
         pytest.raises(InvalidArgument, match="Sonic lacks it"),
     ):
         index.check_mirror([("1", "one")], **PLACE)
+
+
+def test_the_bar_counts_changed_rows(
+    source: Source, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.mirror("?table=t")
+    source.fill((1, "changed", 1), *ROWS[1:])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    said = source.mirror("?table=t")
+    assert "3/3" in said and "3 rows, " in said and ", 1 changed" in said
