@@ -241,7 +241,7 @@ def _name(prefix: str, value: Any) -> str | None:
 
 
 def _text(value: Any) -> Any:
-    """Return the text of a field as `import` reads it, "" for a missing one, and what is no text as it is."""
+    """Return the text of a field as `import` reads it, "" for a missing one, and any other value as it is."""
     if is_missing(value):
         return ""
     text = text_of_field(value)

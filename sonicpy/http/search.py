@@ -312,7 +312,7 @@ class SearchOperations:
 
 
 class AnyField:
-    """The fields of a bucket where they are not known, so that no note says of one that it is none."""
+    """The fields of a bucket where they are not known, so that no note denies one."""
 
     def __contains__(self, name: object) -> bool:
         return True

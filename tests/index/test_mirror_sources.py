@@ -39,7 +39,7 @@ class Source:
         self.database.commit()
 
     def mirror(self, source: str, *flags: str, status: int = 0) -> str:
-        """Run a pass; return what it prints."""
+        """Run a pass; return its output."""
         at = ["--collection", C, "--bucket", B, "--data", str(self.folder)]
         assert main(["mirror", self.url + source, *at, *flags]) == status
         said = self._capsys.readouterr()

@@ -299,7 +299,7 @@ def _name(row: SourceRow, name: str, flag: str) -> str:
 
 
 def text_of_field(value: Any) -> str | None:
-    """Return the text of a field: of a number its digits, of a list its texts in lines; None: it is none of them."""
+    """Return the text of a field: of a number its digits, of a list its texts in lines; None: it holds no text."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
