@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Protocol
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
@@ -230,19 +230,13 @@ class Mirror:
         return [digest == wanted for digest, (_, wanted) in zip(held, asked, strict=True)]
 
     def _of_mirror(self, rows: Iterable[Row | Refused]) -> Iterator[Row | Refused]:
-        """Yield rows with the whole names of their objects, and all tags and values that these must have; refuse those
-        of other buckets.
-        """
-        is_plain, scope = not (self._prefix or self._tags or self._values), self._scope
-        for number, row in enumerate(rows):
-            if not isinstance(row, Row) or (is_plain and row[:2] == scope):
-                yield row
-            elif row[:2] != scope:
-                yield Refused(number, row.object, f"the row is of the bucket {row.bucket} of {row.collection}")
-            else:
-                yield self._full_row(number, row)
+        """Return rows with the whole names of their objects, and all tags and values that these must have."""
+        is_plain = not (self._prefix or self._tags or self._values)
+        return iter(rows) if is_plain else map(self._full_row, count(), rows)
 
-    def _full_row(self, number: int, row: Row) -> Row | Refused:
+    def _full_row(self, number: int, row: Row | Refused) -> Row | Refused:
+        if not isinstance(row, Row):
+            return row
         if self._prefix:
             name = f"{self._prefix}{row.object}"
             if not is_object_name(name):
