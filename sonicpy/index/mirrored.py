@@ -13,6 +13,7 @@ from itertools import count, islice
 from typing import Any, Protocol
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
+from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import OBJECT_NAME, is_object_name, shown
 from sonicpy.index.ingest.held_parts import holds_row
@@ -129,7 +130,7 @@ class Mirror:
     ) -> None:
         if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
-        if prefix != "" and not is_object_name(prefix):
+        if text_of("prefix", prefix) and not is_object_name(prefix):
             raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
         index._check_upsert()
         self._index = index
