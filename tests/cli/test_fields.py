@@ -82,6 +82,18 @@ def test_import_into_a_server(run: Run, tmp_path: Path) -> None:
         assert run("query", "c", "coffee", "--server", url).split() == ["1"]
 
 
+def test_an_export_reaches_a_server_with_its_fields(run: Run, tmp_path: Path, expected: dict[str, Any]) -> None:
+    with sonicpy.open(tmp_path / "library") as index:
+        index.upsert("c", "default", "4", {"title": "many words " + " ".join(map(chr, range(97, 123)))})
+        expected = held(index)
+    run("export", "-o", "e.jsonl", "--data", str(tmp_path / "library"))
+    with Server(tmp_path / "server") as server:
+        assert "4 indexed, 0 refused" in run("import", "e.jsonl", "--server", f"sonic://{server.host}:{server.port}")
+    folder = next((tmp_path / "server").rglob("data.mdb")).parent
+    with sonicpy.open(folder) as index:
+        assert held(index) == expected
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "db"])
 def test_mirror(run: Run, expected: dict[str, Any], kind: str) -> None:
     source, flags = written(kind), [*FLAGS, "--text", "more", "--data", "d"]
