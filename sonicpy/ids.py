@@ -66,7 +66,7 @@ def check_object(name: Any, *, compat: bool = False, new: bool = False) -> None:
         compat: True: the name must be ASCII, as in compat mode.
         new: True: a text is to be added to the object, so control characters are not allowed either.
     """
-    is_valid = _is_ascii_name(name) if compat else _is_object_name(name) or (not new and _is_ascii_name(name))
+    is_valid = _is_ascii_name(name) if compat else is_object_name(name) or (not new and _is_ascii_name(name))
     if not is_valid:
         raise _invalid("object", name, SCOPE_NAME if compat else OBJECT_NAME, "InvalidObject")
 
@@ -174,5 +174,6 @@ def _is_ascii_name(name: object) -> bool:
     )
 
 
-def _is_object_name(name: object) -> bool:
+def is_object_name(name: object) -> bool:
+    """Return whether an object can be made with a name in the default mode."""
     return isinstance(name, str) and not re.search(_UNFIT, name) and 0 < len(name.encode()) <= NAME_MAX_BYTES

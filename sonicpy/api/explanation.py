@@ -178,6 +178,7 @@ class Explanation:
         unmet: the tags and names of values of the filter that no object has.
         buckets: the buckets that were searched as one; empty: only `bucket` was searched.
         group: the value of GROUP, whose groups have one hit each; None: there are no groups.
+        fields: the named texts in which alone the words are searched; (): all texts.
     """
 
     collection: str
@@ -199,6 +200,7 @@ class Explanation:
     unmet: tuple[str, ...] = ()
     buckets: tuple[str, ...] = ()
     group: str | None = None
+    fields: tuple[str, ...] = ()
 
     @property
     def advice(self) -> list[str]:
@@ -221,6 +223,8 @@ class Explanation:
             shown = {key: value for key, value in shown.items() if key not in OF_FILTER}
         if not self.buckets:
             del shown["buckets"]
+        if not self.fields:
+            del shown["fields"]
         if self.group is None:
             del shown["group"]
         return json.dumps(shown, separators=(",", ":"))
@@ -235,6 +239,7 @@ class Explanation:
             given["analysis"] = Analysis(**given["analysis"])
             given["notes"] = tuple(given.get("notes", ()))
             given["buckets"] = tuple(given.get("buckets", ()))
+            given["fields"] = tuple(given.get("fields", ()))
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(
                 ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
@@ -327,8 +332,9 @@ def _advice_on_words(explained: Explanation) -> Iterator[str]:
             continue
         if not term.objects and not term.alternates:
             must = ", and an object must hold it" if term.role == "required" else ""
-            reason = f"; {term.exact_only}" if term.exact_only else ""
-            yield f"No object holds {shortened(term.word)!r}{must}{reason}."
+            reason = f"; {term.exact_only}" if term.exact_only and not explained.fields else ""
+            inside = f" in the field {' or '.join(explained.fields)}" if explained.fields else ""
+            yield f"No object holds {shortened(term.word)!r}{inside}{must}{reason}."
         elif term.kept < term.objects:
             yield (
                 f"{term.objects} objects hold {shortened(term.word)!r}; it finds only the newest {term.kept} of them "

@@ -62,6 +62,8 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
             return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
         case 3:
             return (shape.collection, shape.bucket, row[0], row[1], row[2])
+        case 4 | 5 | 6 if shape.is_one_bucket and (row[0], row[1]) != (shape.collection, shape.bucket):
+            return NoParts(f"the row is of the bucket {row[1]} of {row[0]}", row[2] if isinstance(row[2], str) else "")
         case 4:
             return (row[0], row[1], row[2], row[3], shape.lang)
         case 5:

@@ -117,7 +117,7 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
 
 
 def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
-    readers: dict[type, RowReader | None] = {}
+    readers: dict[type, RowReader | None] = {Refused: _refused}  # of a program that passes rows on
     for row in rows:
         kind = type(row)
         if kind is Row:
@@ -132,6 +132,10 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
             yield from _table_rows(table, shape)
         else:
             yield no_row(row)
+
+
+def _refused(row: Refused, _: Shape) -> NoParts:
+    return NoParts(row.reason, row.object)
 
 
 def _of_row(row: Row, shape: Shape) -> RowParts:

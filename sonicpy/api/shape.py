@@ -27,6 +27,7 @@ class Shape:
         vector: the column with the vector, or those of several columns of vectors by their names; None: rows have none.
         tags: the column with tags, one as a text or several as a list, or several columns; None: rows give none.
         values: the columns with values, which give them their names; or the column of each value by its name.
+        is_one_bucket: whether rows that name another bucket are refused.
         object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
         named_columns: the names of the texts, in the order of `text_columns`; (): the texts have no names.
@@ -48,6 +49,7 @@ class Shape:
     vector: str | Mapping[str, str] | None = None
     tags: str | Sequence[str] | None = None
     values: Sequence[str] | Mapping[str, str] = ()
+    is_one_bucket: bool = False
     object_columns: tuple[str, ...] = field(init=False, repr=False)
     text_columns: tuple[str, ...] = field(init=False, repr=False)
     named_columns: tuple[str, ...] = field(init=False, repr=False)

@@ -21,6 +21,17 @@ Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 run time."""
 
 
+class Named(argparse.Action):
+    """Collects pairs of a name and a value from a flag that may be given several times, but once for a name."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
+        """Add a pair. Raises ArgumentError if its name has a value already."""
+        pairs = getattr(namespace, self.dest) or []
+        if values[0] in dict(pairs):
+            raise argparse.ArgumentError(self, f"{values[0]} is named twice; allowed is once")
+        setattr(namespace, self.dest, [*pairs, values])
+
+
 def collection_name(text: str) -> str:
     """Return the name of a collection. Raises ArgumentTypeError if it is invalid."""
     return _name(text, check_collection)

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from sonicpy.cli.absent import absent, remark_absent
-from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_given, vector
+from sonicpy.cli.arguments import Named, Verbs, add_lang, add_names, has_words, text_given, vector
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
@@ -60,7 +60,7 @@ def add_verbs(verbs: Verbs) -> None:
     add_lang(parser)
     _add_field(parser)
     parser.add_argument(
-        "--and", metavar="FIELD=TEXT", action="append", type=_field, dest="more", default=[],
+        "--and", metavar="FIELD=TEXT", action=Named, type=_field, dest="more", default=[],
         help="one more text of the object, with its name; may be given several times",
     )  # fmt: skip
     add_target_flags(parser)
@@ -84,7 +84,7 @@ def _add_tagging(parser: argparse.ArgumentParser) -> None:
         "--tags", metavar="TAG", nargs="*", type=_tag, help="all tags of the object, in place of those before"
     )
     parser.add_argument(
-        "--value", metavar="NAME=VALUE", action="append", type=_value, dest="values",
+        "--value", metavar="NAME=VALUE", action=Named, type=_value, dest="values",
         help="a whole number or a point such as place=47.21/-1.55; NAME= takes it away; may be given several times",
     )  # fmt: skip
 
@@ -169,6 +169,8 @@ def tag(arguments: argparse.Namespace) -> int:
 
 def upsert(arguments: argparse.Namespace) -> int:
     """Replace the text of an object; return the exit status. Raises SonicError if that fails."""
+    if arguments.field in dict(arguments.more):
+        raise ConfigError(f"flags --field and --and name the field {arguments.field}; allowed is one text of a field.")
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.CREATE) as index:
         texts = {arguments.field or "": text, **dict(arguments.more)}

@@ -1,6 +1,7 @@
 """`sonicpy mirror`: keep a bucket in step with a table of a database or the rows of a file."""
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,20 +12,20 @@ from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
 
-from sonicpy.api.missing import joined
+from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
-from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
-from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags
-from sonicpy.cli.importing.row_sources import Source
+from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
-from sonicpy.cli.importing.verb import add_field_flag, value_column
+from sonicpy.cli.importing.verb import add_field_flag, add_format_flags, source_of, value_column
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import Purpose, add_target_flags, open_folder, open_server, server_url
-from sonicpy.errors import ClientError, ConfigError, SonicError
+from sonicpy.errors import ClientError, ConfigError, InvalidArgument, SonicError
+from sonicpy.ids import check_object, object_name, shown
 from sonicpy.index.index import Index
 from sonicpy.index.mirrored import Drift, MirrorReport
 
@@ -59,11 +60,12 @@ def add_verbs(verbs: Verbs) -> None:
         "--text", metavar="COLUMNS", action="append", help=f"texts, with commas between (default: {TEXT_COLUMN})"
     )
     add_field_flag(parser)
+    add_format_flags(parser)
     parser.add_argument("--lang", metavar="CODE", type=language, help="language of all rows")
     parser.add_argument("--tags", metavar="COLUMN", action="append", help="a column with a tag, or several in a list")
     parser.add_argument("--tag-separator", metavar="C", help='separates several tags of a text, such as ";"')
     parser.add_argument(
-        "--value", metavar="COLUMN", action="append", type=value_column,
+        "--value", metavar="COLUMN", action=Named, type=value_column,
         help="a column with a value, as of import: COLUMN, NAME=COLUMN or NAME=COLUMN*100",
     )  # fmt: skip
     parser.add_argument("--prefix", metavar="TEXT", default="", help="names of objects begin with it")
@@ -116,11 +118,11 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
     since = None if arguments.whole or arguments.watermark is None else target.watermark
     began = time.monotonic()
     with closing(_source(arguments)) as source:
-        reading = _reading(arguments, source.rows(since), arguments.watermark, since)
-        with PassProgress(arguments, source.count(since)) as note:
+        reading = _reading(arguments, source, arguments.watermark, since)
+        with PassProgress(arguments, source.count(since), target) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
     if since is not None:
-        report.gone = target.erase(arguments.prefix + name for name in reading.deleted)
+        report.gone = target.erase(filter(None, (_name(arguments.prefix, one) for one in reading.deleted)))
     if arguments.watermark is not None and reading.greatest is not None:
         target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
@@ -129,7 +131,7 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
 
 def _check(arguments: argparse.Namespace, index: Index) -> int:
     with closing(_source(arguments)) as source:
-        reading = _reading(arguments, source.rows(None), None, None)
+        reading = _reading(arguments, source, None, None)
         drift = index.check_mirror(iter(reading), **_columns(arguments), owner=_owner(arguments))
     show(arguments, asdict(drift), *_drift_lines(drift))
     return DRIFTED if drift else ROWS_REFUSED if drift.refused_count else 0
@@ -142,17 +144,18 @@ class Reading:
         rows: the rows of the source.
         watermark: the column whose values grow with each change; None: there is none.
         deleted: the column that marks deleted rows; None: there is none.
-        texts: the columns with texts; a missing text is empty, because its object must lose its words.
+        texts: the columns with texts; a missing text is empty, because its object must lose its words, and a missing
+            one of several with names is left out, as by `import`.
         ids: the columns that may hold the name of the object.
         since: the watermark that the pass begins with.
         tags: the columns with tags.
         separator: separates the tags of a text; None: a text is one tag.
         values: the column of each value by its name, and the number that it is multiplied by.
-        unnamed: the columns that make the text without a name, beside named ones; (): there is none.
+        named: how many of the texts have names, the last ones; the others make the text without a name beside them.
 
     Attributes:
         greatest: the greatest value of the watermark so far.
-        deleted: the names of deleted rows.
+        deleted: the names of deleted rows, as the source has them.
     """
 
     def __init__(
@@ -166,7 +169,7 @@ class Reading:
         tags: Sequence[str] = (),
         separator: str | None = None,
         values: Mapping[str, tuple[str, int]] = MappingProxyType({}),
-        unnamed: Sequence[str] = (),
+        named: int = 0,
     ) -> None:
         self._rows = rows
         self._watermark = watermark
@@ -176,40 +179,79 @@ class Reading:
         self._tags = tags
         self._separator = separator
         self._values = values
-        self._without_name = unnamed
+        self._named = texts[len(texts) - named :]
+        self._unnamed = texts[: len(texts) - named] if named else ()
         self.greatest = since
-        self.deleted: list[str] = []
+        self.deleted: list[Any] = []
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows not marked as deleted; fill `deleted` and `greatest`.
 
         Raises:
-            ConfigError: a column is missing.
+            ConfigError: a column is missing, or the values of the watermark have no order.
         """
-        is_plain = not (self._tags or self._values or self._without_name)
+        is_plain = not (self._tags or self._values or self._unnamed)
         for row in self._rows:
             if self._watermark is not None:
                 value = plain_value(_of(row, self._watermark))
-                if value is not None and (self.greatest is None or value > self.greatest):
+                if value is not None and (self.greatest is None or self._is_greater(value)):
                     self.greatest = value
             if self._deleted is not None and is_marked(_of(row, self._deleted)):
-                self.deleted += [str(row[name]) for name in self._ids if name in row][:1]
-            elif is_plain and None not in map(row.get, self._texts):
+                self.deleted += [row[name] for name in self._ids if name in row][:1]
+            elif is_plain and _are_texts(row, self._texts):
                 yield row  # as most are
             else:
                 yield {
                     **row,
-                    **{name: "" for name in self._texts if name in row and row[name] is None},
+                    **self._texts_of(row),
                     **{f"{TAGS}{name}": split_tags(row.get(name), self._separator) for name in self._tags},
-                    **({TEXT: _joined(row, self._without_name)} if self._without_name else {}),
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
 
+    def _texts_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        if not self._named:
+            return {name: _text(row[name]) for name in self._texts if name in row}
+        texts = {name: _text(row[name]) for name in self._named if not is_missing(row.get(name))}
+        there = [_text(row[name]) for name in self._unnamed if not is_missing(row.get(name))]
+        if there:
+            texts[TEXT] = joined(there)
+        if not texts and any(name in row for name in self._texts):
+            texts[self._named[0]] = ""
+        return texts
 
-def _joined(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
-    if not any(name in row for name in columns):
-        raise ConfigError(f"the rows have no column {columns[0]!r}; they have {', '.join(map(repr, row))}.")
-    return joined("" if row.get(name) is None else row[name] for name in columns)
+    def _is_greater(self, value: Any) -> bool:
+        try:
+            return bool(value > self.greatest)
+        except TypeError:
+            raise ConfigError(
+                f"the watermark {self._watermark!r} is {shown(value)} after {shown(self.greatest)}; allowed are "
+                "numbers alone, or texts, dates and times (--whole begins anew)."
+            ) from None
+
+
+def _name(prefix: str, value: Any) -> str | None:
+    """Return the name of the object of a row; None: no object can have it."""
+    try:
+        name = prefix + object_name(value)
+        check_object(name)
+    except InvalidArgument:
+        return None
+    return name
+
+
+def _are_texts(row: Mapping[str, Any], columns: Sequence[str]) -> bool:
+    for name in columns:  # noqa: SIM110  all() takes three times as long
+        if type(row.get(name)) is not str:
+            return False
+    return True
+
+
+def _text(value: Any) -> Any:
+    """Return the text of a field as `import` reads it, "" for a missing one, and any other value as it is."""
+    if is_missing(value):
+        return ""
+    text = text_of_field(value)
+    return value if text is None else text
 
 
 def _of(row: Mapping[str, Any], column: str) -> Any:
@@ -219,10 +261,22 @@ def _of(row: Mapping[str, Any], column: str) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """Return the value of a watermark as JSON holds it: a number or a text, in the same order as the values."""
+    """Return the value of a watermark as JSON holds it: a number, never above the value, or a text, in the same order
+    as the values.
+
+    Raises:
+        ConfigError: it is bytes.
+    """
     if value is None or isinstance(value, int | float | str):
         return value
-    return float(value) if isinstance(value, Decimal) else str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise ConfigError("the watermark is of type bytes; allowed are numbers, texts, dates and times.")
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return str(value)
+    if value == value.to_integral_value():
+        return int(value)
+    number = float(value)
+    return number if Decimal(number) <= value else math.nextafter(number, -math.inf)
 
 
 def is_marked(value: Any) -> bool:
@@ -233,8 +287,10 @@ def is_marked(value: Any) -> bool:
 class FileSource:
     """The rows of a file, opened anew for each pass."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
+        self._path = arguments.source
+        self.repeated: frozenset[str] = frozenset()
 
     def count(self, since: Any) -> int | None:
         """Return None: the number of rows is not known."""
@@ -242,8 +298,9 @@ class FileSource:
 
     def rows(self, since: Any) -> Iterator[Mapping[str, Any]]:
         """Yield all rows. Raises SonicError if a row cannot be read, because its object would be erased."""
-        with closing(Source(self._path)) as source:
+        with closing(source_of(self._arguments, self._path)) as source:
             for number, row in enumerate(source.rows(), 1):
+                self.repeated = source.repeated
                 if isinstance(row, Mapping):
                     yield row
                 elif row is not None:
@@ -256,28 +313,30 @@ class FileSource:
 def _source(arguments: argparse.Namespace) -> Any:
     if is_database(arguments.source):
         return TableSource(arguments.source, arguments.watermark)
-    return FileSource(arguments.source)
+    return FileSource(arguments)
 
 
 def _owner(arguments: argparse.Namespace) -> str:
-    owner: str = arguments.owner or shown_url(arguments.source)
+    owner: str = arguments.owner or " ".join(shown_url(arguments.source).split())
     return owner
 
 
-def _reading(
-    arguments: argparse.Namespace, rows: Iterator[Mapping[str, Any]], watermark: str | None, since: Any
-) -> Reading:
+def _reading(arguments: argparse.Namespace, source: Any, watermark: str | None, since: Any) -> Reading:
+    rows = source.rows(since)
     ids = OBJECT_COLUMNS if arguments.id is None else (arguments.id,)
     values, named = dict(arguments.value or ()), dict(arguments.field or ())
     return Reading(
-        _checked(rows, arguments), watermark, arguments.deleted, ids, [*_texts(arguments), *named.values()], since,
-        arguments.tags or (), arguments.tag_separator, values, _texts(arguments) if named else (),
+        _checked(rows, arguments, source), watermark, arguments.deleted, ids,
+        [*_texts(arguments), *named.values()], since,
+        arguments.tags or (), arguments.tag_separator, values, len(named),
     )  # fmt: skip
 
 
-def _checked(rows: Iterator[Mapping[str, Any]], arguments: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-    """Yield rows. Raises ConfigError if none of the first rows has a column that is needed or named: objects would lose
-    their texts or tags, or all be erased.
+def _checked(
+    rows: Iterator[Mapping[str, Any]], arguments: argparse.Namespace, source: Any
+) -> Iterator[Mapping[str, Any]]:
+    """Yield rows. Raises ConfigError if none of the first rows has a column that is needed or named, because objects
+    would lose their texts or tags, or all be erased; or if several columns have its name.
     """
     first = list(islice(rows, CHUNK_ROWS))
     columns = list(dict.fromkeys(chain.from_iterable(first)))
@@ -289,6 +348,9 @@ def _checked(rows: Iterator[Mapping[str, Any]], arguments: argparse.Namespace) -
     if missing is not None:
         found = ", ".join(map(repr, columns))
         raise ConfigError(f"{shown_url(arguments.source)} has {missing}; it has {found}.")
+    repeated = fields.first_read(first[0], source.repeated) if first else None
+    if repeated is not None:
+        raise ConfigError(f"{shown_url(arguments.source)} has several columns {repeated!r}; rename all but one.")
     yield from chain(first, rows)
 
 
@@ -319,11 +381,12 @@ def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
 class PassProgress:
     """The progress bar of a pass."""
 
-    def __init__(self, arguments: argparse.Namespace, size: int | None) -> None:
+    def __init__(self, arguments: argparse.Namespace, size: int | None, target: MirrorTarget) -> None:
         from sonicpy.cli.importing.progress import ProgressBar  # noqa: PLC0415  only a pass loads tqdm
 
         self._bar = ProgressBar(size, "rows", shown=not arguments.quiet and sys.stderr.isatty())
         self._done = 0
+        self._target = target
 
     def __enter__(self) -> Callable[[int], None]:
         self._bar.__enter__()
@@ -333,7 +396,8 @@ class PassProgress:
         self._bar.__exit__(*error)
 
     def _note(self, rows: int) -> None:
-        self._bar.advance(rows, rows - self._done)
+        changed = self._target.changed
+        self._bar.advance(rows, rows - self._done, "" if changed is None else f", {changed} changed")
         self._done = rows
 
 

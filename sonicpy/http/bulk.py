@@ -63,7 +63,8 @@ class Rows:
 
     def report(self) -> BulkJson:
         """Return the outcome of the rows."""
-        return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=self._named)
+        named = sorted(self._named, key=lambda refused: refused.row)
+        return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=named)
 
 
 async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: bool = False) -> BulkJson:

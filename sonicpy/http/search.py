@@ -311,6 +311,16 @@ class SearchOperations:
         return CountJson(count=await self._backend.call("count", collection, where, object, of=what))
 
 
+class AnyField:
+    """The fields of a bucket where they are not known, so that no note denies one."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ANY_FIELD = AnyField()
+
+
 def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJson | None = None) -> HitsJson:
     """Return the JSON of hits, and of the facets that were counted with them.
 
@@ -340,7 +350,7 @@ def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]
     if hits.hows is not None:
         more["corrected"] = hits.corrected
     if (syntax := options.get("syntax", "plain")) != "plain":
-        more["notes"] = list(notes_of(text, syntax))
+        more["notes"] = list(notes_of(text, syntax, ANY_FIELD))
     return more
 
 

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Protocol
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
+from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import OBJECT_NAME, is_object_name, shown
 from sonicpy.index.ingest.held_parts import holds_row
 from sonicpy.index.ingest.row_digests import Changed, changed_rows, row_digests
 from sonicpy.index.known_objects import KnownObjects
@@ -108,9 +109,12 @@ class Mirror:
         tags: the rows give all tags of their objects.
         values: the names of the values that the rows give.
 
+    Attributes:
+        changed: how many rows of the pass have changed their object so far.
+
     Raises:
-        InvalidArgument: the bucket is the mirror of another source, or holds objects whose names begin with the prefix
-            although it is not a mirror yet.
+        InvalidArgument: a name is not allowed; the bucket is the mirror of another source; or the index is in compat
+            mode.
     """
 
     def __init__(
@@ -126,9 +130,11 @@ class Mirror:
     ) -> None:
         if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
-        if not isinstance(prefix, str):
-            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is a str")
+        if text_of("prefix", prefix) and not is_object_name(prefix):
+            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
+        index._check_upsert()
         self._index = index
+        self.changed = 0
         self._scope = (collection, bucket)
         self._prefix = prefix
         self._owner = owner
@@ -166,7 +172,13 @@ class Mirror:
         known = KnownObjects(engine, *self._scope, self._prefix, now) if whole else None
         self._claim()
         report, pushed = MirrorReport(), PushReport()
-        self._index.push_read(self._of_mirror(rows), pushed, progress, changed=now if known is None else known.changed)
+
+        def note(rows_done: int) -> None:
+            self.changed = pushed.indexed - pushed.unchanged
+            if progress is not None:
+                progress(rows_done)
+
+        self._index.push_read(self._of_mirror(rows), pushed, note, changed=now if known is None else known.changed)
         report.rows = pushed.rows
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged
@@ -220,13 +232,17 @@ class Mirror:
 
     def _of_mirror(self, rows: Iterable[Row | Refused]) -> Iterator[Row | Refused]:
         """Return rows with the whole names of their objects, and all tags and values that these must have."""
-        return map(self._full_row, rows) if self._prefix or self._tags or self._values else iter(rows)
+        is_plain = not (self._prefix or self._tags or self._values)
+        return iter(rows) if is_plain else map(self._full_row, count(), rows)
 
-    def _full_row(self, row: Row | Refused) -> Row | Refused:
+    def _full_row(self, number: int, row: Row | Refused) -> Row | Refused:
         if not isinstance(row, Row):
             return row
         if self._prefix:
-            row = row._replace(object=f"{self._prefix}{row.object}")
+            name = f"{self._prefix}{row.object}"
+            if not is_object_name(name):
+                return Refused(number, row.object, f"object is {shown(name)}; allowed are {OBJECT_NAME}")
+            row = row._replace(object=name)
         return self._with_others(row) if self._tags or self._values else row
 
     def _with_others(self, row: Row) -> Row:

@@ -51,8 +51,7 @@ class Mirroring:
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
-        self._check_upsert()
-        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values)
+        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values, is_one_bucket=True)
         mirror = Mirror(
             self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
         )
@@ -83,7 +82,7 @@ class Mirroring:
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
-        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values)
+        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values, is_one_bucket=True)
         mirror = Mirror(
             self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
         )

@@ -4,7 +4,7 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.index.changing import Changing
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
@@ -60,7 +60,7 @@ class RecorderEngine(TextEngine):
         """Keep the record of a change; return 0.
 
         Raises:
-            StoreError: the record is too long for the cluster's log.
+            InvalidArgument: the record is too long for the cluster's log.
         """
         if isinstance(mutation, UpsertTerms):
             self._check_rules(mutation.oid, mutation.rules)
@@ -96,7 +96,7 @@ class RecorderEngine(TextEngine):
 
     def _keep(self, record: bytes) -> None:
         if len(record) > RECORD_BYTES_MAX:
-            raise StoreError(
+            raise InvalidArgument(
                 f"a change of {len(record)} bytes of terms is refused: a cluster accepts at most {RECORD_BYTES_MAX}; "
                 "split the text"
             )

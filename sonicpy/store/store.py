@@ -18,7 +18,7 @@ from typing import Any
 from sonicpy._native.held import Held, insist
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
-from sonicpy.errors import StoreError, StoreFull
+from sonicpy.errors import InvalidArgument, StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
 from sonicpy.late_logger import LateLogger
 from sonicpy.rules import FIRST
@@ -138,7 +138,7 @@ class Store(VectorPushes, RecoveringStore):
         Raises:
             StoreError: the change was not carried out; all changes before it were.
             RulesDiffer: the text of a PUSH was cut by other rules than those of its bucket; nothing was changed.
-            InvalidArgument: a bucket would have too many names of values; nothing was changed.
+            InvalidArgument: the terms are too long, or names of values too many for a bucket; nothing was changed.
         """
         if isinstance(mutation, (PushTerms, PushWith, UpsertTerms)):
             self._check_accepting()
@@ -215,7 +215,7 @@ class Store(VectorPushes, RecoveringStore):
         """
         self._check_accepting()
         if len(record) > RECORD_MAX_BYTES:
-            raise StoreError(
+            raise InvalidArgument(
                 f"a change of {len(record)} bytes of terms is refused: at most {RECORD_MAX_BYTES} are accepted; "
                 "split the text"
             )

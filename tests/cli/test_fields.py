@@ -82,6 +82,18 @@ def test_import_into_a_server(run: Run, tmp_path: Path) -> None:
         assert run("query", "c", "coffee", "--server", url).split() == ["1"]
 
 
+def test_an_export_reaches_a_server_with_its_fields(run: Run, tmp_path: Path, expected: dict[str, Any]) -> None:
+    with sonicpy.open(tmp_path / "library") as index:
+        index.upsert("c", "default", "4", {"title": "many words " + " ".join(map(chr, range(97, 123)))})
+        expected = held(index)
+    run("export", "-o", "e.jsonl", "--data", str(tmp_path / "library"))
+    with Server(tmp_path / "server") as server:
+        assert "4 indexed, 0 refused" in run("import", "e.jsonl", "--server", f"sonic://{server.host}:{server.port}")
+    folder = next((tmp_path / "server").rglob("data.mdb")).parent
+    with sonicpy.open(folder) as index:
+        assert held(index) == expected
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "db"])
 def test_mirror(run: Run, expected: dict[str, Any], kind: str) -> None:
     source, flags = written(kind), [*FLAGS, "--text", "more", "--data", "d"]
@@ -125,6 +137,21 @@ def test_push_and_upsert(run: Run) -> None:
         run("import", "rows.jsonl", "--field", "1x", "--collection", "c")
 
 
+def test_a_name_is_given_once(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run("upsert", "c", "1", "a", "--field", "t", "--and", "t=b", "--data", "d", status=2, said="name the field t")
+    written("csv")
+    for arguments in (
+        ("upsert", "c", "1", "a", "--and", "t=one", "--and", "t=two"),
+        ("push", "c", "1", "a", "--value", "t=1", "--value", "t=2"),
+        ("import", "rows.csv", "--collection", "c", "--field", "t=head", "--field", "t=body"),
+        ("import", "rows.csv", "--collection", "c", "--value", "t=head", "--value", "t=body"),
+        ("mirror", "rows.csv", "--collection", "c", "--field", "t=head", "--field", "t=body"),
+    ):
+        with pytest.raises(SystemExit):
+            run(*arguments, "--data", "d")
+        assert "t is named twice" in capsys.readouterr().err
+
+
 def test_http() -> None:
     pytest.importorskip("fastapi", reason="needs the extra [http]")
     from starlette.testclient import TestClient  # noqa: PLC0415
@@ -149,3 +176,21 @@ def test_http() -> None:
             counted = client.get("/v1/facets", params={**asked, "fields": fields}).json()
             assert (counted["total"], counted["tags"]) == (count, {"": {"red": count}})
         assert client.post("/v1/push", json={**where, "object": "4", "text": "x", "field": "1x"}).status_code == 400
+
+
+def test_http_says_of_no_field_that_it_is_none() -> None:
+    pytest.importorskip("fastapi", reason="needs the extra [http]")
+    from starlette.testclient import TestClient  # noqa: PLC0415
+
+    from sonicpy.http import app  # noqa: PLC0415
+
+    with sonicpy.open(":memory:") as index:
+        client = TestClient(app(index))
+        rows = [{"object": "a b", "text": "x"}, {"object": "1", "text": {"title": "Java"}}, {"object": 2}]
+        body = "".join(json.dumps({"collection": "c", "bucket": "b", **row}) + "\n" for row in rows)
+        refused = client.post("/v1/bulk?upsert=true", content=body.encode()).json()["first_refused"]
+        assert [one["row"] for one in refused] == [1, 3]
+        asked = {"collection": "c", "bucket": "b", "text": "title:java", "syntax": "web"}
+        found = client.get("/v1/query", params=asked).json()
+        assert [hit["object"] for hit in found["hits"]] == ["1"]
+        assert found["notes"] == []

@@ -16,7 +16,7 @@ from sonicpy.cluster.node import replica as replica_module
 from sonicpy.cluster.node.follower import LogFollower
 from sonicpy.cluster.node.replica import Replica, ReplicaTasks
 from sonicpy.config import Config
-from sonicpy.errors import StoreError, StoreFull
+from sonicpy.errors import InvalidArgument, StoreError, StoreFull
 from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
 from sonicpy.index.recorder import Recorder
@@ -312,7 +312,7 @@ def test_a_replica_changes_by_the_log_alone(tmp_path: Path) -> None:
 
 def test_a_record_that_no_broker_takes_is_refused() -> None:
     text = " ".join(f"word{number:06d}" for number in range(120_000))
-    with pytest.raises(StoreError, match="split the text"):
+    with pytest.raises(InvalidArgument, match="split the text"):
         RECORDER.push("c", "b", "o1", text, "eng")
 
 

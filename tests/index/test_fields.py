@@ -232,3 +232,16 @@ def test_stats_count_the_objects_of_each_field(index: sonicpy.Index) -> None:
     for oid in held:
         index.upsert(*SCOPE, oid, "no field")
     assert "fields" not in index.stats(*SCOPE)
+
+
+def test_explain_names_the_field_that_lacks_a_word(index: sonicpy.Index) -> None:
+    index.upsert(*SCOPE, "1", {"title": "Java", "body": "an island"})
+    inside = index.explain(*SCOPE, "java island", fields="title")
+    assert inside.fields == ("title",) and inside.advice == ["No object holds 'island' in the field title."]
+    assert sonicpy.Explanation.from_json(inside.to_json()) == inside
+    assert "in the field title or note" in str(index.explain(*SCOPE, "island", fields=["title", "note"]))
+    for fields in ({"title": 5}, None):
+        everywhere = index.explain(*SCOPE, "java nothing", fields=fields)
+        assert not everywhere.fields and '"fields"' not in everywhere.to_json()
+        assert "No object holds 'nothing'; " in everywhere.advice[0]
+    assert {part.times for hit in index.explain(*SCOPE, "java", fields={"title": 5}).hits for part in hit.parts} == {1}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.errors import InvalidArgument
 from sonicpy.index.index import Index
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.text_digests import text_digest
@@ -225,7 +225,7 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for way in ("store", "vector_pushes"):
         monkeypatch.setattr(f"sonicpy.store.{way}.RECORD_MAX_BYTES", 5_000)
     many = " ".join(f"{number:x}{'y' * 30}" for number in range(300))
-    with pytest.raises(StoreError, match="split the text"):
+    with pytest.raises(InvalidArgument, match="split the text"):
         index.upsert("c", "b", "o", many)
     assert [*index.query("c", "b", "one")] == ["o"]
     index.close()

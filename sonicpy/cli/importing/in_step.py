@@ -12,12 +12,20 @@ from sonicpy.index.mirrored import Mirror, MirrorReport
 NAMES_AT_ONCE = 1_000
 
 
+def _shape_of(columns: Mapping[str, Any]) -> Shape:
+    return Shape(**{name: value for name, value in columns.items() if name != "prefix"})
+
+
 class MirrorTarget(Protocol):
     """A bucket that `sonicpy mirror` keeps in step with a table."""
 
     @property
     def watermark(self) -> Any:
         """The greatest value of the watermark column so far; None: no pass has ended."""
+
+    @property
+    def changed(self) -> int | None:
+        """How many rows of the pass have changed their object so far; None: this is not known."""
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report; see `Index.mirror`."""
@@ -38,10 +46,17 @@ class FolderTarget:
     """
 
     def __init__(self, index: Index, columns: Mapping[str, Any], owner: str) -> None:
-        self._index = index
-        self._columns = {**columns, "owner": owner}
-        self._mirror = Mirror(index, columns["collection"], columns["bucket"], owner, columns["prefix"])
+        self._shape = _shape_of(columns)
+        self._mirror = Mirror(
+            index, columns["collection"], columns["bucket"], owner, columns["prefix"],
+            tags=bool(self._shape.tag_columns), values=self._shape.value_columns,
+        )  # fmt: skip
         self.watermark = self._mirror.watermark
+
+    @property
+    def changed(self) -> int | None:
+        """How many rows of the pass have changed their object so far."""
+        return self._mirror.changed
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report.
@@ -50,7 +65,7 @@ class FolderTarget:
             whole: whether the rows are all rows, so that other objects are removed.
             progress: called from time to time with the number of rows that are done.
         """
-        return self._index.mirror(rows, **self._columns, whole=whole, progress=progress)
+        return self._mirror.take(read_rows(rows, self._shape), whole=whole, progress=progress)
 
     def erase(self, names: Iterable[str]) -> int:
         """Erase objects; return how many there were."""
@@ -73,31 +88,30 @@ class ServerTarget:
         self._client = client
         self._columns = columns
         self.watermark: Any = None
+        self.changed: int | None = None
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report; see `Index.mirror`. The report lacks the number of
         unchanged objects, because the server answers OK to each.
         """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
-        shape = Shape(**{name: value for name, value in self._columns.items() if name != "prefix"})
+        shape = _shape_of(self._columns)
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
-        seen, nameless = set[str](), 0
+        seen, has_nameless = set[str](), False
 
-        def named() -> Iterable[Row]:
-            nonlocal nameless
+        def named() -> Iterable[Row | Refused]:
+            nonlocal has_nameless
             for row in read_rows(rows, shape):
-                nameless += not row.object
+                has_nameless |= not row.object
                 seen.add(f"{prefix}{row.object}")
                 if isinstance(row, Refused):
-                    refused.append(row)
+                    yield row
                 else:
                     yield self._with_all(row._replace(object=f"{prefix}{row.object}"), shape)
 
-        refused: list[Refused] = []
         pushed = self._client.push_many(named(), upsert=True, progress=progress)
-        refused += pushed.refused
-        report = MirrorReport(len(seen), pushed.indexed, 0, 0, refused, len(refused))
-        if whole and not nameless:
+        report = MirrorReport(pushed.rows, pushed.indexed, 0, 0, pushed.refused, pushed.refused_count)
+        if whole and not has_nameless:
             report.gone = self.erase(before - seen)
         return report
 

@@ -298,15 +298,22 @@ def _name(row: SourceRow, name: str, flag: str) -> str:
     return _text(row, name)
 
 
-def _text(row: SourceRow, name: str) -> str:
-    value: Any = row[name]
+def text_of_field(value: Any) -> str | None:
+    """Return the text of a field: of a number its digits, of a list its texts in lines; None: it holds no text."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
-    raise InvalidRow(f"its field {name!r} is neither a text nor a number")
+    return None
+
+
+def _text(row: SourceRow, name: str) -> str:
+    text = text_of_field(row[name])
+    if text is None:
+        raise InvalidRow(f"its field {name!r} is neither a text nor a number")
+    return text
 
 
 def _mapping(row: SourceRow, name: str) -> Mapping[str, int]:

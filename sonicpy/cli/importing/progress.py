@@ -28,12 +28,12 @@ class ProgressBar:
             bar_format=ROWS_BAR if size is None else SIZED_BAR,
         )  # fmt: skip
 
-    def advance(self, done: int, rows: int) -> None:
-        """Show that `done` of `size` is done, after `rows` more rows."""
+    def advance(self, done: int, rows: int, more: str = "") -> None:
+        """Show that `done` of `size` is done, after `rows` more rows; `more` is added to the line."""
         self._rows += rows
         if not self._bar.disable:
             seconds = self._bar.format_dict["elapsed"] or 1.0
-            self._bar.set_postfix_str(f"{self._rows} rows, {self._rows / seconds:.0f} rows/s", refresh=False)
+            self._bar.set_postfix_str(f"{self._rows} rows, {self._rows / seconds:.0f} rows/s{more}", refresh=False)
             self._bar.update(done - self._bar.n)
 
     def note(self, line: str) -> None:

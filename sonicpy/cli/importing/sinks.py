@@ -7,12 +7,13 @@ from typing import Protocol
 from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.given_vectors import vectors_of_export
 from sonicpy.index.ingest.terms import packed_terms
 from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.text_names import texts_of
 
 RefusedEntry = tuple[int, str]
 """The position of a refused entry among those that were pushed, from 0 on, and the reason."""
@@ -108,6 +109,10 @@ class FolderSink:
         return iter(())
 
 
+PART_BREAK = "\1"
+"""The sign before each word of an exported text as a whole."""
+
+
 class ServerSink:
     """Pushes to a server. Exported terms are pushed as a text with LANG(none); facts are not, because the server notes
     its own.
@@ -164,7 +169,28 @@ def _set_synonyms(index: Index | Client, entries: Iterable[tuple[int, Entry]]) -
 def _row(entry: Entry) -> Row:
     text, lang = (entry.text, entry.lang) if entry.terms is None else (_text_of(entry), NO_LANGUAGE)
     vector = entry.vector if entry.terms is None else vectors_of_export(entry.fields)
-    return Row(entry.collection, entry.bucket, entry.object, text, lang, vector, entry.tags, entry.values, entry.texts)
+    texts = entry.texts if entry.terms is None else _texts_of(entry, text)
+    return Row(entry.collection, entry.bucket, entry.object, text, lang, vector, entry.tags, entry.values, texts)
+
+
+def _texts_of(entry: Entry, text: str) -> dict[str, str] | None:
+    """Return texts whose words are those of the named texts of an exported object, after the text with all its terms;
+    None: it has none. A text that was exported as a whole has its order. Raises InvalidArgument if the words are not
+    valid.
+    """
+    given = entry.fields.get("texts")
+    if not given:
+        return None
+    try:
+        return texts_of({"": text, **{name: _named_text(words) for name, words in given.items()}})
+    except (AttributeError, TypeError) as error:
+        raise InvalidArgument(f"its texts cannot be read: {error}") from error
+
+
+def _named_text(words: Sequence[str]) -> str:
+    wholes = [word for word in words if word.startswith(PART_BREAK)]
+    chosen = wholes if len(wholes) == 1 else [word for word in words if not word.startswith(PART_BREAK)]
+    return " ".join(chosen).replace(PART_BREAK, " ").strip()
 
 
 def _text_of(entry: Entry) -> str:

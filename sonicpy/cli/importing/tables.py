@@ -20,6 +20,8 @@ from sonicpy.errors import ConfigError, SonicError
 ROWS_AT_ONCE = 1_000
 SCHEME = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
 _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
+_PASSWORD_PARAMETER = re.compile(r"([?&](?:password|passwd|pwd)=)[^&]*", re.IGNORECASE)
+_QUERY = re.compile(r"(?:^|&)query=(.*)", re.DOTALL)
 
 
 def is_database(source: str) -> bool:
@@ -38,9 +40,11 @@ class TableSource:
         ConfigError: the URL is wrong, or a package is missing.
     """
 
+    repeated: frozenset[str] = frozenset()  # a database renames them
+
     def __init__(self, url: str, watermark: str | None = None) -> None:
         place, _, query = url.partition("?")
-        parameters = dict(parse_qsl(query, keep_blank_values=True))
+        parameters = _parameters(query)
         self._table, self._query = parameters.pop("table", None), parameters.pop("query", None)
         if (self._table is None) == (self._query is None):
             raise ConfigError(f"{shown_url(url)} has to name one of ?table=NAME and ?query=SELECT ...")
@@ -70,7 +74,10 @@ class TableSource:
         self._database.close()
 
     def _select(self, since: Any) -> str:
-        whole = f"({self._query})" if self._table is None else self._database.quoted_path(self._table)
+        if self._table is None:
+            whole = f"({(self._query or '').rstrip().removesuffix(';')}\n)"  # its last line may be a comment
+        else:
+            whole = self._database.quoted_path(self._table)
         statement = f"SELECT * FROM {whole} AS source"
         if since is not None and self._watermark is not None:
             statement += f" WHERE {self._database.quoted(self._watermark)} >= {self._database.placeholder}"
@@ -126,7 +133,7 @@ class _Sqlite:
 class _Alchemy:
     """A database that SQLAlchemy connects to."""
 
-    placeholder = ":since"
+    placeholder = ":sonicpy_since"  # a name that no query holds
 
     def __init__(self, url: str, name: str) -> None:
         try:
@@ -159,14 +166,26 @@ class _Alchemy:
         with self._engine.connect() as connection:
             streamed = connection.execution_options(yield_per=ROWS_AT_ONCE)
             yield from streamed.execute(
-                self._sqlalchemy.text(statement.replace(":", r"\:").replace(r"\:since", ":since")),
-                {} if since is None else {"since": since},
+                self._sqlalchemy.text(statement.replace(":", r"\:").replace("\\" + self.placeholder, self.placeholder)),
+                {} if since is None else {self.placeholder[1:]: since},
             )
 
     def close(self) -> None:
         self._engine.dispose()
 
 
+def _parameters(text: str) -> dict[str, str]:
+    """Return the parameters of a URL. If they hold white space they are not encoded, and `query` is the last one, so
+    `LIKE '%ab%'`, `id + 1` and `kind & 1` stay as they are.
+    """
+    if not re.search(r"\s", text):
+        return dict(parse_qsl(text, keep_blank_values=True))
+    found = _QUERY.search(text)
+    before = text if found is None else text[: found.start()]
+    pairs = (pair.partition("=") for pair in before.split("&") if pair)
+    return {**{name: value for name, _, value in pairs}, **({} if found is None else {"query": found[1]})}
+
+
 def shown_url(url: str) -> str:
     """Return the URL of a database without its password."""
-    return _PASSWORD.sub(r"\1:...@", url)
+    return _PASSWORD_PARAMETER.sub(r"\1...", _PASSWORD.sub(r"\1:...@", url))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
-from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.job import ImportJob
 from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, LANG_FIELD, FieldMapping
 from sonicpy.cli.importing.position import (
@@ -61,14 +61,7 @@ def add_verbs(verbs: Verbs) -> None:
     """Add `import` and its arguments to the command line."""
     parser = verbs.add_parser("import", description=IMPORT, epilog=EXAMPLE)
     parser.add_argument("file", metavar="FILE", help="the file with the rows; - is the standard input")
-    parser.add_argument("--format", choices=list(KINDS), help="default: by the file's extension")
-    parser.add_argument("--no-header", action="store_true", help="CSV and TSV: the columns are named 1, 2, 3")
-    parser.add_argument(
-        "--delimiter", metavar="C", type=_delimiter, help='CSV: the separator of fields, such as ";" (default: ",")'
-    )
-    parser.add_argument(
-        "--encoding", metavar="NAME", type=_encoding, default=UTF8, help="such as latin-1 or utf-16 (default: utf-8)"
-    )
+    add_format_flags(parser)
     parser.add_argument("--id", metavar="COLUMN", help=f"the object's name (default: {' or '.join(OBJECT_COLUMNS)})")
     parser.add_argument(
         "--text", metavar="COLUMN", action="append", help=f"a text; may be given several times (default: {TEXT_COLUMN})"
@@ -92,7 +85,7 @@ def add_verbs(verbs: Verbs) -> None:
     )
     parser.add_argument("--tag-separator", metavar="C", help='separates several tags of a text, such as ";"')
     parser.add_argument(
-        "--value", metavar="COLUMN", action="append", type=value_column,
+        "--value", metavar="COLUMN", action=Named, type=value_column,
         help="a column with a whole number, a date, true, false or a point; NAME=COLUMN names the value, COLUMN*100 "
         "multiplies it; may be given several times",
     )  # fmt: skip
@@ -107,11 +100,23 @@ def add_verbs(verbs: Verbs) -> None:
     parser.set_defaults(run=run)
 
 
+def add_format_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the format of a file with rows."""
+    parser.add_argument("--format", choices=list(KINDS), help="default: by the file's extension")
+    parser.add_argument("--no-header", action="store_true", help="CSV and TSV: the columns are named 1, 2, 3")
+    parser.add_argument(
+        "--delimiter", metavar="C", type=_delimiter, help='CSV: the separator of fields, such as ";" (default: ",")'
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", type=_encoding, default=UTF8, help="such as latin-1 or utf-16 (default: utf-8)"
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Import a file and print the number of rows; return the exit status. Raises SonicError if that fails."""
     if arguments.resume and arguments.file == STDIN:
         raise ConfigError("flag --resume needs a file: the standard input cannot be read again.")
-    source = _source(arguments)
+    source = source_of(arguments, arguments.file)
     try:
         if arguments.resume and not source.is_lasting:
             raise ConfigError(f"flag --resume needs a file: {source.path} is none, and cannot be read again.")
@@ -121,9 +126,15 @@ def run(arguments: argparse.Namespace) -> int:
         source.close()
 
 
-def _source(arguments: argparse.Namespace) -> Source:
+def source_of(arguments: argparse.Namespace, path: str) -> Source:
+    """Return the rows of a file in the format that flags name.
+
+    Raises:
+        ConfigError: a flag does not fit the format.
+        SonicError: the file cannot be read.
+    """
     source = Source(
-        arguments.file,
+        path,
         arguments.format,
         header=not arguments.no_header,
         delimiter=arguments.delimiter or COMMA,
@@ -131,7 +142,7 @@ def _source(arguments: argparse.Namespace) -> Source:
     )
     if arguments.delimiter is not None and source.kind != "csv":
         source.close()
-        raise ConfigError(f"flag --delimiter is for CSV, and {arguments.file} is {source.kind.upper()}.")
+        raise ConfigError(f"flag --delimiter is for CSV, and {path} is {source.kind.upper()}.")
     return source
 
 
@@ -241,7 +252,7 @@ def _fields(arguments: argparse.Namespace) -> FieldMapping:
 def add_field_flag(parser: argparse.ArgumentParser) -> None:
     """Add the flag for columns of named texts."""
     parser.add_argument(
-        "--field", metavar="COLUMN", action="append", type=field_column,
+        "--field", metavar="COLUMN", action=Named, type=field_column,
         help="a column with a named text; NAME=COLUMN names it; may be given several times, beside --text",
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.index.search.demands import asks_nothing, demands_of
-from sonicpy.index.search.fields import plain_plan, plain_word, shown_word
+from sonicpy.index.search.fields import plain_plan, plain_word, searched_fields, shown_times, shown_word
 from sonicpy.index.search.grouped import best_by_score as best_of_groups
 from sonicpy.index.search.grouped import check_grouped, grouped_by_filter
 from sonicpy.index.search.how import HowFound
@@ -141,6 +141,7 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         unmet=passing.unmet,
         unseen_words=not config.search.live_words and any(state.pending_seq > state.graph_seq for state in states),
         buckets=tuple(lexicon.names) if isinstance(lexicon, UnitedLexicon) else (),
+        fields=searched_fields(analysed.terms),
     )
 
 
@@ -407,7 +408,9 @@ def _hit(
         how=HOWS[kind],
         base=base,
         parts=tuple(
-            ScorePart(_shown_typed(found, one), _shown(shown_word(one.word)), times, shown(score))
+            ScorePart(
+                _shown_typed(found, one), _shown(shown_word(one.word)), shown_times(one.word, times), shown(score)
+            )
             for one, times, score in named
         ),
         more=more,

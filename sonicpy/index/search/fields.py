@@ -41,6 +41,13 @@ def with_fields(plan: Plan, terms: Terms) -> Plan:
     return _with_clauses(plan, [*plan.clauses, *added])
 
 
+def searched_fields(terms: Terms) -> tuple[str, ...]:
+    """Return the names of the texts in which alone a query searches; (): it searches all texts."""
+    demands = demands_of(terms)
+    fields = () if demands is None else demands.fields
+    return tuple(name for name, _ in fields) if all(weight is None for _, weight in fields) else ()
+
+
 def plain_plan(plan: Plan) -> Plan:
     """Return a plan without the clauses that named texts add, and without the names of texts in the words of the other
     clauses.
@@ -73,6 +80,11 @@ def shown_word(word: bytes) -> bytes:
         return word
     name, own = split_name(word)
     return name + b":" + (b'"' + own[1:].replace(b"\1", b" ") + b'"' if is_whole(own) else own)
+
+
+def shown_times(word: bytes, times: int) -> int:
+    """Return how often an object holds a word of a plan, as it is shown to users: once, if it is a whole text."""
+    return 1 if is_named(word) and is_whole(split_name(word)[1]) else times
 
 
 def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
