@@ -12,6 +12,7 @@ from typing import Any
 from sonicpy.api.shape import TEXT_COLUMN
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
+from sonicpy.vectors import plain_values
 
 BATCH_ROWS = 4_096
 """The most rows of a table that are converted to Python objects at once."""
@@ -119,7 +120,8 @@ def _batches_of(batches: Iterable[Any], schema: Any) -> Iterator[Columns]:
             part = batch.slice(start, BATCH_ROWS)
             seen = True
             names = part.schema.names
-            yield {name: part.column(place).to_pylist for place, name in enumerate(names)} | _ambiguous(names)
+            columns = {name: partial(plain_values, part.column(place)) for place, name in enumerate(names)}
+            yield columns | _ambiguous(names)
     if not seen:  # then missing columns are reported
         yield {name: list for name in schema.names} | _ambiguous(schema.names)
 

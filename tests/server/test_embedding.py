@@ -10,7 +10,8 @@ import pytest
 
 import sonicpy
 from sonicpy.config import Config, ServerConfig
-from sonicpy.errors import ShuttingDown, WorkerError
+from sonicpy.errors import ShuttingDown, StoreError, WorkerError
+from sonicpy.index.ingest.embedding_job import embed_texts
 from sonicpy.server.jobs.embedding import Embedding
 from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
@@ -159,9 +160,32 @@ def test_an_object_does_not_keep_the_vector_of_another_text(tmp_path: Path, mode
             server.start()
 
 
-def test_a_function_that_cannot_be_imported(tmp_path: Path) -> None:
-    with Server(tmp_path, {"server.embed": "no_such_package.at_all:embed"}) as server, Peer(server, "ingest") as ingest:
-        assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "No module named 'no_such_package'"), ("embed = 5", "embed is 5"), ("other = 5", "AttributeError"),
+        ("raise RuntimeError('no memory')", "RuntimeError: no memory"), ("undefined", "NameError"),
+    ],
+)  # fmt: skip
+def test_a_function_that_cannot_be_imported(tmp_path: Path, text: str | None, says: str) -> None:
+    setting = "no_such_package.at_all:embed"
+    if text is not None:
+        (tmp_path / "model.py").write_text(text, encoding="utf-8")
+        setting = f"{tmp_path}/model.py:embed"
+    with pytest.raises(StoreError, match=f"^server.embed = .* cannot be imported: {says}"):
+        embed_texts(setting, ["x"], are_questions=False)
+    if text is None or "raise" in text:
+        with Server(tmp_path / "server", {"server.embed": setting}) as server, Peer(server, "ingest") as ingest:
+            assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
+
+
+def test_a_function_that_makes_no_vector(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("def embed(texts): return [None if 'crash' in text else [1.0] * 24 for text in texts]\n")
+    for are_questions in (False, True):
+        first, second = embed_texts(f"{path}:embed", ["boat", "crash"], are_questions=are_questions)
+        assert isinstance(first, str)
+        assert str(second).startswith("embed is refused: it made no vector of 'crash'")
 
 
 def test_an_upsert_is_embedded_if_its_text_is_new(server: Server, model: str) -> None:

@@ -129,6 +129,7 @@ class FieldMapping:
             *self.named.values(),
             *self.tags,
             *(name for name, _ in self.values.values()),
+            *([] if self.vector is None else [self.vector]),
             *(name for value, name in given if value is None),
         ]
         return next((name for name in read if name in columns), None)
@@ -166,7 +167,7 @@ class FieldMapping:
             except ValueError as error:
                 raise InvalidRow(f"its vector is no JSON: {error}") from error
         try:
-            return bits_of("vector", None if isinstance(given, float) or given == "" else given)
+            return bits_of("vector", None if given == "" or _is_missing(given) else given)
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
 

@@ -21,6 +21,7 @@ from sonicpy.cli.importing.content import GZIP, opened
 from sonicpy.cli.importing.csv_records import BrokenRecord, CsvRecords
 from sonicpy.cli.importing.json_array import elements
 from sonicpy.errors import ConfigError, SonicError
+from sonicpy.vectors import plain_values
 
 KINDS = ("json", "jsonl", "csv", "tsv", "parquet")
 FORMATS = {
@@ -224,7 +225,9 @@ class Source:
                 left -= rows
                 continue
             for batch in self._table.iter_batches(PARQUET_ROWS, row_groups=[group]):
-                yield from batch.slice(min(left, batch.num_rows)).to_pylist()
+                part = batch.slice(min(left, batch.num_rows))
+                columns = dict(zip(part.schema.names, map(plain_values, part.columns), strict=True))
+                yield from ({name: values[row] for name, values in columns.items()} for row in range(part.num_rows))
                 left -= min(left, batch.num_rows)
 
 

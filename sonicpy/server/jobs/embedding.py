@@ -73,7 +73,7 @@ class Embedding:
             return False
         if isinstance(command, Upsert):
             return self._may_need(*command[:3], command.meant, command.lang)
-        return bool(command.text) and (self._ranks or isinstance(command, Push))
+        return bool(command.text) and (isinstance(command, Push) or (self._ranks and command.is_by_score))
 
     def is_row_due(self, row: "TextRow", *, upsert: bool) -> bool:
         """Return whether a row, pushed or with `upsert` upserted, needs a vector, as far as that is known at once;
