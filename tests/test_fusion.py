@@ -30,8 +30,11 @@ def test_fused_scores_are_sums() -> None:
 def test_what_cannot_be_fused() -> None:
     with pytest.raises(sonicpy.InvalidArgument, match="^hits have no scores"):
         sonicpy.fuse(sonicpy.Hits(["o1"]), {})
-    with pytest.raises(sonicpy.InvalidArgument, match=r"^weight is -1; allowed is a number from 0 on$"):
-        sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=-1)
+    for weight in (-1, float("inf"), float("nan")):
+        with pytest.raises(sonicpy.InvalidArgument, match=rf"^weight is {weight}; allowed is a number from 0 on$"):
+            sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=weight)
+    with pytest.raises(sonicpy.InvalidArgument, match="^hits have one name in several buckets"):
+        sonicpy.fuse(sonicpy.Hits(["o1", "o1"], [2.0, 1.0], buckets=["a", "b"]), {})
     hits = sonicpy.Hits(["o1"], [1.0])
     for others in ("o1", 5, None, ["o1"], [5], [None], [("o1",)], {"o1": "x"}, {"o1": None}, [("o1", float("nan"))]):
         with pytest.raises(sonicpy.InvalidArgument, match="^others (is|has) .*; allowed are "):
