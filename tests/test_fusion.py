@@ -33,7 +33,7 @@ def test_what_cannot_be_fused() -> None:
     for weight in (-1, float("inf"), float("nan")):
         with pytest.raises(sonicpy.InvalidArgument, match=rf"^weight is {weight}; allowed is a number from 0 on$"):
             sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=weight)
-    with pytest.raises(sonicpy.InvalidArgument, match="^hits have one name in several buckets"):
+    with pytest.raises(sonicpy.InvalidArgument, match="^hits have a name twice"):
         sonicpy.fuse(sonicpy.Hits(["o1", "o1"], [2.0, 1.0], buckets=["a", "b"]), {})
     hits = sonicpy.Hits(["o1"], [1.0])
     for others in ("o1", 5, None, ["o1"], [5], [None], [("o1",)], {"o1": "x"}, {"o1": None}, [("o1", float("nan"))]):

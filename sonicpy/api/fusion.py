@@ -25,7 +25,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
         limit: the most objects; None: all.
 
     Raises:
-        InvalidArgument: the hits have no scores, or one name in several buckets; or an argument is not allowed.
+        InvalidArgument: the hits have no scores, or a name twice; or an argument is not allowed.
     """
     if not isinstance(hits, Hits):
         raise InvalidArgument(f"hits is {shown(hits)}; allowed are hits of a query")
@@ -39,7 +39,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
         number_of("limit", limit)
     sums = dict(zip(hits.objects, scores, strict=True))
     if len(sums) < len(scores):
-        raise InvalidArgument("hits have one name in several buckets; allowed are hits of different names")
+        raise InvalidArgument("hits have a name twice, of several buckets or groups; allowed are different names")
     for name, score in _pairs(others):
         oid = object_name(name)
         sums[oid] = sums.get(oid, 0.0) + weight * score

@@ -16,7 +16,7 @@ from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
-from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags
+from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, vector_in
 from sonicpy.cli.importing.row_sources import Source
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
 from sonicpy.cli.importing.verb import add_field_flag, value_column
@@ -31,8 +31,8 @@ from sonicpy.index.mirrored import Drift, MirrorReport
 DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
-TAGS, VALUE = "tags:", "value:"
-"""The prefixes of the names of columns that hold the stored form of tags, and of a value."""
+TAGS, VALUE, VECTOR = "tags:", "value:", "vector:"
+"""The prefixes of the names of columns that hold the stored form of tags, of a value, and of a vector."""
 TEXT = "text:"
 """The name of the column with the text that has no name, beside named texts."""
 
@@ -66,6 +66,7 @@ def add_verbs(verbs: Verbs) -> None:
         "--value", metavar="COLUMN", action="append", type=value_column,
         help="a column with a value, as of import: COLUMN, NAME=COLUMN or NAME=COLUMN*100",
     )  # fmt: skip
+    parser.add_argument("--vector", metavar="COLUMN", help="the column with a vector, as of import")
     parser.add_argument("--prefix", metavar="TEXT", default="", help="names of objects begin with it")
     parser.add_argument(
         "--watermark", metavar="COLUMN", help="a column that grows with each change: later passes read new rows alone"
@@ -149,6 +150,7 @@ class Reading:
         separator: separates the tags of a text; None: a text is one tag.
         values: the column of each value by its name, and the number that it is multiplied by.
         unnamed: the columns that make the text without a name, beside named ones; (): there is none.
+        vector: the column with a vector; None: there is none.
 
     Attributes:
         greatest: the greatest value of the watermark so far.
@@ -167,6 +169,7 @@ class Reading:
         separator: str | None = None,
         values: Mapping[str, tuple[str, int]] = MappingProxyType({}),
         unnamed: Sequence[str] = (),
+        vector: str | None = None,
     ) -> None:
         self._rows = rows
         self._watermark = watermark
@@ -177,6 +180,7 @@ class Reading:
         self._separator = separator
         self._values = values
         self._without_name = unnamed
+        self._vector = vector
         self.greatest = since
         self.deleted: list[str] = []
 
@@ -186,7 +190,7 @@ class Reading:
         Raises:
             ConfigError: a column is missing.
         """
-        is_plain = not (self._tags or self._values or self._without_name)
+        is_plain = not (self._tags or self._values or self._without_name or self._vector)
         for row in self._rows:
             if self._watermark is not None:
                 value = plain_value(_of(row, self._watermark))
@@ -202,6 +206,7 @@ class Reading:
                     **{name: "" for name in self._texts if name in row and row[name] is None},
                     **{f"{TAGS}{name}": split_tags(row.get(name), self._separator) for name in self._tags},
                     **({TEXT: _joined(row, self._without_name)} if self._without_name else {}),
+                    **({} if self._vector is None else {f"{VECTOR}{self._vector}": _vector(row.get(self._vector))}),
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
 
@@ -210,6 +215,13 @@ def _joined(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
     if not any(name in row for name in columns):
         raise ConfigError(f"the rows have no column {columns[0]!r}; they have {', '.join(map(repr, row))}.")
     return joined("" if row.get(name) is None else row[name] for name in columns)
+
+
+def _vector(value: Any) -> Any:
+    try:
+        return vector_in(value)
+    except ValueError:  # no JSON: the row is refused
+        return value
 
 
 def _of(row: Mapping[str, Any], column: str) -> Any:
@@ -271,7 +283,7 @@ def _reading(
     values, named = dict(arguments.value or ()), dict(arguments.field or ())
     return Reading(
         _checked(rows, arguments), watermark, arguments.deleted, ids, [*_texts(arguments), *named.values()], since,
-        arguments.tags or (), arguments.tag_separator, values, _texts(arguments) if named else (),
+        arguments.tags or (), arguments.tag_separator, values, _texts(arguments) if named else (), arguments.vector,
     )  # fmt: skip
 
 
@@ -283,7 +295,7 @@ def _checked(rows: Iterator[Mapping[str, Any]], arguments: argparse.Namespace) -
     columns = list(dict.fromkeys(chain.from_iterable(first)))
     fields = FieldMapping(
         arguments.id, _texts(arguments), arguments.collection, tags=arguments.tags or (),
-        values=dict(arguments.value or ()), named=dict(arguments.field or ()),
+        values=dict(arguments.value or ()), named=dict(arguments.field or ()), vector=arguments.vector,
     )  # fmt: skip
     missing = fields.missing(columns) if columns else None
     if missing is not None:
@@ -313,6 +325,7 @@ def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
         "prefix": arguments.prefix,
         "tags": [f"{TAGS}{name}" for name in arguments.tags or ()] or None,
         "values": {name: f"{VALUE}{name}" for name, _ in arguments.value or ()},
+        "vector": None if arguments.vector is None else f"{VECTOR}{arguments.vector}",
     }
 
 
