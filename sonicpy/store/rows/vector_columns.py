@@ -4,6 +4,7 @@ A column without a name was dropped: its rows are being removed.
 """
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -40,8 +41,14 @@ class VectorColumn(NamedTuple):
 
     def place(self, bucket: int, iid: int) -> tuple[bytes, int]:
         """Return the key of the row with the vector of an object, and the place of the vector in the row."""
-        row, place = divmod(iid, places_in_row(self.size))
-        return vector_prefix(bucket, self.number) + row.to_bytes(5, "big"), place
+        return self.places(bucket, (iid,))[0]
+
+    def places(self, bucket: int, iids: Iterable[int]) -> list[tuple[bytes, int]]:
+        """Return the key of the row and the place in the row for the vector of each object."""
+        prefix, count = vector_prefix(bucket, self.number), places_in_row(self.size)
+        found = [divmod(iid, count) for iid in iids]
+        keys = {row: prefix + row.to_bytes(5, "big") for row, _ in found}
+        return [(keys[row], place) for row, place in found]
 
 
 def vector_prefix(bucket: int, column: int) -> bytes:
