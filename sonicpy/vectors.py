@@ -146,12 +146,15 @@ def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[b
     return of_bits(given) if isinstance(given, bytes) else of_numbers(given)
 
 
-def plain_values(column: Any) -> list[Any]:
-    """Return the values of a column of Arrow; lists of unsigned bytes, as `numpy.packbits` makes them, become bytes."""
-    values: list[Any] = column.to_pylist()
-    if str(getattr(column.type, "value_type", "")) == "uint8":
-        return [bytes(one) if isinstance(one, list) and None not in one else one for one in values]
-    return values
+def packed_lists(values: list[Any], kind: object) -> list[Any]:
+    """Return the values of a column of a table; lists of unsigned bytes, as `numpy.packbits` makes them, become bytes.
+
+    Args:
+        kind: the type of the members of lists.
+    """
+    if str(kind).lower() != "uint8":
+        return values
+    return [bytes(one) if isinstance(one, list) and None not in one else one for one in values]
 
 
 def _plain_value(given: Any) -> Any:

@@ -254,6 +254,17 @@ def test_rows_of_tables_bring_vectors(index: Index) -> None:
         index.push_many(pyarrow.table(given), collection=C, bucket=B, vector="x")
 
 
+def test_rows_of_polars_bring_vectors(index: Index) -> None:
+    polars = pytest.importorskip("polars", reason="needs the extra [tables]")
+    table = {"id": ["o1", "o2"], "text": ["red"] * 2}
+    columns = [([[1.0, -1.0] * 4, None], polars.List(polars.Float32)), ([[0xAA], None], polars.List(polars.UInt8))]
+    for number, (vectors, kind) in enumerate([*columns, ([[0xAA], None], polars.Array(polars.UInt8, 1))]):
+        frame = polars.DataFrame(table).with_columns(polars.Series("v", vectors, dtype=kind))
+        assert index.push_many(frame, collection=C, bucket=f"b{number}", vector="v").indexed == 2
+        held = {one.object: one.fields.get("vectors", {}) for one in index.holdings(C, f"b{number}")}
+        assert held == {"o1": {"vector": "qg=="}, "o2": {}}, kind
+
+
 def test_rows_that_lack_their_vectors(index: Index) -> None:
     named = namedtuple("named", ["id", "text"])
     rows = [("o1", "red"), named("o2", "red"), {"id": "o3", "text": "red", "v": float("nan")}]
@@ -397,6 +408,9 @@ def test_the_rank_newest_has_no_scores_to_add_to() -> None:
 @pytest.mark.parametrize("size", [1, 48, 128])
 def test_a_row_fills_a_page_and_not_more(size: int) -> None:
     count, row = native.places_in_row(size), None
+    for iid in (0, count - 1, count, 2**32 - 1, 2**40 - 1):
+        key = b"prefix" + (iid // count).to_bytes(5, "big")
+        assert native.places_of(b"prefix", size, [iid]) == [(key, iid % count)]
     for place in range(count):
         row = native.with_vector(row, place, bytes([place % 251]) * size)
     assert row is not None and 4080 - 2 * size < len(row) <= 4080

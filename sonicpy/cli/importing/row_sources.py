@@ -16,12 +16,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from sonicpy.api.tables import values_of_arrow
 from sonicpy.cli.arguments import STDIN, standard_input
 from sonicpy.cli.importing.content import GZIP, opened
 from sonicpy.cli.importing.csv_records import BrokenRecord, CsvRecords
 from sonicpy.cli.importing.json_array import elements
 from sonicpy.errors import ConfigError, SonicError
-from sonicpy.vectors import plain_values
 
 KINDS = ("json", "jsonl", "csv", "tsv", "parquet")
 FORMATS = {
@@ -226,7 +226,7 @@ class Source:
                 continue
             for batch in self._table.iter_batches(PARQUET_ROWS, row_groups=[group]):
                 part = batch.slice(min(left, batch.num_rows))
-                columns = dict(zip(part.schema.names, map(plain_values, part.columns), strict=True))
+                columns = dict(zip(part.schema.names, map(values_of_arrow, part.columns), strict=True))
                 yield from ({name: values[row] for name, values in columns.items()} for row in range(part.num_rows))
                 left -= min(left, batch.num_rows)
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
-from sonicpy._native.vectors import BITS_MAX, places_in_row
+from sonicpy._native.vectors import BITS_MAX, places_of
 
 VECTOR_COLUMNS: Final = 48
 """The kind of the fact about columns of vectors."""
@@ -45,10 +45,7 @@ class VectorColumn(NamedTuple):
 
     def places(self, bucket: int, iids: Iterable[int]) -> list[tuple[bytes, int]]:
         """Return the key of the row and the place in the row for the vector of each object."""
-        prefix, count = vector_prefix(bucket, self.number), places_in_row(self.size)
-        found = [divmod(iid, count) for iid in iids]
-        keys = {row: prefix + row.to_bytes(5, "big") for row, _ in found}
-        return [(keys[row], place) for row, place in found]
+        return places_of(vector_prefix(bucket, self.number), self.size, iids)
 
 
 def vector_prefix(bucket: int, column: int) -> bytes:
