@@ -81,6 +81,32 @@ def check_answers(server: Server) -> None:
         assert search.ask('QUERY c b "the crash"') == "ERR internal_error"
 
 
+@pytest.mark.parametrize("ranking", ["bm25", "newest"])
+def test_a_question_in_another_order_gets_no_vector(tmp_path: Path, ranking: str) -> None:
+    path, port = tmp_path / "model.py", free_port(HOST)
+    path.write_text(MODEL, encoding="utf-8")
+    at = {"server.embed": f"{path}:embed", "search.ranking": ranking, "http.inet": f"{HOST}:{port}"}
+    scope: dict[str, object] = {"collection": "c", "bucket": "b"}
+    with Server(tmp_path / "server", at) as server, Peer(server, "search") as search:
+        server.http = f"http://{HOST}:{port}"  # type: ignore[attr-defined]
+        posted(server, "/v1/push", {**scope, "object": "o", "text": "boat"})
+        path.with_suffix(".log").unlink()
+        for sort in ("newest", None) if ranking == "newest" else ("newest",):
+            asked = {**scope, "text": "boat", **({} if sort is None else {"sort": sort})}
+            (hit,) = posted(server, "/v1/query", asked)["hits"]  # type: ignore[misc]
+            assert hit == {"object": "o", "score": None}
+            order = "" if sort is None else f" SORT({sort})"
+            assert search.results(f'QUERY c b "boat"{order}') == ["o"]
+            address = "&".join(f"{name}={value}" for name, value in asked.items() if name != "sort" and sort is None)
+            if address:
+                for verb in ("explain", "search"):
+                    with urllib.request.urlopen(f"{server.http}/v1/{verb}?{address}") as answer:  # type: ignore[attr-defined]
+                        assert json.load(answer)["hits"]
+        assert not path.with_suffix(".log").exists(), "the model is not asked"
+        posted(server, "/v1/query", {**scope, "text": "boat", "sort": "score"})
+        assert path.with_suffix(".log").exists() == (ranking == "bm25")
+
+
 def test_a_row_that_is_refused_gets_no_vector_and_stops_no_other(server: Server, model: str) -> None:
     texts: list[object] = [{"title": "the jazz"}, "the boat", 5, {"title": 5}]
     rows = [{"collection": "c", "bucket": "b", "object": f"o{at}", "text": text} for at, text in enumerate(texts)]
