@@ -55,7 +55,7 @@ def reader_of(kind: type) -> RowReader | None:
 
 
 def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
-    if shape.tag_columns or shape.value_columns or (shape.vectors and len(row) < 6):
+    if shape.extra_columns and (len(row) < 6 or shape.tag_columns or shape.value_columns):
         return NoParts("a row without names of columns has no column with tags, values or a vector")
     match len(row):
         case 2:
