@@ -68,15 +68,19 @@ def numbers_of(argument: str, given: Vector) -> str | None:
         return None
     try:
         if isinstance(given, str):
-            text = given
-        elif isinstance(given, Mapping):
-            text = ",".join(_written(name, _numbers(one)) for name, one in given.items())
-        else:
-            text = _written("", _numbers(given))
-        read_numbers(text)
+            read_numbers(given)
+            return given
+        name = ""
+        if isinstance(given, Mapping):
+            if len(given) != 1:
+                raise _several(len(given))
+            ((name, given),) = given.items()
+            _checked(name)
+        numbers = _packed(given, native.whole_numbers, native.of_bits)
+        _check_length(len(numbers))
+        return _written(name, numbers)
     except (ValueError, TypeError, OverflowError) as error:
         raise _refusal(argument, error) from error
-    return text
 
 
 def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
@@ -92,7 +96,7 @@ def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
 def read_numbers(text: str) -> tuple[str, bytes]:
     """Return the (column, numbers as int8) of the vector of a query. Raises ValueError if the text has another form."""
     if "," in text:
-        raise ValueError(f"it has {text.count(',') + 1} columns; allowed is 1")
+        raise _several(text.count(",") + 1)
     name, numbers = _read_one(text)
     _check_length(len(numbers))
     return name, numbers
@@ -137,8 +141,8 @@ def _written(name: str, packed: bytes) -> str:
     return f"{name}:{base64}" if name else base64
 
 
-def _numbers(given: Any) -> bytes:
-    return _packed(given, native.whole_numbers, native.of_bits)
+def _several(columns: int) -> ValueError:
+    return ValueError(f"it has {columns} columns; allowed is 1")
 
 
 def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[bytes], bytes]) -> bytes:

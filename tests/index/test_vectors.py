@@ -204,6 +204,9 @@ def test_a_wrong_vector_is_refused_in_a_sentence(index: Index, vector: Any, says
 
 def test_a_query_with_the_vector_of_another_model_is_refused(index: Index) -> None:
     index.push(C, B, "o1", "red", vector={"old": [1.0] * 16})
+    for several in ({"old": [1.0] * 16, "new": [1.0] * 16}, "old:AAAA,new:AAAA"):
+        with pytest.raises(sonicpy.InvalidArgument, match="it has 2 columns; allowed is 1$"):
+            index.query(C, B, "red", vector=several)
     for vector in ([1.0] * 8, {"new": [1.0] * 16}):
         for ask in (index.query, index.explain):
             with pytest.raises(sonicpy.InvalidArgument, match="^the vector is refused: it"):
