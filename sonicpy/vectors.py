@@ -52,7 +52,7 @@ def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...
     try:
         if isinstance(given, str):
             return read_bits(given)
-        if not isinstance(given, Mapping):
+        if type(given) is bytes or not isinstance(given, Mapping):  # the look at the type is faster
             bits = given if type(given) is bytes else _packed(given, native.signs, bytes)
             _check_length(8 * len(bits))
             return (("", bits),)

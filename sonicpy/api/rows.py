@@ -199,7 +199,7 @@ def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
         InvalidArgument: one of them is not allowed.
     """
     found: RowExtras = {}
-    if not isinstance(values, Mapping):
+    if type(values) is not dict and not isinstance(values, Mapping):
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]
     if there:
