@@ -76,6 +76,8 @@ def test_the_figures_of_meaning_are_those_of_the_file() -> None:
         )
         if name.startswith("words"):
             assert f"| {name} | {' | '.join(f'{figure:.3f}'[1:] for figure in figures[way])} |" in README
+    words, signs = (f"{figures[way][0]:.3f}"[1:] for way, name in WAYS.items() if name.startswith("words"))
+    assert f"[{words} to {signs}]" in (ROOT / "docs/index.md").read_text(encoding="utf-8")
 
 
 def test_the_commands_use_what_exists() -> None:
