@@ -2,6 +2,7 @@
 
 import random
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -30,8 +31,11 @@ def test_fused_scores_are_sums() -> None:
 def test_what_cannot_be_fused() -> None:
     with pytest.raises(sonicpy.InvalidArgument, match="^hits have no scores"):
         sonicpy.fuse(sonicpy.Hits(["o1"]), {})
-    with pytest.raises(sonicpy.InvalidArgument, match=r"^weight is -1; allowed is a number from 0 on$"):
-        sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=-1)
+    for weight in (-1, float("inf"), float("nan")):
+        with pytest.raises(sonicpy.InvalidArgument, match=rf"^weight is {weight}; allowed is a number from 0 on$"):
+            sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=weight)
+    with pytest.raises(sonicpy.InvalidArgument, match="^hits have a name twice"):
+        sonicpy.fuse(sonicpy.Hits(["o1", "o1"], [2.0, 1.0], buckets=["a", "b"]), {})
     hits = sonicpy.Hits(["o1"], [1.0])
     for others in ("o1", 5, None, ["o1"], [5], [None], [("o1",)], {"o1": "x"}, {"o1": None}, [("o1", float("nan"))]):
         with pytest.raises(sonicpy.InvalidArgument, match="^others (is|has) .*; allowed are "):
@@ -86,6 +90,23 @@ def test_embedders(monkeypatch: pytest.MonkeyPatch, package: str, name: str, que
             index.push("c", "b", "o", "red")
             likeness = index.explain("c", "b", "red").hits[0].likeness
             assert likeness == pytest.approx(1.0 if question == 1 else 0.75)
+
+
+def test_a_model_of_model2vec(tmp_path: Path) -> None:
+    package = pytest.importorskip("model2vec", reason="needs the extra: pip install 'sonicpy-search[model2vec]'")
+    numpy, tokenizers = pytest.importorskip("numpy"), pytest.importorskip("tokenizers")
+    words = ["[UNK]", "boat", "river", "bottle"]
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, unk_token=words[0])
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    rows = numpy.array([[0] * 8, [1] * 8, [1, -1] * 4, [-1, 1] * 4], "float32")
+    package.StaticModel(rows, tokenizer).save_pretrained(tmp_path)
+    with sonicpy.open(":memory:", embed=embedders.model2vec(str(tmp_path), column="m")) as index:
+        index.push_many([("c", "b", "o1", "a bottle"), ("c", "b", "o2", "a river")])
+        assert [held.fields["vectors"] for held in index.holdings()] == [{"m": "VQ=="}, {"m": "qg=="}]
+        assert [hit.likeness for hit in index.explain("c", "b", "river bottle").hits] == [0, 0]
+        assert index.explain("c", "b", "river").hits[0].likeness == pytest.approx(1)
 
 
 def test_a_model_of_a_missing_package_says_so() -> None:

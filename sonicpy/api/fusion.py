@@ -1,7 +1,7 @@
 """Fusion: merges hits by words with hits of another index, such as one of vectors, by the sum of their scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from sonicpy.api.hits import Hits
@@ -25,7 +25,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
         limit: the most objects; None: all.
 
     Raises:
-        InvalidArgument: the hits have no scores, or an argument is not allowed.
+        InvalidArgument: the hits have no scores, or a name twice; or an argument is not allowed.
     """
     if not isinstance(hits, Hits):
         raise InvalidArgument(f"hits is {shown(hits)}; allowed are hits of a query")
@@ -33,11 +33,13 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
     if scores is None:
         raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
     weight = plain_scalar(weight)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < inf:
         raise InvalidArgument(f"weight is {shown(weight)}; allowed is a number from 0 on")
     if limit is not None:
         number_of("limit", limit)
     sums = dict(zip(hits.objects, scores, strict=True))
+    if len(sums) < len(scores):
+        raise InvalidArgument("hits have a name twice, of several buckets or groups; allowed are different names")
     for name, score in _pairs(others):
         oid = object_name(name)
         sums[oid] = sums.get(oid, 0.0) + weight * score

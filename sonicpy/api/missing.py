@@ -10,7 +10,7 @@ def is_missing(value: object) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # an array of several values, or a number that cannot be compared
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):  # an array, a tensor, or a number without an order
         return False
 
 

@@ -55,8 +55,8 @@ def reader_of(kind: type) -> RowReader | None:
 
 
 def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
-    if shape.tag_columns or shape.value_columns:
-        return NoParts("a row without names of columns has no column with tags or values")
+    if shape.extra_columns and (len(row) < 6 or shape.tag_columns or shape.value_columns):
+        return NoParts("a row without names of columns has no column with tags, values or a vector")
     match len(row):
         case 2:
             return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
@@ -137,7 +137,7 @@ def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> RowPa
     row = dict(zip(names, values, strict=True))
     if len(row) < len(names) and (wrong := _repeated(names, shape)) is not None:
         return wrong
-    return _parts(row, shape, (*shape.text_columns, *shape.tag_columns, *shape.value_columns.values()))
+    return _parts(row, shape, (*shape.text_columns, *shape.extra_columns))
 
 
 def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowParts | NoParts:
@@ -173,7 +173,7 @@ def text_of_columns(texts: Iterable[Any], shape: Shape) -> Any:
 def _repeated(names: Sequence[Any], shape: Shape) -> NoParts | None:
     """Return the refusal of a row in which a column to read occurs twice; None: no column does."""
     read = {*shape.object_columns, *shape.text_columns, *shape.scope_columns, *(() if shape.lang else ("lang",))}
-    read.update(shape.tag_columns, shape.value_columns.values())
+    read.update(shape.extra_columns)
     for name, count in Counter(names).items():
         if count > 1 and name in read:
             return NoParts(f"the row has {count} columns with the name {shown(name)}; rename or drop all but one")

@@ -203,7 +203,7 @@ def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
         InvalidArgument: one of them is not allowed.
     """
     found: RowExtras = {}
-    if not isinstance(values, Mapping):
+    if type(values) is not dict and not isinstance(values, Mapping):
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]
     if there:
@@ -211,7 +211,7 @@ def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
         found["tags"] = tags_of(list(chain.from_iterable(lists)))
     if given := {name: value for name, value in values.items() if not is_missing(value)}:
         found["values"] = plain_values(given)
-    if there_too := {name: vector for name, vector in vectors.items() if vector is not None}:
+    if there_too := {name: vector for name, vector in vectors.items() if not is_missing(vector)}:
         found["vector"] = bits_of("vector", there_too.get("", there_too))
     return found
 
@@ -249,21 +249,24 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
 
 
 def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
-    """Return the columns with tags and with values, as the last parts of rows; []: the shape has no such columns.
+    """Return the tags, values and vectors of rows, as their last parts; []: the shape has no such columns.
 
     Args:
         count: the number of rows.
     """
-    if not shape.tag_columns and not shape.value_columns:
+    if not shape.extra_columns:
         return []
     tags = [_column(columns, (name,)) for name in shape.tag_columns]
-    values = [_column(columns, (name,)) for name in shape.value_columns.values()]
-    return [
-        zip(*tags, strict=True) if tags else [()] * count,
-        [dict(zip(shape.value_columns, row, strict=True)) for row in zip(*values, strict=True)]
-        if values
-        else [{}] * count,
-    ]
+    values = _by_names(columns, shape.value_columns, count)
+    return [zip(*tags, strict=True) if tags else [()] * count, values, _by_names(columns, dict(shape.vectors), count)]
+
+
+def _by_names(columns: Columns, named: Mapping[str, str], count: int) -> Iterable[dict[str, Any]]:
+    """Return, for each of `count` rows, the values of some columns by the names that `named` gives them."""
+    if not named:
+        return [{}] * count
+    several = [_column(columns, (column,)) for column in named.values()]
+    return (dict(zip(named, row, strict=True)) for row in zip(*several, strict=True))
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:

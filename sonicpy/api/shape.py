@@ -10,6 +10,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
 from sonicpy.text_names import texts_of
 from sonicpy.values import VALUES_MAX, name_of, too_many
+from sonicpy.vectors import is_column
 
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "Shape"]
 
@@ -34,6 +35,8 @@ class Shape:
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
         tag_columns: the columns that give tags.
         value_columns: the column of each value, by its name.
+        vectors: the name of each column of vectors, and the column of the row that gives it.
+        extra_columns: the columns that give tags, values and vectors.
         is_plain: whether rows give only an object, one text, and perhaps a language.
 
     Raises:
@@ -57,6 +60,7 @@ class Shape:
     vectors: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     tag_columns: tuple[str, ...] = field(init=False, repr=False)
     value_columns: dict[str, str] = field(init=False, repr=False)
+    extra_columns: tuple[str, ...] = field(init=False, repr=False)
     is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +81,8 @@ class Shape:
             raise InvalidArgument(
                 f"vector is {shown(self.vector)}; allowed are the name of a column, and names by name"
             )
+        if isinstance(self.vector, Mapping) and not all(map(is_column, vectors)):
+            raise InvalidArgument(f"vector is {shown(self.vector)}; allowed are names of columns of vectors as keys")
         if self.tags is not None and not isinstance(self.tags, str) and not _are_columns(self.tags):
             raise InvalidArgument(f"tags is {shown(self.tags)}; allowed are the name of a column, and several names")
         given = {"collection": self.collection, "bucket": self.bucket}
@@ -92,8 +98,9 @@ class Shape:
             "value_columns": _value_columns(self.values),
         }.items():
             object.__setattr__(self, name, value)
-        others = self.scope_columns or self.vectors or self.tag_columns or self.value_columns
-        object.__setattr__(self, "is_plain", isinstance(self.text, str) and not others)
+        extra = (*self.tag_columns, *self.value_columns.values(), *vectors.values())
+        object.__setattr__(self, "extra_columns", extra)
+        object.__setattr__(self, "is_plain", isinstance(self.text, str) and not self.scope_columns and not extra)
 
 
 def _several(columns: str | Sequence[str] | None) -> tuple[str, ...]:

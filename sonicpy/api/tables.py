@@ -12,6 +12,7 @@ from typing import Any
 from sonicpy.api.shape import TEXT_COLUMN
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
+from sonicpy.vectors import packed_lists
 
 BATCH_ROWS = 4_096
 """The most rows of a table that are converted to Python objects at once."""
@@ -104,7 +105,16 @@ def _refuse_ambiguous(name: str, count: int, which: str) -> list[Any]:
 
 def _polars_batches(frame: Any) -> Iterator[Columns]:
     parts = frame.iter_slices(BATCH_ROWS) if frame.height else [frame]  # then missing columns are reported
-    return ({c: part.get_column(c).to_list for c in part.columns} for part in parts)
+    return ({name: partial(_values_of_polars, part.get_column(name)) for name in part.columns} for part in parts)
+
+
+def _values_of_polars(column: Any) -> list[Any]:
+    return packed_lists(column.to_list(), getattr(column.dtype, "inner", None))
+
+
+def values_of_arrow(column: Any) -> list[Any]:
+    """Return the values of a column of Arrow as Python objects; see `packed_lists`."""
+    return packed_lists(column.to_pylist(), getattr(column.type, "value_type", None))
 
 
 def _arrow_batches(reader: Any) -> Iterator[Columns]:
@@ -119,7 +129,8 @@ def _batches_of(batches: Iterable[Any], schema: Any) -> Iterator[Columns]:
             part = batch.slice(start, BATCH_ROWS)
             seen = True
             names = part.schema.names
-            yield {name: part.column(place).to_pylist for place, name in enumerate(names)} | _ambiguous(names)
+            columns = {name: partial(values_of_arrow, part.column(place)) for place, name in enumerate(names)}
+            yield columns | _ambiguous(names)
     if not seen:  # then missing columns are reported
         yield {name: list for name in schema.names} | _ambiguous(schema.names)
 

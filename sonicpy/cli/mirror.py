@@ -17,7 +17,7 @@ from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
-from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field
+from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field, vector_in
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
 from sonicpy.cli.importing.verb import add_field_flag, add_format_flags, source_of, value_column
 from sonicpy.cli.output import remark, show
@@ -32,8 +32,8 @@ from sonicpy.index.mirrored import Drift, MirrorReport
 DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
-TAGS, VALUE = "tags:", "value:"
-"""The prefixes of the names of columns that hold the stored form of tags, and of a value."""
+TAGS, VALUE, VECTOR = "tags:", "value:", "vector:"
+"""The prefixes of the names of columns that hold the stored form of tags, of a value, and of a vector."""
 TEXT = "text:"
 """The name of the column with the text that has no name, beside named texts."""
 
@@ -68,6 +68,7 @@ def add_verbs(verbs: Verbs) -> None:
         "--value", metavar="COLUMN", action=Named, type=value_column,
         help="a column with a value, as of import: COLUMN, NAME=COLUMN or NAME=COLUMN*100",
     )  # fmt: skip
+    parser.add_argument("--vector", metavar="COLUMN", help="the column with a vector, as of import")
     parser.add_argument("--prefix", metavar="TEXT", default="", help="names of objects begin with it")
     parser.add_argument(
         "--watermark", metavar="COLUMN", help="a column that grows with each change: later passes read new rows alone"
@@ -152,6 +153,7 @@ class Reading:
         separator: separates the tags of a text; None: a text is one tag.
         values: the column of each value by its name, and the number that it is multiplied by.
         named: how many of the texts have names, the last ones; the others make the text without a name beside them.
+        vector: the column with a vector; None: there is none.
 
     Attributes:
         greatest: the greatest value of the watermark so far.
@@ -170,6 +172,7 @@ class Reading:
         separator: str | None = None,
         values: Mapping[str, tuple[str, int]] = MappingProxyType({}),
         named: int = 0,
+        vector: str | None = None,
     ) -> None:
         self._rows = rows
         self._watermark = watermark
@@ -181,6 +184,7 @@ class Reading:
         self._values = values
         self._named = texts[len(texts) - named :]
         self._unnamed = texts[: len(texts) - named] if named else ()
+        self._vector = vector
         self.greatest = since
         self.deleted: list[Any] = []
 
@@ -190,7 +194,7 @@ class Reading:
         Raises:
             ConfigError: a column is missing, or the values of the watermark have no order.
         """
-        is_plain = not (self._tags or self._values or self._unnamed)
+        is_plain = not (self._tags or self._values or self._unnamed or self._vector)
         for row in self._rows:
             if self._watermark is not None:
                 value = plain_value(_of(row, self._watermark))
@@ -205,6 +209,7 @@ class Reading:
                     **row,
                     **self._texts_of(row),
                     **{f"{TAGS}{name}": split_tags(row.get(name), self._separator) for name in self._tags},
+                    **({} if self._vector is None else {f"{VECTOR}{self._vector}": _vector(row.get(self._vector))}),
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
 
@@ -252,6 +257,13 @@ def _text(value: Any) -> Any:
         return ""
     text = text_of_field(value)
     return value if text is None else text
+
+
+def _vector(value: Any) -> Any:
+    try:
+        return vector_in(value)
+    except ValueError:  # no JSON: the row is refused
+        return value
 
 
 def _of(row: Mapping[str, Any], column: str) -> Any:
@@ -328,7 +340,7 @@ def _reading(arguments: argparse.Namespace, source: Any, watermark: str | None, 
     return Reading(
         _checked(rows, arguments, source), watermark, arguments.deleted, ids,
         [*_texts(arguments), *named.values()], since,
-        arguments.tags or (), arguments.tag_separator, values, len(named),
+        arguments.tags or (), arguments.tag_separator, values, len(named), arguments.vector,
     )  # fmt: skip
 
 
@@ -342,7 +354,7 @@ def _checked(
     columns = list(dict.fromkeys(chain.from_iterable(first)))
     fields = FieldMapping(
         arguments.id, _texts(arguments), arguments.collection, tags=arguments.tags or (),
-        values=dict(arguments.value or ()), named=dict(arguments.field or ()),
+        values=dict(arguments.value or ()), named=dict(arguments.field or ()), vector=arguments.vector,
     )  # fmt: skip
     missing = fields.missing(columns) if columns else None
     if missing is not None:
@@ -375,6 +387,7 @@ def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
         "prefix": arguments.prefix,
         "tags": [f"{TAGS}{name}" for name in arguments.tags or ()] or None,
         "values": {name: f"{VALUE}{name}" for name, _ in arguments.value or ()},
+        "vector": None if arguments.vector is None else f"{VECTOR}{arguments.vector}",
     }
 
 

@@ -125,6 +125,7 @@ SENTENCES: Mapping[str, str] = {
     "int_from_float": "{where} is {given}; allowed are whole numbers",
     "object_type": "{where} is {given}; allowed are strings and whole numbers",
     "object_inexact": "{where} is {given}; allowed are strings and whole numbers, those above 2**53 as digits alone",
+    "vector_type": "{where} is {given}; allowed are at most 1,024 numbers, base 64, and objects of these by column",
     "int_type": "{where} is {given}; allowed are whole numbers",
     "bool_parsing": "{where} is {given}; allowed are true and false",
     "bool_type": "{where} is {given}; allowed are true and false",
@@ -156,6 +157,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
         where, kind = f"{where}[{places[1]}]", "object_of_a_list"
     elif len(places) > 1 and places[0] in PARTED and places[1] != "[key]":
         where = f"{where}[{places[1]}]" if isinstance(places[1], int) else f"{where}.{places[1]}"
+    elif where == "vector" and kind == "string_type":  # the first of the types that pydantic tried
+        kind = "vector_type"
     sentence = SENTENCES.get(kind, "{where}: {msg}")
     given = _shown(error["input"])[:GIVEN_MAX]
     context = {"choices": "", **error.get("ctx", {})}

@@ -382,7 +382,7 @@ class Answers(TextReader):
     def _with_vector(self, search: Search) -> Search:
         """Return a search with the vector that the embedder makes of its text, unless it has one."""
         embed = self._embed
-        if embed is None or search.vector is not None or not search.text:
+        if embed is None or search.vector is not None or not search.text or not search.is_by_score:
             return search
         if self._config.search.ranking != "bm25":
             return search

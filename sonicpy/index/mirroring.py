@@ -25,6 +25,7 @@ class Mirroring:
         lang: str | None = None,
         owner: str = "mirror",
         prefix: str = "",
+        vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
         whole: bool = True,
@@ -36,8 +37,8 @@ class Mirroring:
         Objects that are pushed while the pass runs are not erased by it.
 
         Args:
-            rows, object, text, lang, tags, values, progress: as in `push_many`; tags and values that a row lacks are
-                removed.
+            rows, object, text, lang, vector, tags, values, progress: as in `push_many`; tags and values that a row
+                lacks are removed.
             collection, bucket: the names for all rows.
             owner: the name of the source; a bucket follows one source only.
             prefix: put before the name of each row to make the name of its object. Only objects with this prefix are
@@ -51,7 +52,10 @@ class Mirroring:
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
-        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values, is_one_bucket=True)
+        self._check_upsert()
+        shape = Shape(
+            collection, bucket, object, text, lang, vector=vector, tags=tags, values=values, is_one_bucket=True
+        )
         mirror = Mirror(
             self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
         )
@@ -68,13 +72,14 @@ class Mirroring:
         lang: str | None = None,
         owner: str = "mirror",
         prefix: str = "",
+        vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> "Drift":
         """Return the difference between rows and a bucket, by digests alone; change nothing.
 
         Args:
-            rows, object, text, lang, tags, values: as in `push_many`.
+            rows, object, text, lang, vector, tags, values: as in `push_many`.
             collection, bucket, owner, prefix: as in `mirror`.
 
         Raises like `mirror`.
@@ -82,7 +87,9 @@ class Mirroring:
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
-        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values, is_one_bucket=True)
+        shape = Shape(
+            collection, bucket, object, text, lang, vector=vector, tags=tags, values=values, is_one_bucket=True
+        )
         mirror = Mirror(
             self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
         )

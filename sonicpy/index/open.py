@@ -7,7 +7,7 @@ from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import StoreError
 from sonicpy.index.given_settings import Settings
 from sonicpy.index.index import Index
-from sonicpy.index.ingest.given_vectors import Embed
+from sonicpy.index.ingest.given_vectors import Embed, check_embedder
 from sonicpy.store.disk.temporary import MEMORY, temporary_folder
 
 
@@ -39,6 +39,8 @@ def open_index(
         InvalidArgument: another argument is wrong.
     """
     folder = path_of("path", path)
+    if embed is not None:
+        check_embedder(embed)
     read_only, autocommit = switch_of("read_only", read_only), switch_of("autocommit", autocommit)
     if folder != MEMORY:
         if read_only:

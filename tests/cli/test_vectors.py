@@ -30,8 +30,13 @@ EXPECTED: dict[str, dict[str, str]] = {"up": {"vector": "9w=="}, "down": {"vecto
 
 def written(kind: str) -> str:
     """Write the rows as a file; return its name."""
-    if kind == "parquet":
-        table = pytest.importorskip("pyarrow").Table.from_pylist(ROWS)
+    if kind in ("parquet", "bits.parquet"):
+        pyarrow = pytest.importorskip("pyarrow")
+        table = pyarrow.Table.from_pylist(ROWS)
+        if kind == "bits.parquet":  # as of numpy.packbits
+            bits = pyarrow.array([[0xF7], [0], None], pyarrow.list_(pyarrow.uint8()))
+            table = table.set_column(2, "v", bits)
+            kind = "parquet"
         pytest.importorskip("pyarrow.parquet").write_table(table, "rows.parquet")
     elif kind == "csv":
         with open("rows.csv", "w", newline="", encoding="utf-8") as file:
@@ -43,7 +48,7 @@ def written(kind: str) -> str:
     return f"rows.{kind}"
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "bits.parquet"])
 def test_imported_rows_have_vectors(run: Run, kind: str) -> None:
     assert "3 indexed, 0 refused" in run("import", written(kind), *SCOPE, "--vector", "v")
     assert vectors("d") == EXPECTED
@@ -74,6 +79,13 @@ def test_rows_with_wrong_vectors_are_refused(run: Run) -> None:
     again = ("import", "rows.jsonl", *SCOPE, "--vector", "v", "--replace")
     assert "3 indexed, 2 refused" in run(*again, status=3, said=said)
     assert vectors("d") == EXPECTED
+
+
+def test_a_number_and_a_column_that_occurs_twice_are_no_vectors(run: Run) -> None:
+    Path("rows.jsonl").write_text('{"id": "o", "text": "x", "v": 0.5}', encoding="utf-8")
+    run("import", "rows.jsonl", *SCOPE, "--vector", "v", status=3, said="vector is refused, it is 0.5")
+    Path("rows.csv").write_text('id,text,v,v\no,x,"[1]","[2]"\n', encoding="utf-8")
+    run("import", "rows.csv", *SCOPE, "--vector", "v", status=2, said="several columns 'v'")
 
 
 def test_push_and_query(run: Run) -> None:

@@ -1,5 +1,6 @@
 """Tests of the README: its session with nc and its commands work; links in docs lead to pages."""
 
+import csv
 import html
 import re
 import runpy
@@ -47,6 +48,36 @@ def test_the_session_with_nc(server: Server) -> None:
                 assert answers.read() == ""
                 answers.close()
                 connection.close()
+
+
+WAYS = {
+    "FTS5, porter": "FTS5, porter",
+    "sonicpy, words": "words",
+    "vectors, all compared": "vectors, all compared",
+    "FTS5 + vectors, by ranks": "FTS5 and vectors, fused by rank",
+    "sonicpy + vectors, by ranks": "sonicpy and vectors, fused by rank",
+    "sonicpy, signs (meaning .5, depth 50)": "words and signs",
+    "sonicpy + usearch, fuse(weight=1)": "sonicpy and usearch, `fuse`",
+}
+"""Way in the file of figures -> its name in the tables of the pages."""
+
+
+def test_the_figures_of_meaning_are_those_of_the_file() -> None:
+    figures: dict[str, list[float]] = {}
+    with (ROOT / "docs/benchmarks/data/quality-meaning.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            figures.setdefault(row["way"], []).append(float(row["nDCG@10"]))
+    quality = (ROOT / "docs/quality.md").read_text(encoding="utf-8")
+    for way, name in WAYS.items():
+        assert len(figures[way]) == 4
+        four = re.escape(" | ".join(f"{figure:.4f}"[1:] for figure in figures[way]))
+        assert re.search(rf"^\| \**(sonicpy, )?{re.escape(name)}\** \| [\d,]+ \| {four} \|$", quality, re.MULTILINE), (
+            name
+        )
+        if name.startswith("words"):
+            assert f"| {name} | {' | '.join(f'{figure:.3f}'[1:] for figure in figures[way])} |" in README
+    words, signs = (f"{figures[way][0]:.3f}"[1:] for way, name in WAYS.items() if name.startswith("words"))
+    assert f"[{words} to {signs}]" in (ROOT / "docs/index.md").read_text(encoding="utf-8")
 
 
 def test_the_commands_use_what_exists() -> None:

@@ -119,6 +119,7 @@ def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type
     assert answer.json()["detail"].startswith(says)
 
 
+VECTORS = "allowed are at most 1,024 numbers, base 64, and objects of these by column"
 EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alone"
 
 
@@ -138,6 +139,9 @@ EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alon
         ("query", {"meaning": "x"}, "meaning is 'x'; allowed are numbers"),
         ("push", {"tags": "red"}, "tags is 'red'; allowed are lists"),
         ("push", {"tags": ["red", 1]}, "tags[1] is 1; allowed are strings"),
+        ("push", {"vector": 5}, f"vector is 5; {VECTORS}"),
+        ("push", {"vector": [None]}, f"vector is [None]; {VECTORS}"),
+        ("push", {"vector": {"m": 5}}, f"vector is {{'m': 5}}; {VECTORS}"),
         ("push", {"values": {"price": 1.5}}, "values.price is 1.5; allowed are whole numbers"),
     ],
 )

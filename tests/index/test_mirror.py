@@ -259,6 +259,43 @@ def test_tags_and_values_follow_the_table(table: Table) -> None:
     assert table.mirror("--check", *flags)["rows"] == 3
 
 
+def test_vectors_follow_the_table(table: Table) -> None:
+    table.database.execute("ALTER TABLE p ADD COLUMN v BLOB")
+    for number, vector in enumerate(("[1, -1, 1, -1, 1, -1, 1, -1]", b"\x0f", "8A==", None, "[1", "")):
+        table.database.execute("INSERT INTO p VALUES (?, 'title', 'body', 0, 0, ?)", (number, vector))
+    table.database.commit()
+    flags = ("--vector", "v")
+    assert table.mirror(*flags, status=3) == {"rows": 6, "changed": 5, "refused_count": 1}
+    assert vectors(table) == {"0": "qg==", "1": "Dw==", "2": "8A==", "3": None, "5": None}
+    table.database.execute("DELETE FROM p WHERE id = 4")
+    table.database.execute("UPDATE p SET v = x'01' WHERE id = 1")
+    table.database.commit()
+    assert table.mirror(*flags, "--check", status=1)["samples"]["changed"] == ["1"]
+    assert table.mirror(*flags) == {"rows": 5, "changed": 1, "unchanged": 4}
+    table.database.execute("UPDATE p SET v = NULL WHERE id = 1")
+    table.database.commit()
+    assert table.mirror(*flags) == table.mirror() == {"rows": 5, "unchanged": 5}
+    assert vectors(table) == {"0": "qg==", "1": "AQ==", "2": "8A==", "3": None, "5": None}
+
+
+def vectors(table: Table) -> dict[str, str | None]:
+    with sonicpy.open(table.folder) as index:
+        return {held.object: held.fields.get("vectors", {}).get("vector") for held in index.holdings()}
+
+
+def test_rows_bring_vectors(index: sonicpy.Index) -> None:
+    rows = [{"id": "1", "text": "red", "old": [1] * 8, "new": [-1] * 16}, {"id": "2", "text": "red"}]
+    at: dict[str, Any] = {"collection": C, "bucket": B, "vector": {"m1": "old", "m2": "new"}}
+    for changed in (2, 0):
+        assert index.mirror(rows, **at).changed == changed
+    assert {held.object: held.fields.get("vectors") for held in index.holdings()} == {
+        "1": {"m1": "/w==", "m2": "AAA="}, "2": None,
+    }  # fmt: skip
+    rows[0]["old"] = [-1] * 8
+    assert index.check_mirror(rows, **at).changed == index.mirror(rows, **at).changed == 1
+    assert not index.check_mirror(rows, **at)
+
+
 def passing(table: Table, condition: str) -> set[str]:
     with sonicpy.open(table.folder) as index:
         return set(index.query(C, B, "", filter=condition, limit=100).objects)

@@ -5,6 +5,7 @@ imported.
 import array
 import random
 import shutil
+from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,15 +175,21 @@ def test_arrays_of_other_packages() -> None:
     assert read_bits(bits_of("vector", numpy.frombuffer(bits, "uint8")) or "") == (("", bits),)
     assert read_bits(bits_of("vector", numpy.stack([given, given], 1)[:, 0]) or "") == (("", bits),), "not in a row"
     pyarrow = pytest.importorskip("pyarrow")
-    column = pyarrow.array([given.tolist()], pyarrow.list_(pyarrow.float32()))
+    column = pyarrow.array([given.tolist(), None], pyarrow.list_(pyarrow.float32()))
     assert read_bits(bits_of("vector", column[0]) or "") == (("", bits),)
+    packed = pyarrow.array(list(bits), pyarrow.uint8())
+    for one in (packed, pyarrow.chunked_array([packed]), pyarrow.scalar(list(bits), pyarrow.list_(pyarrow.uint8()))):
+        assert read_bits(bits_of("vector", one) or "") == (("", bits),), "unsigned bytes are packed bits, as of NumPy"
+    for wrong, says in ((column[1], "it is None"), (given.reshape(2, 8), "it has 2 dimensions; allowed is 1$")):
+        with pytest.raises(sonicpy.InvalidArgument, match=says):
+            bits_of("vector", wrong)
 
 
 WRONG = [
     ([1.0] * 7, "7 numbers"), ([], "0 numbers"), ([1.0] * 1032, "1032 numbers"),
     ([float("nan")] * 8, "number 0 is nan"),
     (b"", "0 numbers"), ("AA", "base 64"), ("x y:AA==", "the column is 'x y'"), (3, "it is 3"), ([[1.0] * 8], "."),
-    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), (["a"] * 8, "."),
+    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), (["a"] * 8, "."), ({1.0, 2.0}, "it is of type set"),
 ]  # fmt: skip
 
 
@@ -197,6 +204,9 @@ def test_a_wrong_vector_is_refused_in_a_sentence(index: Index, vector: Any, says
 
 def test_a_query_with_the_vector_of_another_model_is_refused(index: Index) -> None:
     index.push(C, B, "o1", "red", vector={"old": [1.0] * 16})
+    for several in ({"old": [1.0] * 16, "new": [1.0] * 16}, "old:AAAA,new:AAAA"):
+        with pytest.raises(sonicpy.InvalidArgument, match="it has 2 columns; allowed is 1$"):
+            index.query(C, B, "red", vector=several)
     for vector in ([1.0] * 8, {"new": [1.0] * 16}):
         for ask in (index.query, index.explain):
             with pytest.raises(sonicpy.InvalidArgument, match="^the vector is refused: it"):
@@ -228,6 +238,48 @@ def test_rows_bring_vectors(index: Index, upsert: bool) -> None:
     }
     report = index.push_many([{"id": "o2", "text": "", "a": b"\1"}], collection=C, bucket=B, vector={"vector": "a"})
     assert report.indexed == 1 and stored(index)["o2"]["vector"][7]
+
+
+def test_rows_of_tables_bring_vectors(index: Index) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    given = {"id": ["o1", "o2"], "text": ["red"] * 2, "v": [[1.0, -1.0] * 4, None]}
+    kinds = (pyarrow.float32(), pyarrow.float64(), pyarrow.int8())
+    types = [(pyarrow.list_(kind), given["v"]) for kind in kinds] + [(pyarrow.list_(kinds[0], 8), given["v"])]
+    types += [(pyarrow.binary(), [b"\xaa", None]), (pyarrow.list_(pyarrow.uint8()), [[0xAA], None])]
+    for number, (kind, vectors) in enumerate(types):
+        table = pyarrow.table({**given, "v": pyarrow.array(vectors, kind), "w": pyarrow.array(vectors, kind)})
+        index.push_many(table, collection=C, bucket=f"b{number}", vector="v")
+        index.push_many(table, collection=C, bucket=f"two{number}", vector={"a": "v", "b": "w"})
+        for bucket, columns in ((f"b{number}", {"vector"}), (f"two{number}", {"a", "b"})):
+            held = {one.object: one.fields.get("vectors", {}) for one in index.holdings(C, bucket)}
+            assert held == {"o1": dict.fromkeys(columns, "qg=="), "o2": {}}, kind
+    with pytest.raises(sonicpy.InvalidArgument, match="the table has no column x; it has id, text, v"):
+        index.push_many(pyarrow.table(given), collection=C, bucket=B, vector="x")
+
+
+def test_rows_of_polars_bring_vectors(index: Index) -> None:
+    polars = pytest.importorskip("polars", reason="needs the extra [tables]")
+    table = {"id": ["o1", "o2"], "text": ["red"] * 2}
+    columns = [([[1.0, -1.0] * 4, None], polars.List(polars.Float32)), ([[0xAA], None], polars.List(polars.UInt8))]
+    for number, (vectors, kind) in enumerate([*columns, ([[0xAA], None], polars.Array(polars.UInt8, 1))]):
+        frame = polars.DataFrame(table).with_columns(polars.Series("v", vectors, dtype=kind))
+        assert index.push_many(frame, collection=C, bucket=f"b{number}", vector="v").indexed == 2
+        held = {one.object: one.fields.get("vectors", {}) for one in index.holdings(C, f"b{number}")}
+        assert held == {"o1": {"vector": "qg=="}, "o2": {}}, kind
+
+
+def test_rows_that_lack_their_vectors(index: Index) -> None:
+    named = namedtuple("named", ["id", "text"])
+    rows = [("o1", "red"), named("o2", "red"), {"id": "o3", "text": "red", "v": float("nan")}]
+    report = index.push_many(rows, collection=C, bucket=B, vector="v")
+    assert [(one.row, one.reason) for one in report.refused] == [
+        (0, "a row without names of columns has no column with tags, values or a vector"),
+        (1, "the row has no v; it has id, text"),
+    ]
+    assert index.exists(C, B, "o3"), "a missing value is no vector"
+    for vector in ({"": "v"}, {"": "v", "m": "w"}, {"a b": "v"}):
+        with pytest.raises(sonicpy.InvalidArgument, match="names of columns of vectors as keys"):
+            index.push_many(rows, collection=C, bucket=B, vector=vector)
 
 
 def test_a_replacement_with_a_wrong_vector_changes_nothing(index: Index) -> None:
@@ -273,6 +325,55 @@ def test_an_embedder_makes_vectors_of_texts_and_questions(tmp_path: Path) -> Non
         assert index.query(C, B, "ask cab") == index.query(C, B, "ask cab", depth=0, vector=[1.0] * 24)
 
 
+@pytest.mark.parametrize("column", ["", "m"])
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (None, "it made None of 1 texts, no vectors"), (5, "it made 5 of 1 texts"), ([None], "no vector of 'red'"),
+        ([], "0 vectors of 1 texts"), ([[1.0] * 9], "9 numbers"), ([[float("nan")] * 8], "number 0 is nan"),
+    ],
+)  # fmt: skip
+def test_an_embedder_that_makes_no_vectors(made: Any, says: str, column: str) -> None:
+    def embed(texts: list[str]) -> Any:
+        return made
+
+    if column:
+        embed.column = column  # type: ignore[attr-defined]
+    with sonicpy.open(":memory:", embed=embed) as index:
+        for call in (
+            lambda: index.push(C, B, "o1", "red"),
+            lambda: index.upsert(C, B, "o1", "red"),
+            lambda: index.push_many([(C, B, "o1", "red")]),
+            lambda: index.query(C, B, "red"),
+        ):
+            with pytest.raises(sonicpy.InvalidArgument, match=f"^embed is refused.*{says}"):
+                call()
+        assert index.count(C, B) == 0
+
+
+def test_what_is_no_embedder(tmp_path: Path) -> None:
+    def embed(texts: list[str]) -> Any:
+        raise AssertionError
+
+    for wrong in (5, "model:embed"):
+        with pytest.raises(sonicpy.InvalidArgument, match="^embed is .*; allowed is a function"):
+            sonicpy.open(tmp_path / "store", embed=wrong)  # type: ignore[arg-type]
+    for column in (None, 5, "a b"):
+        embed.column = column  # type: ignore[attr-defined]
+        with pytest.raises(sonicpy.InvalidArgument, match=r"^embed\.column is "):
+            sonicpy.open(tmp_path / "store", embed=embed)
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_answer_in_another_order_needs_no_vector() -> None:
+    def embed(texts: list[str]) -> Any:
+        raise AssertionError
+
+    with sonicpy.open(":memory:", embed=embed) as index:
+        index.push(C, B, "o1", "red", vector=[1.0] * 8)
+        assert index.query(C, B, "red", sort="newest") == ["o1"]
+
+
 def test_a_bucket_without_vectors_answers_by_words(index: Index) -> None:
     index.push(C, B, "o1", "red fox")
     plain = index.query(C, B, "fox")
@@ -310,6 +411,9 @@ def test_the_rank_newest_has_no_scores_to_add_to() -> None:
 @pytest.mark.parametrize("size", [1, 48, 128])
 def test_a_row_fills_a_page_and_not_more(size: int) -> None:
     count, row = native.places_in_row(size), None
+    for iid in (0, count - 1, count, 2**32 - 1, 2**40 - 1):
+        key = b"prefix" + (iid // count).to_bytes(5, "big")
+        assert native.places_of(b"prefix", size, [iid]) == [(key, iid % count)]
     for place in range(count):
         row = native.with_vector(row, place, bytes([place % 251]) * size)
     assert row is not None and 4080 - 2 * size < len(row) <= 4080

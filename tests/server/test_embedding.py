@@ -10,7 +10,8 @@ import pytest
 
 import sonicpy
 from sonicpy.config import Config, ServerConfig
-from sonicpy.errors import ShuttingDown, WorkerError
+from sonicpy.errors import ShuttingDown, StoreError, WorkerError
+from sonicpy.index.ingest.embedding_job import embed_texts
 from sonicpy.server.jobs.embedding import Embedding
 from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
@@ -78,6 +79,32 @@ def check_answers(server: Server) -> None:
         explained = json.loads(search.ask('EXPLAIN c b "the oboat"').removeprefix("RESULT "))
         assert all(hit["likeness"] is not None for hit in explained["hits"])
         assert search.ask('QUERY c b "the crash"') == "ERR internal_error"
+
+
+@pytest.mark.parametrize("ranking", ["bm25", "newest"])
+def test_a_question_in_another_order_gets_no_vector(tmp_path: Path, ranking: str) -> None:
+    path, port = tmp_path / "model.py", free_port(HOST)
+    path.write_text(MODEL, encoding="utf-8")
+    at = {"server.embed": f"{path}:embed", "search.ranking": ranking, "http.inet": f"{HOST}:{port}"}
+    scope: dict[str, object] = {"collection": "c", "bucket": "b"}
+    with Server(tmp_path / "server", at) as server, Peer(server, "search") as search:
+        server.http = f"http://{HOST}:{port}"  # type: ignore[attr-defined]
+        posted(server, "/v1/push", {**scope, "object": "o", "text": "boat"})
+        path.with_suffix(".log").unlink()
+        for sort in ("newest", None) if ranking == "newest" else ("newest",):
+            asked = {**scope, "text": "boat", **({} if sort is None else {"sort": sort})}
+            (hit,) = posted(server, "/v1/query", asked)["hits"]  # type: ignore[misc]
+            assert hit == {"object": "o", "score": None}
+            order = "" if sort is None else f" SORT({sort})"
+            assert search.results(f'QUERY c b "boat"{order}') == ["o"]
+            address = "&".join(f"{name}={value}" for name, value in asked.items() if name != "sort" and sort is None)
+            if address:
+                for verb in ("explain", "search"):
+                    with urllib.request.urlopen(f"{server.http}/v1/{verb}?{address}") as answer:  # type: ignore[attr-defined]
+                        assert json.load(answer)["hits"]
+        assert not path.with_suffix(".log").exists(), "the model is not asked"
+        posted(server, "/v1/query", {**scope, "text": "boat", "sort": "score"})
+        assert path.with_suffix(".log").exists() == (ranking == "bm25")
 
 
 def test_a_row_that_is_refused_gets_no_vector_and_stops_no_other(server: Server, model: str) -> None:
@@ -159,9 +186,32 @@ def test_an_object_does_not_keep_the_vector_of_another_text(tmp_path: Path, mode
             server.start()
 
 
-def test_a_function_that_cannot_be_imported(tmp_path: Path) -> None:
-    with Server(tmp_path, {"server.embed": "no_such_package.at_all:embed"}) as server, Peer(server, "ingest") as ingest:
-        assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "No module named 'no_such_package'"), ("embed = 5", "embed is 5"), ("other = 5", "AttributeError"),
+        ("raise RuntimeError('no memory')", "RuntimeError: no memory"), ("undefined", "NameError"),
+    ],
+)  # fmt: skip
+def test_a_function_that_cannot_be_imported(tmp_path: Path, text: str | None, says: str) -> None:
+    setting = "no_such_package.at_all:embed"
+    if text is not None:
+        (tmp_path / "model.py").write_text(text, encoding="utf-8")
+        setting = f"{tmp_path}/model.py:embed"
+    with pytest.raises(StoreError, match=f"^server.embed = .* cannot be imported: {says}"):
+        embed_texts(setting, ["x"], are_questions=False)
+    if text is None or "raise" in text:
+        with Server(tmp_path / "server", {"server.embed": setting}) as server, Peer(server, "ingest") as ingest:
+            assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
+
+
+def test_a_function_that_makes_no_vector(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("def embed(texts): return [None if 'crash' in text else [1.0] * 24 for text in texts]\n")
+    for are_questions in (False, True):
+        first, second = embed_texts(f"{path}:embed", ["boat", "crash"], are_questions=are_questions)
+        assert isinstance(first, str)
+        assert str(second).startswith("embed is refused: it made no vector of 'crash'")
 
 
 def test_an_upsert_is_embedded_if_its_text_is_new(server: Server, model: str) -> None:

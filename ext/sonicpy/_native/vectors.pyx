@@ -22,6 +22,7 @@ cdef enum:
     ROW_BYTES = 4080  # with its head it fills one page of LMDB
     LARGEST = 127
     NIBBLES = 16
+    ROW_NUMBER_BYTES = 5  # at the end of a key
 
 BITS_MAX = BITS
 
@@ -126,6 +127,29 @@ def of_bits(bytes bits not None) -> bytes:
 def places_in_row(Py_ssize_t size) -> int:
     """Return the number of objects that share a row, for vectors of `size` bytes."""
     return 8 * ROW_BYTES // (8 * size + 1)
+
+
+def places_of(bytes prefix not None, Py_ssize_t size, iids not None) -> list:
+    """Return the key of the row and the place in the row for the vector of each of some objects.
+
+    Args:
+        prefix: the prefix of the keys of the column.
+        size: the number of bytes of a vector.
+    """
+    cdef Py_ssize_t head = PyBytes_GET_SIZE(prefix), count = 8 * ROW_BYTES // (8 * size + 1), byte
+    cdef uint64_t iid, row
+    cdef uint8_t *at
+    cdef bytes key
+    cdef list found = []
+    for iid in iids:
+        row = iid // <uint64_t> count
+        key = PyBytes_FromStringAndSize(NULL, head + ROW_NUMBER_BYTES)
+        at = <uint8_t *> PyBytes_AS_STRING(key)
+        memcpy(at, PyBytes_AS_STRING(prefix), head)
+        for byte in range(ROW_NUMBER_BYTES):
+            at[head + byte] = (row >> 8 * (ROW_NUMBER_BYTES - 1 - byte)) & 0xFF
+        found.append((key, <Py_ssize_t> (iid - row * <uint64_t> count)))
+    return found
 
 
 cdef Py_ssize_t before_place(const uint8_t *head, Py_ssize_t place) noexcept:

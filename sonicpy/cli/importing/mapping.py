@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from sonicpy.api.missing import is_missing
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, RowExtras, extras_of_row
 from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.row_sources import SourceRow
@@ -129,6 +130,7 @@ class FieldMapping:
             *self.named.values(),
             *self.tags,
             *(name for name, _ in self.values.values()),
+            *([] if self.vector is None else [self.vector]),
             *(name for value, name in given if value is None),
         ]
         return next((name for name in read if name in columns), None)
@@ -159,16 +161,12 @@ class FieldMapping:
         return Entry(collection, bucket, oid, text, self._language(row), texts=texts, **more)
 
     def _vector(self, row: SourceRow) -> str | None:
-        given: Any = None if self.vector is None else row.get(self.vector)
-        if isinstance(given, str) and given.startswith(("[", "{")):
-            try:
-                given = json.loads(given)
-            except ValueError as error:
-                raise InvalidRow(f"its vector is no JSON: {error}") from error
         try:
-            return bits_of("vector", None if isinstance(given, float) or given == "" else given)
+            return bits_of("vector", None if self.vector is None else vector_in(row.get(self.vector)))
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
+        except ValueError as error:
+            raise InvalidRow(f"its vector is no JSON: {error}") from error
 
     def _tagged(self, row: SourceRow) -> RowExtras:
         """Return the tags and values of a row. Raises InvalidRow."""
@@ -285,6 +283,13 @@ def scaled(value: object, scale: int) -> object:
     if scale != 1 and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         value = Decimal(str(value)) * scale
     return value
+
+
+def vector_in(value: Any) -> Any:
+    """Return the vector that a field holds, perhaps as JSON; None: it holds none. Raises ValueError."""
+    if isinstance(value, str):
+        return json.loads(value) if value.startswith(("[", "{")) else value or None
+    return None if is_missing(value) else value
 
 
 def _is_missing(value: object) -> bool:

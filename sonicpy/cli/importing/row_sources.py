@@ -16,6 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from sonicpy.api.tables import values_of_arrow
 from sonicpy.cli.arguments import STDIN, standard_input
 from sonicpy.cli.importing.content import GZIP, opened
 from sonicpy.cli.importing.csv_records import BrokenRecord, CsvRecords
@@ -224,7 +225,9 @@ class Source:
                 left -= rows
                 continue
             for batch in self._table.iter_batches(PARQUET_ROWS, row_groups=[group]):
-                yield from batch.slice(min(left, batch.num_rows)).to_pylist()
+                part = batch.slice(min(left, batch.num_rows))
+                columns = dict(zip(part.schema.names, map(values_of_arrow, part.columns), strict=True))
+                yield from ({name: values[row] for name, values in columns.items()} for row in range(part.num_rows))
                 left -= min(left, batch.num_rows)
 
 

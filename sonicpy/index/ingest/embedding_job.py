@@ -5,7 +5,7 @@ from typing import cast
 
 from sonicpy.api.shown import module_at
 from sonicpy.errors import SonicError, StoreError
-from sonicpy.index.ingest.given_vectors import Embed, embedded, embedded_question
+from sonicpy.index.ingest.given_vectors import Embed, check_embedder, embedded, embedded_question
 
 
 def embed_texts(setting: str, texts: list[str], *, are_questions: bool) -> list[str | SonicError]:
@@ -39,6 +39,9 @@ def column_of(setting: str) -> str:
 def _function(setting: str) -> Embed:
     place, _, name = setting.rpartition(":")
     try:
-        return cast(Embed, getattr(module_at(place), name))
-    except (ImportError, AttributeError, OSError, ValueError, SyntaxError) as error:
-        raise StoreError(f"server.embed = {setting!r} cannot be imported: {error}") from None
+        embed = getattr(module_at(place), name)
+        check_embedder(embed)
+    except Exception as error:  # noqa: BLE001 - of a module that the settings name
+        reason = str(error) if isinstance(error, SonicError | ImportError) else f"{type(error).__name__}: {error}"
+        raise StoreError(f"server.embed = {setting!r} cannot be imported: {reason}") from None
+    return cast(Embed, embed)

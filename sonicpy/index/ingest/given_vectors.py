@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import shown, shown_part
 from sonicpy.store.changing.mutations import ChangeFields, Mutation, PushTerms, PushWith, UpsertTerms
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows.vector_columns import (
@@ -20,7 +20,7 @@ from sonicpy.store.rows.vector_columns import (
     unpack_vectors,
 )
 from sonicpy.store.views.view import View
-from sonicpy.vectors import bits_by_column, bits_of, numbers_of, read_bits
+from sonicpy.vectors import bits_by_column, bits_of, is_column, numbers_of, read_bits
 
 Embed = Callable[[list[str]], Sequence[Any]]
 """Returns a vector for each text; see `embed` of `sonicpy.open`."""
@@ -133,7 +133,11 @@ def check_columns(read: Callable[[], AbstractContextManager[View]], changes: Col
 
 
 def embedded(embed: Embed, texts: list[str]) -> list[str]:
-    """Return the vectors of texts, in the form for PUSH. Raises InvalidArgument if the embedder gives no vectors."""
+    """Return the vectors of texts, in the form for PUSH.
+
+    Raises:
+        InvalidArgument: the embedder gives no vector of a text, or one that is not allowed.
+    """
     return [str(bits_of("embed", _named(embed, vector))) for vector in _of_all(embed, texts)]
 
 
@@ -143,11 +147,26 @@ def embedded_question(embed: Embed, text: str) -> str:
     return str(numbers_of("embed", _named(embed, vector)))
 
 
+def check_embedder(embed: object) -> None:
+    """Raise InvalidArgument if `embed` of `sonicpy.open` cannot be called, or its column has no valid name."""
+    if not callable(embed):
+        raise InvalidArgument(f"embed is {shown(embed)}; allowed is a function that returns vectors of texts")
+    column = getattr(embed, "column", "")
+    if column != "" and not (isinstance(column, str) and is_column(column)):
+        raise InvalidArgument(f"embed.column is {shown(column)}; allowed is the name of a column of vectors")
+
+
 def _of_all(embed: Embed, texts: list[str]) -> list[Any]:
-    made = list(embed(texts))
-    if len(made) != len(texts):
-        raise InvalidArgument(f"embed is refused: it made {len(made)} vectors of {len(texts)} texts")
-    return made
+    made: Any = embed(texts)
+    if not isinstance(made, Iterable):
+        raise InvalidArgument(f"embed is refused: it made {shown_part(made)} of {len(texts)} texts, no vectors")
+    vectors = list(made)
+    if len(vectors) != len(texts):
+        raise InvalidArgument(f"embed is refused: it made {len(vectors)} vectors of {len(texts)} texts")
+    for text, vector in zip(texts, vectors, strict=True):
+        if vector is None:
+            raise InvalidArgument(f"embed is refused: it made no vector of {shown(text)}")
+    return vectors
 
 
 def _named(embed: Embed, vector: Any) -> Any:

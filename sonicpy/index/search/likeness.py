@@ -8,6 +8,7 @@ best object of a group is the best one in this order.
 
 from collections.abc import Iterable, Sequence
 from math import sqrt
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.mask import Mask
@@ -51,12 +52,18 @@ class Reordered(NamedTuple):
     Attributes:
         places: their places in the order by words.
         scores: their scores, in the new order; None: the ranking has no scores.
-        likeness: the likeness of the first ones, in the new order.
+        cosines, added: the likeness of the first ones, in the new order.
     """
 
     places: list[int]
     scores: list[float]
-    likeness: list[Likeness]
+    cosines: list[float | None]
+    added: list[float]
+
+    @property
+    def likeness(self) -> list[Likeness]:
+        """The likeness of the first ones, in the new order."""
+        return list(map(Likeness, self.cosines, self.added))
 
 
 def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
@@ -71,8 +78,8 @@ def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | st
         return column
     if column.bits != len(query):
         return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
-    places = [column.place(reader.state.bucket, iid) for iid in iids]
-    rows = reader.vector_rows(list(dict.fromkeys(key for key, _ in places)))
+    places = column.places(reader.state.bucket, iids)
+    rows = reader.vector_rows(list(dict(places)))
     return likenesses(query, [(rows.get(key), place) for key, place in places])
 
 
@@ -100,20 +107,17 @@ def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
     _, query = read_numbers(search.vector)
     norm = sqrt(square_sum(query) * len(query))
     known = [total for total in sums if total is not None]
-    mean = sum(known) / len(known) / norm if known and norm else 0.0
-    likeness = [_likeness(total, norm, mean, search.meaning) for total in sums]
-    finals = [score + each.added for score, each in zip(scores, likeness, strict=False)]
-    order = sorted(range(len(finals)), key=lambda place: (-finals[place], place))
+    mean, weight = sum(known) / len(known) / norm if known and norm else 0.0, search.meaning
+    cosines = [None if total is None else total / norm if norm else 0.0 for total in sums]
+    added = [weight * (mean if cosine is None else cosine) for cosine in cosines]
+    finals = list(map(add, scores, added))
+    order = sorted(range(len(finals)), key=finals.__getitem__, reverse=True)  # equal ones stay in order
     return Reordered(
         [*order, *range(len(finals), len(scores))],
-        [*(finals[place] for place in order), *scores[len(finals) :]],
-        [likeness[place] for place in order],
+        [*map(finals.__getitem__, order), *scores[len(finals) :]],
+        list(map(cosines.__getitem__, order)),
+        list(map(added.__getitem__, order)),
     )
-
-
-def _likeness(total: int | None, norm: float, mean: float, weight: float) -> Likeness:
-    cosine = None if total is None else total / norm if norm else 0.0
-    return Likeness(cosine, weight * (mean if cosine is None else cosine))
 
 
 class Meant(NamedTuple):
@@ -157,7 +161,8 @@ class Meant(NamedTuple):
         order = Reordered(
             [],
             [scores.get(row[0], score) for row, score in zip(rows, by_words, strict=True)],
-            [likeness[row[0]] for row in rows if row[0] in likeness],
+            [likeness[row[0]][0] for row in rows if row[0] in likeness],
+            [likeness[row[0]][1] for row in rows if row[0] in likeness],
         )
         return self._replace(part=part, found=rows, order=order)
 

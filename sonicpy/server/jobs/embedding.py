@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, InvalidArgument, ShuttingDown, SonicError, sentence_of
+from sonicpy.filters.sorting import sorts_by_score
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
 from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
@@ -73,7 +74,11 @@ class Embedding:
             return False
         if isinstance(command, Upsert):
             return self._may_need(*command[:3], command.meant, command.lang)
-        return bool(command.text) and (self._ranks or isinstance(command, Push))
+        return bool(command.text) and (isinstance(command, Push) or self.ranks(command.sort))
+
+    def ranks(self, sort: str | None) -> bool:
+        """Return whether the vector of a question decides an order that SORT names; None: the one by score."""
+        return self._ranks and (sort is None or sorts_by_score(sort))
 
     def is_row_due(self, row: "TextRow", *, upsert: bool) -> bool:
         """Return whether a row, pushed or with `upsert` upserted, needs a vector, as far as that is known at once;

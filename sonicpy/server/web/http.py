@@ -123,6 +123,8 @@ class ServerBackend:
         text = args[TEXT_PLACES[method]]
         if options.get("vector") is not None or (not text and method != "upsert"):
             return args, options
+        if method in ("query", "explain") and not embedding.ranks(options.get("sort")):
+            return args, options
         if method == "upsert":
             vector = await embedding.vector_of_upsert(*args)
         else:

@@ -4,12 +4,13 @@ A column without a name was dropped: its rows are being removed.
 """
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
-from sonicpy._native.vectors import BITS_MAX, places_in_row
+from sonicpy._native.vectors import BITS_MAX, places_of
 
 VECTOR_COLUMNS: Final = 48
 """The kind of the fact about columns of vectors."""
@@ -40,8 +41,11 @@ class VectorColumn(NamedTuple):
 
     def place(self, bucket: int, iid: int) -> tuple[bytes, int]:
         """Return the key of the row with the vector of an object, and the place of the vector in the row."""
-        row, place = divmod(iid, places_in_row(self.size))
-        return vector_prefix(bucket, self.number) + row.to_bytes(5, "big"), place
+        return self.places(bucket, (iid,))[0]
+
+    def places(self, bucket: int, iids: Iterable[int]) -> list[tuple[bytes, int]]:
+        """Return the key of the row and the place in the row for the vector of each object."""
+        return places_of(vector_prefix(bucket, self.number), self.size, iids)
 
 
 def vector_prefix(bucket: int, column: int) -> bytes:
