@@ -45,6 +45,9 @@ class _Rarely(Protocol):
     def first_letters(self, statistics: Any, runs: list[Clause], /) -> list[Clause]:
         """Return clauses for the words that begin with runs of letters without blanks."""
 
+    def continued(self, statistics: Any, clause: Clause, /, *, is_last: bool) -> None:
+        """Add the words that go on behind a word with digits or signs."""
+
     def heads(self, statistics: Any, clause: Clause, /) -> None:
         """Add the words that end with a typed word."""
 
@@ -99,6 +102,7 @@ def find_pieces(
 def core_of(word: bytes) -> bytes: ...
 def add_inner(statistics: _Statistics, clauses: list[Clause], terms: Terms, matching: _Matching | None) -> None: ...
 def last_of(clauses: list[Clause], terms: Terms) -> Clause | None: ...
+def may_go_on(word: bytes) -> bool: ...
 def complete(
     statistics: _Statistics, last: Clause, clauses: list[Clause], search: _Settings, rarely: _Rarely
 ) -> None: ...

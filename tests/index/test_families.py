@@ -337,6 +337,7 @@ def test_spellings_that_look_the_same_to_users_meet(tmp_path: Path, pair: str) -
     [
         "می\u200cخواهم میخواهم", "علي على", "سنة سنه", "مسؤول مسوول", "צהל צה״ל", "דוח דו\"ח",
         "כלב הכלב", "כלב שהכלב", "قال وقال", "دجاج بدجاج", "đorđe djordje",
+        "רמטכל הרמטכ״ל", "דוחות והדוחו״ת", "مستشفى المستشفي", "مكتبة والمكتبه",
     ],
 )  # fmt: skip
 def test_letters_that_are_often_confused_and_particles_before_a_word_meet(tmp_path: Path, pair: str) -> None:

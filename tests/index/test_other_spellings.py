@@ -43,6 +43,7 @@ ALIKE = [
     ("kmh", "km/h"),
     ("1000000", "1,000,000"),
     ("de89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+    ("550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-446655440000"),
     ("커피숍", "커피 숍"),
     ("getuserbyid", "get user by id"),
     ("vietnam", "Việt Nam"),
@@ -68,6 +69,32 @@ def test_a_letter_twice_is_not_the_letter() -> None:
             index.push(C, B, name, text)
         assert index.query(C, B, "xx model", match="all").objects == []
         assert index.query(C, B, "cc ").objects == []
+
+
+@pytest.mark.parametrize(
+    ("together", "apart", "holders"),
+    [
+        ("iphone14pro", "iPhone14 Pro", 12),
+        ("r2d2", "R2-D2", 12),
+        ("4111111111111111", "4111 1111 1111 1111", 12),
+        ("de89370400440532013000", "DE89 3704 0044 0532 0130 00", 12),
+        ("v1.2.3", "1.2.3", 12),
+        ("oneal", "O’Neal", 12),
+        ("обєкт", "обʼєкт", 12),
+        ("인공지능", "인공 지능", 9),
+        ("интернетмагазин", "интернет-магазин", 9),
+    ],
+)
+def test_what_is_apart_is_found_below_objects_that_hold_the_word(together: str, apart: str, holders: int) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "apart", f"{apart} here")
+        index.push(C, B, "unlike", "nothing of the kind")
+        for number in range(holders):
+            index.push(C, B, f"held{number}", f"{together} there")
+        for ending in ("", " "):
+            found = index.query(C, B, together + ending, limit=20).objects
+            assert len(found) == holders + 1
+            assert found[-1] == "apart"
 
 
 @pytest.mark.parametrize("ending", ["", " ", " scores"])
@@ -152,6 +179,7 @@ def test_the_typed_form_comes_first_and_halves_come_last(together: str, apart: s
         ("2024", "2024년"),
         ("roll", "rock'n'roll"),
     ]
+    + [("2024", "報告書_2024.pdf")]
     + [("etat", "d’état"), ("_users", "list_users"), ("internal", f"{'com.example.' * 4}internal.file")],
 )
 def test_a_part_finds_its_word_below_a_word_of_its_own(part: str, word: str) -> None:

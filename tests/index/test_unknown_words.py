@@ -50,6 +50,9 @@ FOUND = [
     ("exmaple.com", "www.example.com site"),
     ("os.paht", "os.path.join call"),
     # other signs
+    ("get_elem", "getElementById call"),
+    ("user_nam", "the userName field"),
+    ("user.nam", "the user_name field"),
     ("x86_64", "x86-64 machines"),
     ("1920x1080", "screen 1920×1080"),
 ]

@@ -25,6 +25,8 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     for number, following in pairwise(numbers):
         if terms.words[number].isdigit() and len(terms.words[number]) <= 3 and terms.words[following].isdigit():
             found[b"v" + terms.words[number]] = (number,)
+        if re.fullmatch(rb"v[0-9]{1,3}", terms.words[number]) and terms.words[following].isdigit():
+            found[terms.words[number][1:]] = (number,)
     for number in numbers:
         word, flags = terms.words[number], terms.flags[number]
         tokens = tokens_of(word)
@@ -33,11 +35,23 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
         if not word.isalnum() and len(tokens) > 1:
             for sign in SIGNS if len(tokens) <= 3 else ("",):
                 found[sign.encode().join(tokens)] = (number,)
-        elif _may_be_initials(word.decode()):
+            continue
+        for place in _before_apostrophes(word.decode()):
+            found.update(
+                {(word.decode()[:place] + sign + word.decode()[place:]).encode(): (number,) for sign in "'\u2019\u02bc"}
+            )
+        if _may_be_initials(word.decode()):
             found[".".join(word.decode()).encode()] = (number,)
             if word.isalpha() and 2 < len(word) <= 5:
                 found[word[:1] + b"." + word[1:]] = found[word[:-1] + b"." + word[-1:]] = (number,)
     return found
+
+
+def _before_apostrophes(word: str) -> list[int]:
+    """Return the places of the apostrophes that a word may have."""
+    if re.fullmatch("o[a-z]{3,}", word):
+        return [1]
+    return [found.end() for found in re.finditer("[бвкмпрф](?=[єїюя])", word)] if "а" <= word[0] <= "ї" else []
 
 
 def _may_be_initials(word: str) -> bool:

@@ -15,7 +15,8 @@ NON_JOINER = "\u200c"
 
 def parts_of(word: str) -> list[str]:
     """Return the parts of a word, which may have a HUMP where a small letter meets a capital one."""
-    if not any(kind(letter) == "L" for letter in word) or re.fullmatch("[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,}", word):
+    has_letters = any(kind(letter) == "L" for letter in word) or word.startswith("_") or word.endswith("_")
+    if not has_letters or re.fullmatch("[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,}", word):
         return []
     pieces = [_tokens(piece) for piece in _pieces(_without_article(word))]
     pieces = [piece for piece in pieces if piece]

@@ -24,6 +24,9 @@ cdef enum:
     INITIALS_MAX = 8
     ABBREVIATED_MAX = 5  # letters of Ph.D., M.Sc.
     HEBREW_FIRST = 0x590  # scripts before it have capitals
+    O_LETTERS_MIN = 4  # of a name that may be written with an apostrophe behind its O
+    CYRILLIC_FIRST = 0xD0  # the first bytes of letters of Cyrillic in UTF-8
+    CYRILLIC_LAST = 0xD1
     JOINED_BYTES = 400  # of words together, at most, that are looked for before they are made
 
 TERMS_MAX = WORDS_MAX
@@ -34,6 +37,9 @@ DIGITS_TOGETHER_MAX = DIGITS_MAX
 """The most groups with digits that one joined number or code is made of."""
 
 cdef bytes NOTHING = b""
+cdef tuple APOSTROPHES = (b"'", "\u2019".encode(), "\u02bc".encode())
+cdef bytes BEFORE_APOSTROPHE = "бвкмпрф".encode()  # in Ukrainian, before
+cdef bytes BEHIND_APOSTROPHE = "єїюя".encode()
 cdef tuple SIGNS = (b".", b"_", b":")  # between the words of a joined word of at most SIGNED_MAX
 
 cdef struct Shape:  # of a word
@@ -147,7 +153,8 @@ cdef int add_joined(
 
 
 cdef int add_versions(dict found, list sources, list words, const Shape *shapes, Py_ssize_t count) except -1:
-    """Add the first number of a version as it is behind a v: 14.2.1 is three words, and v14.2.1 is v14, 2 and 1."""
+    """Add the first number of a version as it is behind a v, and without one: 14.2.1 is three words, and v14.2.1 is v14,
+    2 and 1."""
     cdef uint8_t[VERSION_DIGITS_MAX + 1] text
     cdef Py_ssize_t place
     cdef bytes word
@@ -157,6 +164,10 @@ cdef int add_versions(dict found, list sources, list words, const Shape *shapes,
         if shapes[place].is_digits and shapes[place + 1].is_digits and len(word) <= VERSION_DIGITS_MAX:
             memcpy(text + 1, <const char *> word, len(word))
             add_word(found, sources, text, len(word) + 1, shapes[place].number)
+        elif shapes[place + 1].is_digits and 1 < len(word) <= VERSION_DIGITS_MAX + 1 and word[0] == c"v":
+            memcpy(text, <const char *> word + 1, len(word) - 1)
+            if has_only(text, len(word) - 1, IN_DIGITS):
+                add_word(found, sources, text, len(word) - 1, shapes[place].number)
     return 0
 
 
@@ -175,8 +186,8 @@ cdef int add_repeated(dict found, Terms terms, const Shape *shapes, Py_ssize_t c
 
 
 cdef int add_closed(dict found, list sources, bytes word, Py_ssize_t number) except -1:
-    """Add a word written without the signs inside it, or with points between its letters, if a short word may be
-    initials."""
+    """Add a word written without the signs inside it, with the apostrophe that it may have, or with points between its
+    letters, if a short word may be initials."""
     cdef const uint8_t *text = <const uint8_t *> <const char *> word
     cdef list tokens
     if not has_only(text, len(word), IN_LETTERS | IN_DIGITS):
@@ -187,11 +198,50 @@ cdef int add_closed(dict found, list sources, bytes word, Py_ssize_t number) exc
                 found[(<bytes> sign).join(tokens)] = (number,)
         else:
             add_with_points(found, sources, text, len(word), number)
+            if CYRILLIC_FIRST <= text[0] <= CYRILLIC_LAST:
+                add_soft(found, sources, text, len(word), number)
     elif has_only(text, len(word), IN_LETTERS):
         add_with_points(found, sources, text, len(word), number)
+        if text[0] == c"o" and len(word) >= O_LETTERS_MIN:  # O'Neal
+            add_with_apostrophe(found, sources, text, len(word), 1, number)
         if INITIALS_MIN < len(word) <= ABBREVIATED_MAX:  # Ph.D., M.Sc.
             add_with_point(found, sources, text, len(word), 1, number)
             add_with_point(found, sources, text, len(word), len(word) - 1, number)
+    return 0
+
+
+cdef int add_soft(dict found, list sources, const uint8_t *word, Py_ssize_t size, Py_ssize_t number) except -1:
+    """Add a word of Cyrillic with the apostrophe that Ukrainian has behind a hard consonant."""
+    cdef Py_ssize_t at
+    for at in range(2, size - 1):
+        if is_letter_of(BEHIND_APOSTROPHE, word + at) and is_letter_of(BEFORE_APOSTROPHE, word + at - 2):
+            add_with_apostrophe(found, sources, word, size, at, number)
+    return 0
+
+
+cdef inline bint is_letter_of(bytes letters, const uint8_t *letter) noexcept:
+    """Return whether a letter of two bytes is among some others of two bytes."""
+    cdef const uint8_t *text = <const uint8_t *> <const char *> letters
+    cdef Py_ssize_t at
+    for at in range(0, len(letters), 2):
+        if text[at] == letter[0] and text[at + 1] == letter[1]:
+            return True
+    return False
+
+
+cdef int add_with_apostrophe(
+    dict found, list sources, const uint8_t *word, Py_ssize_t size, Py_ssize_t place, Py_ssize_t number
+) except -1:
+    """Add a word with an apostrophe at `place`."""
+    cdef uint8_t[JOINED_BYTES] text
+    cdef bytes sign
+    if size + 3 > JOINED_BYTES:
+        return 0
+    memcpy(text, word, place)
+    for sign in APOSTROPHES:
+        memcpy(text + place, <const char *> sign, len(sign))
+        memcpy(text + place + len(sign), word + place, size - place)
+        add_word(found, sources, text, size + len(sign), number)
     return 0
 
 

@@ -15,7 +15,7 @@
 Tokens, pieces, runs and tails are parts of the word, if they have two letters, three digits, or both a letter and a
 digit, and are not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't,
 you're), unless they are in another script (iPhone'а). An Arabic article before a noun is a token. Words without
-letters, and addresses of devices, have no parts.
+letters, unless a low line begins or ends them (_2024), and addresses of devices have no parts.
 
     alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any.
             So a walk that looks for words finds the word by its part
@@ -209,7 +209,9 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
     count = read_tokens(word, size, tokens)
     for number in range(count):
         letters += tokens[number].letters
-    if count == 0 or letters == 0 or is_address(word, size, tokens, count):
+    if count == 0 or is_address(word, size, tokens, count):
+        return
+    if letters == 0 and word[0] != c"_" and word[size - 1] != c"_":
         return
     if tokens[0].begin == 0 and tokens[0].letters + tokens[0].digits == 0:
         is_code[0] = True  # the article is no part

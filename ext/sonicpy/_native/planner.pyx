@@ -245,8 +245,34 @@ def complete(statistics, Clause last not None, list clauses not None, search, ra
         rarely.corrections(statistics, last, word, taken, search)
 
 
+def may_go_on(bytes word not None) -> bool:
+    """Return whether a word has digits or signs between words, and also other characters: it may be the beginning of
+    longer words at any place in a query."""
+    return goes_on(word)
+
+
+cdef bint goes_on(bytes word) noexcept:
+    cdef const uint8_t *text = <const uint8_t *> PyBytes_AS_STRING(word)
+    cdef bint has_digit = False, has_sign = False, has_other = False
+    cdef Py_ssize_t at
+    for at in range(PyBytes_GET_SIZE(word)):
+        if c"0" <= text[at] <= c"9":
+            has_digit = True
+        elif text[at] == c"." or text[at] == c"_" or text[at] == c":":
+            has_sign = True
+        else:
+            has_other = True
+    return has_sign or (has_digit and has_other)
+
+
 def complete_last(statistics, Clause last, list clauses not None, Terms terms not None, search, rarely) -> None:
-    """Add the completions of the last word of a query; `last` is None if there is no such word."""
+    """Add the completions of the last word of a query, and the words that go on behind a word with digits or signs.
+    `last` is None if the last word is whole."""
+    cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+    cdef Clause clause
+    for clause in clauses:
+        if clause.role & R_BRINGS and goes_on((<Slot?> clause.slots[0]).words[0]) and not flags[clause.term] & F_PART:
+            rarely.continued(statistics, clause, is_last=clause is last)
     if last is None:
         return
     if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):

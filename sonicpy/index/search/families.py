@@ -154,7 +154,8 @@ def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     if script in variants.SCRIPTS:
         return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
     if script in JOINED_BEFORE:
-        patterns = [each.encode() for each in _loose_spellings(loosened(text), JOINED_BEFORE[script])]
+        before = (*JOINED_BEFORE[script], *(ARTICLES if script == "ARABIC" else ()))
+        patterns = [each.encode() for each in _loose_spellings(loosened(text), before)]
         return _spelled_among(find_words(sources, patterns, loosening()))
     two = respelled(text) if script == "LATIN" else None
     found = {} if two is None else find_words(sources, [two.encode()], respelling())
@@ -205,17 +206,20 @@ def _loose_spellings(word: str, particles: tuple[str, ...]) -> Iterator[str]:
     """Yield the loose spellings of a word: with and without the sign of an abbreviation, each without a particle and
     behind each particle.
     """
-    yield word
     if len(word) < BEHIND_MIN:
+        yield word
         return
+    ways = [word]
     if QUOTE in word:
-        yield word.replace(QUOTE, "")
+        ways.append(word.replace(QUOTE, ""))
     elif ord(word[0]) in HEBREW:
-        yield word[:-1] + QUOTE + word[-1]
-    for each in particles:
-        yield each + word
-        if word.startswith(each) and len(word) - len(each) >= BEHIND_MIN:
-            yield word[len(each) :]
+        ways.append(word[:-1] + QUOTE + word[-1])
+    for way in ways:
+        yield way
+        for each in particles:
+            yield each + way
+            if way.startswith(each) and len(way) - len(each) >= BEHIND_MIN:
+                yield way[len(each) :]
 
 
 def _elided(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.expansions import EXAMINED, edits_allowed, swapped_words
-from sonicpy._native.planner import EXPANDED_WORDS
+from sonicpy._native.planner import EXPANDED_WORDS, may_go_on
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.beginnings import beginnings_within, edits_of_beginning
@@ -19,7 +19,8 @@ from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.completions import address_of
+from sonicpy.index.search.planners.completions import numbers_together
+from sonicpy.index.search.planners.continued import stem_of
 from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
@@ -52,6 +53,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             if number == terms.last:
                 sketch.add_beginnings(term, 0)
             sketch.add_unknown(term, matching, is_last=number == terms.last)
+            sketch.add_continued(term)
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
@@ -61,11 +63,11 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
         sketch.add_heads(term)
         sketch.add_unknown(term, matching, is_last=number == terms.last)
+        sketch.add_continued(term)
     for word in other_spellings(terms):
         sketch.add(word)
     sketch.add_pieces(terms)
-    numbers, beginning = address_of(terms)
-    if numbers:
+    for _, beginning in numbers_together(terms):
         sketch.add_beginnings(beginning, 0)
     if synonyms := lexicon.synonyms(terms):
         sketch.add_synonyms(synonyms, matching)
@@ -182,6 +184,11 @@ class _Sketcher:
         for each in asked.corrected:
             self.add(each)
             self.add_others(each, 0, edits_allowed(len(each.decode())), transpositions=True)
+
+    def add_continued(self, word: bytes) -> None:
+        """Add the words that go on behind a word with digits or signs."""
+        if may_go_on(word) and (stem := stem_of(word)).decode() not in self.sketch["begun"]:
+            self.add_beginnings(stem, 0)
 
     def _is_unknown(self, text: str) -> bool:
         """Return whether a word leads to no other word."""

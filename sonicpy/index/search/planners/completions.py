@@ -27,6 +27,8 @@ WHOLE_LETTERS_MAX = 6
 """The most letters of a word, held by an object, that is not completed as if its last letter were an error: very many
 words begin with all letters of a short word but the last.
 """
+TOGETHER_MIN = 5
+"""The fewest digits of the numbers at the end of a query that may be the beginning of a longer one."""
 LIKELIEST = (4, 16)
 """The most words of the first and of the second list of misspelt words: the likeliest ones."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -41,32 +43,36 @@ def never(plan: Plan) -> bool:
 
 
 def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
-    """Add the addresses and versions that begin with the numbers at the end of a query to their clauses: `10.0` is two
-    words, and `10.0.0.1` is one.
+    """Add the words that begin with the numbers at the end of a query to the clauses of these numbers: addresses and
+    versions (`10.0` is two words, and `10.0.0.1` is one), and numbers that are written together (`555 12`: 5551234).
     """
-    numbers, beginning = address_of(terms)
-    found = statistics.beginnings(beginning, 0) if numbers else []
-    if not found:
-        return
-    words = tuple(sorted(word for word, _, _ in found))
-    for clause in clauses:
-        if clause.term in numbers:
-            holders = min(sum(row.df for _, row, _ in found), statistics.objects)
-            weight = COMPLETION_SHARES[-1] * min(clause.weight, idf(statistics.objects, holders))
-            clause.slots.append(Slot(words, weight, how="completion"))
-            clause.holders = max(clause.holders, 1)
+    for numbers, beginning in numbers_together(terms):
+        found = statistics.beginnings(beginning, 0)
+        words = tuple(sorted(word for word, _, _ in found))
+        for clause in clauses if words else ():
+            if clause.term in numbers:
+                holders = min(sum(row.df for _, row, _ in found), statistics.objects)
+                weight = COMPLETION_SHARES[-1] * min(clause.weight, idf(statistics.objects, holders))
+                clause.slots.append(Slot(words, weight, how="completion"))
+                clause.holders = max(clause.holders, 1)
 
 
-def address_of(terms: Terms) -> tuple[list[int], bytes]:
-    """Return the places of the numbers at the end of a query, and the beginning of an address that they make, if there
-    are two or more.
+def numbers_together(terms: Terms) -> list[tuple[list[int], bytes]]:
+    """Return the beginnings of words that the numbers at the end of a query make, if there are two or more, with the
+    places of these numbers: with points between them, and without signs, also behind a word with digits.
     """
-    numbers = [number for number, word in enumerate(terms.words[: terms.last + 1]) if word.isdigit()]
-    if len(numbers) < 2 or numbers[-2:] != [terms.last - 1, terms.last]:
-        return [], b""
-    while numbers[0] + len(numbers) - 1 != terms.last:
-        del numbers[0]
-    return numbers, b".".join(word for number in numbers for word in [terms.words[number]] * terms.counts[number])
+    first = terms.last
+    while first >= 0 and terms.words[first].isdigit():
+        first -= 1
+    numbers = list(range(first + 1, terms.last + 1))
+    if len(numbers) < 2:
+        return []
+    repeated = [terms.words[number] for number in numbers for _ in range(terms.counts[number])]
+    found = [(numbers, b".".join(repeated))]
+    if first >= 0 and terms.words[first].isalnum() and not terms.words[first].isalpha():
+        numbers, repeated = [first, *numbers], [terms.words[first], *repeated]
+    together = b"".join(repeated)
+    return [*found, (numbers, together)] if len(together) >= TOGETHER_MIN else found
 
 
 def add_corrections(

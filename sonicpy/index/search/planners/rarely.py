@@ -29,6 +29,7 @@ class Rarely:
     write_together = staticmethod(late("sonicpy.index.search.planners.spacing", "write_together"))
     pieces = staticmethod(late("sonicpy.index.search.planners.spacing", "find_pieces"))
     first_letters = staticmethod(late("sonicpy.index.search.planners.runs", "first_letters"))
+    continued = staticmethod(late("sonicpy.index.search.planners.continued", "add_continued"))
     heads = staticmethod(late("sonicpy.index.search.planners.inner", "add_heads"))
     again = staticmethod(late("sonicpy.index.search.planners.unknown", "read_again"))
     addresses = staticmethod(complete_address)

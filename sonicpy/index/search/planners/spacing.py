@@ -28,14 +28,18 @@ ARABIC_FIRST, ARABIC_LAST = 0xD8, 0xDD
 SEPARATOR = ZWNJ.encode()
 Piece = tuple[bytes, ...]
 """The spellings of a piece of a word, which differ in accents."""
-LETTERS_MIN, LETTERS_MAX = 4, 24
-"""The fewest and the most letters and digits of a word that is cut because no object holds it; in Hangul, the fewest
-are three.
+LETTERS_MIN, LETTERS_MAX, CODE_LETTERS_MAX = 4, 24, 40
+"""The fewest and the most letters of a word that is cut, and the most letters and digits of one with digits; in Hangul,
+the fewest are three.
 """
+NUMBER_DIGITS_MIN = 7
+"""The fewest digits of a number, or a code, that is cut into any pieces although objects hold it."""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 4
 SPELLINGS_MAX = 8
 """The most spellings of one piece: those that most objects hold."""
+HELD_SYLLABLES_MIN = 2
+"""The fewest syllables of Hangul in each of two words into which a word is cut although objects hold it."""
 SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 """A piece of this number of letters must be in this share of all objects, as `in`, `an` and `zu` are: most other words
 that could be cut off such a piece are misspelt (`sayng` is not `say ng`).
@@ -107,8 +111,8 @@ def write_together(
 def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) -> dict[int, list[Piece]]:
     """Return the pieces into which terms can be cut, so that objects hold each piece, by the number of the term.
 
-    A word is cut at its joints; a number into groups of digits; a word that no object holds, into any words that
-    objects hold; one that few objects hold, into two long words.
+    A word is cut at its joints; a number into groups of digits; a long number, or a word that no object holds, into
+    any words that objects hold; a code, into two; one that few objects hold, into two long words.
 
     Args:
         cuttable: the clauses of the terms, see `cuttable_clauses`.
@@ -116,7 +120,10 @@ def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) 
     """
     found: dict[int, list[Piece]] = {}
     for clause in cuttable:
-        pieces = _pieces(statistics, clause.slots[0].words[0], is_held=clause.holders > 0, folds=folds)
+        word = clause.slots[0].words[0]
+        if clause.holders and not clause.is_expandable and word.decode().isalpha():
+            continue
+        pieces = _pieces(statistics, word, is_held=clause.holders > 0, folds=folds)
         if pieces:
             found[clause.term] = pieces
     return found
@@ -126,7 +133,7 @@ def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) 
     for pieces in _ways_at_joints(word):
         if len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return [(piece,) for piece in pieces]
-    if is_held:
+    if is_held and sum(map(str.isdigit, word.decode())) < NUMBER_DIGITS_MIN:
         return _cut_in_two(statistics, word)
     return _cut(statistics, word, folds=folds) or _cut_off_letter(statistics, word)
 
@@ -172,9 +179,7 @@ def is_rare(holders: int, objects: int) -> bool:
 
 
 def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
-    """Return two words of which a word of ASCII letters consists; of several ways, the one with the longest shorter
-    word.
-    """
+    """Return two words of which a word consists; of several ways, the one with the longest shorter word."""
     pairs = _pairs(word)
     if not pairs:
         return []
@@ -185,9 +190,13 @@ def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
 
 
 def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the pairs of words that a word of ASCII letters may consist of although objects hold it."""
-    ends = range(HELD_PIECE_LETTERS_MIN, len(word) - HELD_PIECE_LETTERS_MIN + 1) if word.isalpha() else ()
-    return [(word[:end], word[end:]) for end in ends]
+    """Return the pairs of words that a word may consist of although objects hold it: letters, or a code."""
+    text = word.decode()
+    least = HELD_SYLLABLES_MIN if is_hangul(text) else HELD_PIECE_LETTERS_MIN
+    if not text.isalpha():
+        least = 1 if text.isalnum() and not text.isdigit() and len(text) <= LETTERS_MAX else len(text)
+    ends = range(least, len(text) - least + 1) if not is_unspaced_letter(text[:1].encode()) else ()
+    return [(text[:end].encode(), text[end:].encode()) for end in ends]
 
 
 def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
@@ -280,7 +289,7 @@ def may_be_cut(text: str) -> bool:
     """Return whether a word without accents may be several words written together."""
     return (  # the text is empty if the word was accents, or signs that folding drops
         text.isalnum()
-        and LETTERS_MIN - is_hangul(text) <= len(text) <= LETTERS_MAX
+        and LETTERS_MIN - is_hangul(text) <= len(text) <= (LETTERS_MAX if text.isalpha() else CODE_LETTERS_MAX)
         and not is_unspaced_letter(text[0].encode())
     )
 
@@ -310,7 +319,7 @@ def write_apart(
         if apart and is_plain and min(len(word) for piece in apart for word in piece) == 1:
             found.append(_in_two(statistics, clause, apart, how))
             continue
-        if apart and is_plain and clause.holders:
+        if apart and clause.holders and clause.slots[0].words[0].decode().isalpha():
             found.append(_in_two(statistics, clause, apart, "completion"))
             continue
         found += _apart(statistics, clause, apart, how, is_alone=is_alone) if apart else [clause]

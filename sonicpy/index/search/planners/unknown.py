@@ -28,6 +28,8 @@ WORDS_MAX = 16
 """The most words of a piece: those that most objects hold."""
 BESIDE_DIGITS_MIN = 5
 """The fewest letters of a word with digits that may have errors: fewer are mostly part of a code (ABCD1234)."""
+SIGNS = (b"_", b".")
+"""The signs that may stand in a word in place of others."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN = 3, 2
 """The fewest letters of a second word in another form, and of one that is unfinished."""
 
@@ -54,7 +56,7 @@ def asked_of(word: bytes, *, is_last: bool) -> Asked:
     """
     ways = _ways(word)
     if ways:
-        last = [way[-1] for way in ways] if is_last else []
+        last = [*(way[-1] for way in ways), *_closed(word)] if is_last else []
         return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece, word))))
     text = folded(word).decode()
     tails = [text[start:] for start in range(1, len(text))] if may_be_cut(text) else []
@@ -74,6 +76,9 @@ def read_again(
     """
     word = clause.slots[0].words[0]
     ways = _ways(word)
+    for closed in _closed(word) if is_last else ():
+        if _add_begun(statistics, clause, closed):
+            return
     if ways and may_correct:
         _correct(statistics, clause, word)
     if len(clause.slots) > 1:
@@ -99,7 +104,8 @@ def _add(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> bool:
     rows = dict(statistics.held(list(dict.fromkeys(words))))
     holders = min(sum(rows[word].df for word in piece) for piece in pieces)
     weight = SHARE * min(clause.weight, idf(statistics.objects, min(holders, statistics.objects)))
-    clause.slots.append(Slot(words, weight, how="completion", together=tuple(map(len, pieces))))
+    together = tuple(map(len, pieces)) if len(pieces) > 1 else ()
+    clause.slots.append(Slot(words, weight, how="completion", together=together))
     clause.holders = max(clause.holders, 1)
     return True
 
@@ -114,6 +120,20 @@ def _ways(word: bytes) -> list[list[bytes]]:
         return []
     rest = word[word.index(tokens[0]) + len(tokens[0]) :]
     return [tokens, [tokens[0], rest]] if rest.isalnum() and rest != tokens[1] else [tokens]
+
+
+def _closed(word: bytes) -> list[bytes]:
+    """Return the other beginnings that a joined word may be: without its signs, and with other signs."""
+    tokens = tokens_of(word)
+    if len(tokens) < 2 or word.isalnum():
+        return []
+    return [each for sign in (b"", *SIGNS) if (each := sign.join(tokens)) != word]
+
+
+def _add_begun(statistics: Statistics, clause: Clause, letters: bytes) -> bool:
+    """Add a slot for the words that begin with some letters; return whether there are any."""
+    begun = _begun(statistics, letters)
+    return bool(begun) and _add(statistics, clause, [begun])
 
 
 def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
