@@ -202,22 +202,18 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
     """Find the parts of a word, as places in it. Parts of a hidden term may contain JOINT."""
     cdef Token tokens[TOKENS_MAX]
     cdef bint is_code[TOKENS_MAX]
-    cdef int count, first, end, number, letters = 0
+    cdef int count, first, end, number, letters
     parts.count = 0
     if is_plain(word, size):
         return
     count = read_tokens(word, size, tokens)
+    letters = word[0] == c"_" or word[size - 1] == c"_"
     for number in range(count):
         letters += tokens[number].letters
-    if count == 0 or is_address(word, size, tokens, count):
+    if count == 0 or letters == 0 or is_address(word, size, tokens, count):
         return
-    if letters == 0 and word[0] != c"_" and word[size - 1] != c"_":
-        return
-    if tokens[0].begin == 0 and tokens[0].letters + tokens[0].digits == 0:
-        is_code[0] = True  # the article is no part
-        first = 1
-    else:
-        first = 0
+    first = tokens[0].begin == 0 and tokens[0].letters + tokens[0].digits == 0
+    is_code[0] = first  # the article is no part
     while first < count:
         end = end_of_piece(tokens, count, first)
         is_code[first] = is_a_code(word, tokens, first, end)

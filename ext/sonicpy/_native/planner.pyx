@@ -246,20 +246,20 @@ def complete(statistics, Clause last not None, list clauses not None, search, ra
 
 
 def may_go_on(bytes word not None) -> bool:
-    """Return whether a word has digits or signs between words, and also other characters: it may be the beginning of
-    longer words at any place in a query."""
+    """Return whether a word has signs inside it, or digits beside letters: it may be the beginning of longer words at any
+    place in a query."""
     return goes_on(word)
 
 
 cdef bint goes_on(bytes word) noexcept:
     cdef const uint8_t *text = <const uint8_t *> PyBytes_AS_STRING(word)
     cdef bint has_digit = False, has_sign = False, has_other = False
-    cdef Py_ssize_t at
-    for at in range(PyBytes_GET_SIZE(word)):
+    cdef Py_ssize_t at, last = PyBytes_GET_SIZE(word) - 1
+    for at in range(last + 1):
         if c"0" <= text[at] <= c"9":
             has_digit = True
         elif text[at] == c"." or text[at] == c"_" or text[at] == c":":
-            has_sign = True
+            has_sign = has_sign or 0 < at < last
         else:
             has_other = True
     return has_sign or (has_digit and has_other)
@@ -270,9 +270,12 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     `last` is None if the last word is whole."""
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef Clause clause
+    cdef bytes word
     for clause in clauses:
-        if clause.role & R_BRINGS and goes_on((<Slot?> clause.slots[0]).words[0]) and not flags[clause.term] & F_PART:
-            rarely.continued(statistics, clause, is_last=clause is last)
+        if clause.role & R_BRINGS and not flags[clause.term] & F_PART:
+            word = (<Slot?> clause.slots[0]).words[0]
+            if goes_on(word) and not (clause is last and word.isascii()):
+                rarely.continued(statistics, clause, is_last=clause is last)
     if last is None:
         return
     if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):

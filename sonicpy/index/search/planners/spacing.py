@@ -133,9 +133,14 @@ def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) 
     for pieces in _ways_at_joints(word):
         if len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return [(piece,) for piece in pieces]
-    if is_held and sum(map(str.isdigit, word.decode())) < NUMBER_DIGITS_MIN:
+    if is_held and not has_many_digits(word):
         return _cut_in_two(statistics, word)
     return _cut(statistics, word, folds=folds) or _cut_off_letter(statistics, word)
+
+
+def has_many_digits(word: bytes) -> bool:
+    """Return whether a word is a long number or a long code."""
+    return len(word) >= NUMBER_DIGITS_MIN and sum(map(str.isdigit, word.decode())) >= NUMBER_DIGITS_MIN
 
 
 def _ways_at_joints(word: bytes) -> list[list[bytes]]:
@@ -192,9 +197,12 @@ def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
 def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
     """Return the pairs of words that a word may consist of although objects hold it: letters, or a code."""
     text = word.decode()
-    least = HELD_SYLLABLES_MIN if is_hangul(text) else HELD_PIECE_LETTERS_MIN
-    if not text.isalpha():
-        least = 1 if text.isalnum() and not text.isdigit() and len(text) <= LETTERS_MAX else len(text)
+    if text.isalpha():
+        least = HELD_SYLLABLES_MIN if is_hangul(text) else HELD_PIECE_LETTERS_MIN
+    elif text.isalnum() and not text.isdigit() and len(text) <= LETTERS_MAX:
+        least = 1
+    else:
+        return []
     ends = range(least, len(text) - least + 1) if not is_unspaced_letter(text[:1].encode()) else ()
     return [(text[:end].encode(), text[end:].encode()) for end in ends]
 

@@ -29,7 +29,7 @@ WORDS_MAX = 16
 BESIDE_DIGITS_MIN = 5
 """The fewest letters of a word with digits that may have errors: fewer are mostly part of a code (ABCD1234)."""
 SIGNS = (b"_", b".")
-"""The signs that may stand in a word in place of others."""
+"""The signs that a joined word may have for others."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN = 3, 2
 """The fewest letters of a second word in another form, and of one that is unfinished."""
 
