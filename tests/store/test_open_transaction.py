@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from sonicpy.store.disk.environment import Environment
@@ -100,7 +100,7 @@ def test_a_change_may_be_as_long_as_a_record(tmp_path: Path, monkeypatch: pytest
     size = len(pack_mutation(change))
     store = open_store(tmp_path)
     monkeypatch.setattr(store_module, "RECORD_MAX_BYTES", size - 1)
-    with pytest.raises(StoreError, match=f"a change of {size} bytes of terms is refused: at most {size - 1} are"):
+    with pytest.raises(InvalidArgument, match=f"a change of {size} bytes of terms is refused: at most {size - 1} are"):
         store.apply(change)
     monkeypatch.setattr(store_module, "RECORD_MAX_BYTES", size)
     store.apply(change)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy._native.terms import Terms
-from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
+from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreLocked
 from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
 from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.boot_mark import BOOT_FILE
@@ -433,7 +433,7 @@ def test_a_text_too_large_for_the_log_is_refused_alone(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.apply(push("o1", "alpha"))
     words = [b"%d" % number + b"x" * (1 << 20) for number in range(17)]
-    with pytest.raises(StoreError):
+    with pytest.raises(InvalidArgument, match="at most 16777216 are accepted; split the text"):
         store.apply(PushTerms("c", "b", "large", Terms(words, b"\1" * 17, b"\0" * 17), 0))
     store.apply(push("o2", "alpha"))
     store.seal()
