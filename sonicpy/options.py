@@ -216,7 +216,7 @@ VECTOR = Option(
     "the vector of the text, which puts the first `depth` objects in order, where objects have vectors", is_ours=True,
 )  # fmt: skip
 MEANING = Option(
-    "meaning", Decimals(MEANING_CEILING), 0.5, "MEANING(<weight>)", "how much likeness to `vector` adds to a score",
+    "meaning", Decimals(MEANING_CEILING), 0.7, "MEANING(<weight>)", "how much likeness to `vector` adds to a score",
     is_ours=True,
 )  # fmt: skip
 DEPTH = Option(

@@ -82,7 +82,7 @@ class Search(NamedTuple):
     fuzzy: str = "auto"
     how: bool = False
     vector: str | None = None
-    meaning: float = 0.5
+    meaning: float = 0.7
     depth: int = 50
     filter: str | None = None
     sort: str | None = None
@@ -103,7 +103,7 @@ class Search(NamedTuple):
         """The search without its page, its filter, its order, its boost, its groups, its vector and the requested
         extras: searches with equal questions share a plan."""
         return self._replace(
-            limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50, filter=None,
+            limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.7, depth=50, filter=None,
             sort=None, after=None, boost=None, group=None,
         )  # fmt: skip
 

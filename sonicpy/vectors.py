@@ -10,6 +10,7 @@ a vector is a str everywhere after its check.
 import re
 from binascii import Error, a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Mapping, Set
+from functools import lru_cache
 from typing import Any
 
 from sonicpy._native import vectors as native
@@ -93,6 +94,7 @@ def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
     return _checked_columns(given)
 
 
+@lru_cache(maxsize=4)  # the parts of a search read its vector
 def read_numbers(text: str) -> tuple[str, bytes]:
     """Return the (column, numbers as int8) of the vector of a query. Raises ValueError if the text has another form."""
     if "," in text:

@@ -56,7 +56,7 @@ WAYS = {
     "vectors, all compared": "vectors, all compared",
     "FTS5 + vectors, by ranks": "FTS5 and vectors, fused by rank",
     "sonicpy + vectors, by ranks": "sonicpy and vectors, fused by rank",
-    "sonicpy, signs (meaning .5, depth 50)": "words and signs",
+    "sonicpy, signs (meaning .7, depth 50)": "words and signs",
     "sonicpy + usearch, fuse(weight=1)": "sonicpy and usearch, `fuse`",
 }
 """Way in the file of figures -> its name in the tables of the pages."""

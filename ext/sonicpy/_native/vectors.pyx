@@ -152,18 +152,21 @@ def places_of(bytes prefix not None, Py_ssize_t size, iids not None) -> list:
     return found
 
 
+cdef extern from *:
+    int bits_set "__builtin_popcountll"(uint64_t bits) noexcept nogil
+
+
 cdef Py_ssize_t before_place(const uint8_t *head, Py_ssize_t place) noexcept:
     """Return the number of objects before `place` that have a vector."""
     cdef Py_ssize_t byte, found = 0
-    cdef uint8_t left
-    for byte in range((place + 7) >> 3):
-        left = head[byte]
-        if byte == place >> 3:
-            left &= (1 << (place & 7)) - 1
-        while left:
-            left &= left - 1
-            found += 1
-    return found
+    cdef uint64_t some = 0
+    for byte in range(place >> 3):
+        some = some << 8 | head[byte]
+        if byte & 7 == 7:
+            found += bits_set(some)
+            some = 0
+    found += bits_set(some)
+    return found + (bits_set(head[place >> 3] & ((1 << (place & 7)) - 1)) if place & 7 else 0)
 
 
 cdef Py_ssize_t check_row(bytes row, Py_ssize_t size) except -1:
@@ -237,14 +240,15 @@ def held_places(bytes row not None, Py_ssize_t size) -> list:
 
 cdef void fill_sums(int32_t *sums, const int8_t *numbers, Py_ssize_t count) noexcept:
     """Write, for every four numbers, their sums for all sixteen ways to negate some of them."""
-    cdef Py_ssize_t group, bits, bit
-    cdef int32_t total
+    cdef Py_ssize_t group
+    cdef int bits, bit
     for group in range(count // 4):
-        for bits in range(NIBBLES):
-            total = 0
-            for bit in range(4):
-                total += numbers[4 * group + bit] if bits >> (3 - bit) & 1 else -numbers[4 * group + bit]
-            sums[group * NIBBLES + bits] = total
+        sums[0] = -(numbers[0] + numbers[1] + numbers[2] + numbers[3])
+        for bit in range(4):  # the last number has the lowest bit
+            for bits in range(1 << bit):
+                sums[(1 << bit) + bits] = sums[bits] + 2 * numbers[3 - bit]
+        sums += NIBBLES
+        numbers += 4
 
 
 def likenesses(bytes query not None, list places not None) -> list:

@@ -52,10 +52,10 @@ class Reordered(NamedTuple):
     Attributes:
         places: their places in the order by words.
         scores: their scores, in the new order; None: the ranking has no scores.
-        cosines, added: the likeness of the first ones, in the new order.
+        cosines, added: the likeness of the first ones, by place.
     """
 
-    places: list[int]
+    places: Sequence[int]
     scores: list[float]
     cosines: list[float | None]
     added: list[float]
@@ -63,7 +63,7 @@ class Reordered(NamedTuple):
     @property
     def likeness(self) -> list[Likeness]:
         """The likeness of the first ones, in the new order."""
-        return list(map(Likeness, self.cosines, self.added))
+        return [Likeness(self.cosines[place], self.added[place]) for place in self.places[: len(self.cosines)]]
 
 
 def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
@@ -114,9 +114,9 @@ def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
     order = sorted(range(len(finals)), key=finals.__getitem__, reverse=True)  # equal ones stay in order
     return Reordered(
         [*order, *range(len(finals), len(scores))],
-        [*map(finals.__getitem__, order), *scores[len(finals) :]],
-        list(map(cosines.__getitem__, order)),
-        list(map(added.__getitem__, order)),
+        [*sorted(finals, reverse=True), *scores[len(finals) :]],
+        cosines,
+        added,
     )
 
 
@@ -158,11 +158,12 @@ class Meant(NamedTuple):
         scores = dict(zip((row[0] for row in self.found), self.order.scores, strict=True))
         likeness = dict(zip((row[0] for row in self.found), self.order.likeness, strict=True))
         by_words = Page([], rows, self.plan.ceiling * most, None).scores
+        known = [likeness[row[0]] for row in rows if row[0] in likeness]
         order = Reordered(
-            [],
+            range(len(known)),
             [scores.get(row[0], score) for row, score in zip(rows, by_words, strict=True)],
-            [likeness[row[0]][0] for row in rows if row[0] in likeness],
-            [likeness[row[0]][1] for row in rows if row[0] in likeness],
+            [cosine for cosine, _ in known],
+            [added for _, added in known],
         )
         return self._replace(part=part, found=rows, order=order)
 
