@@ -280,6 +280,9 @@ def test_rows_that_lack_their_vectors(index: Index) -> None:
     for vector in ({"": "v"}, {"": "v", "m": "w"}, {"a b": "v"}):
         with pytest.raises(sonicpy.InvalidArgument, match="names of columns of vectors as keys"):
             index.push_many(rows, collection=C, bucket=B, vector=vector)
+    wrong = array.array("f", [float("nan")] + [1.0] * 7)
+    (refused,) = index.push_many([{"id": "o4", "text": "red", "v": wrong}], collection=C, bucket=B, vector="v").refused
+    assert refused.reason == "vector is refused, its number 0 is nan; allowed are finite numbers"
 
 
 def test_a_replacement_with_a_wrong_vector_changes_nothing(index: Index) -> None:
