@@ -133,10 +133,11 @@ class Mirror:
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
-                which = f"the objects of the bucket {shape.bucket!r} whose names begin with {other!r} are"
+                bucket = f"bucket {shape.bucket!r}"
+                held = f"the objects of the {bucket} whose names begin with {other!r} are" if other else f"the {bucket} is"
                 raise InvalidArgument(
-                    f"{which if other else f'the bucket {shape.bucket!r} is'} the mirror of {note['owner']!r}; allowed are "
-                    "another bucket, a prefix that does not overlap, or FLUSHB first"
+                    f"{held} the mirror of {note['owner']!r}; allowed are another bucket, a prefix that does not overlap, "
+                    "or FLUSHB first"
                 )
 
     @property
