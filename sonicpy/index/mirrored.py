@@ -133,11 +133,12 @@ class Mirror:
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
-                bucket = f"bucket {shape.bucket!r}"
-                held = f"the objects of the {bucket} whose names begin with {other!r} are" if other else f"the {bucket} is"
+                held = f"the bucket {shape.bucket!r} is"
+                if other:
+                    held = f"the objects of the bucket {shape.bucket!r} whose names begin with {other!r} are"
                 raise InvalidArgument(
-                    f"{held} the mirror of {note['owner']!r}; allowed are another bucket, a prefix that does not overlap, "
-                    "or FLUSHB first"
+                    f"{held} the mirror of {note['owner']!r}; allowed are another bucket, a prefix that does not "
+                    "overlap, or FLUSHB first"
                 )
 
     @property
