@@ -223,6 +223,9 @@ def test_files_are_read_in_the_format_that_flags_name(tmp_path: Path, capsys: py
     assert main(["mirror", str(path), *flags, "--check"]) == 0
     assert main(["query", C, "äpfel", "--data", str(tmp_path / "index")]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1"
+    for flags in (["--delimiter", ";"], ["--no-header"], ["--format", "csv"], ["--encoding", "latin-1"]):
+        assert main(["mirror", f"sqlite:///{tmp_path}/a.db?table=t", *flags, *at, "--bucket", B]) == 2
+        assert "are for files, and sqlite:///" in capsys.readouterr().err
     path.write_text("id,text,text\n1,a,b\n")
     assert main(["mirror", str(path), *at]) == 2
     assert "has several columns 'text'; rename all but one" in capsys.readouterr().err
