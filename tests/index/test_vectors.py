@@ -189,7 +189,8 @@ WRONG = [
     ([1.0] * 7, "7 numbers"), ([], "0 numbers"), ([1.0] * 1032, "1032 numbers"),
     ([float("nan")] * 8, "number 0 is nan"),
     (b"", "0 numbers"), ("AA", "base 64"), ("x y:AA==", "the column is 'x y'"), (3, "it is 3"), ([[1.0] * 8], "."),
-    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), (["a"] * 8, "."), ({1.0, 2.0}, "it is of type set"),
+    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), ({}, "it has 0 columns"),
+    (["a"] * 8, "one of its numbers must be real number, not str"), ({1.0, 2.0}, "it is of type set"),
 ]  # fmt: skip
 
 
