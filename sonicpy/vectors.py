@@ -106,7 +106,7 @@ def read_numbers(text: str) -> tuple[str, bytes]:
 
 def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, bytes], ...]:
     if not given or len(given) > COLUMNS_MAX or len({name for name, _ in given}) < len(given):
-        raise ValueError(f"it has {len(given)} columns; allowed are {COLUMNS_MAX} different ones")
+        raise ValueError(f"it has {len(given)} columns; allowed are 1 to {COLUMNS_MAX} different ones")
     for _, bits in given:
         _check_length(8 * len(bits))
     return given
@@ -149,7 +149,12 @@ def _several(columns: int) -> ValueError:
 
 def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[bytes], bytes]) -> bytes:
     given = _plain(given)
-    return of_bits(given) if isinstance(given, bytes) else of_numbers(given)
+    if isinstance(given, bytes):
+        return of_bits(given)
+    try:
+        return of_numbers(given)
+    except TypeError as error:
+        raise TypeError(f"one of its numbers {error}") from error  # must be real number, not str
 
 
 def packed_lists(values: list[Any], kind: object) -> list[Any]:

@@ -32,7 +32,9 @@ def test_what_cannot_be_fused() -> None:
     with pytest.raises(sonicpy.InvalidArgument, match="^hits have no scores"):
         sonicpy.fuse(sonicpy.Hits(["o1"]), {})
     for weight in (-1, float("inf"), float("nan")):
-        with pytest.raises(sonicpy.InvalidArgument, match=rf"^weight is {weight}; allowed is a number from 0 on$"):
+        with pytest.raises(
+            sonicpy.InvalidArgument, match=rf"^weight is {weight}; allowed are finite numbers from 0 on$"
+        ):
             sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=weight)
     with pytest.raises(sonicpy.InvalidArgument, match="^hits have a name twice"):
         sonicpy.fuse(sonicpy.Hits(["o1", "o1"], [2.0, 1.0], buckets=["a", "b"]), {})

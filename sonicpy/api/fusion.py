@@ -34,7 +34,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
         raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
     weight = plain_scalar(weight)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < inf:
-        raise InvalidArgument(f"weight is {shown(weight)}; allowed is a number from 0 on")
+        raise InvalidArgument(f"weight is {shown(weight)}; allowed are finite numbers from 0 on")
     if limit is not None:
         number_of("limit", limit)
     sums = dict(zip(hits.objects, scores, strict=True))

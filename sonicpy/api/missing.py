@@ -5,11 +5,11 @@ from typing import cast
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is missing: None, NaN, or a missing value of pandas."""
+    """Return whether a value is missing: None, NaN, or a missing value of pandas. An array with a NaN is not."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:
-        return bool(value != value)
+        return bool(value != value) and not hasattr(value, "__len__")
     except (TypeError, ValueError, ArithmeticError, RuntimeError):  # an array, a tensor, or a number without an order
         return False
 

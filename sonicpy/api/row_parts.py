@@ -63,7 +63,9 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
         case 3:
             return (shape.collection, shape.bucket, row[0], row[1], row[2])
         case 4 | 5 | 6 if shape.is_one_bucket and (row[0], row[1]) != (shape.collection, shape.bucket):
-            return NoParts(f"the row is of the bucket {row[1]} of {row[0]}", row[2] if isinstance(row[2], str) else "")
+            others = f"the row is of the bucket {shown(row[1])} of {shown(row[0])}"
+            reason = f"{others}; allowed is {shape.bucket!r} of {shape.collection!r}"
+            return NoParts(reason, row[2] if isinstance(row[2], str) else "")
         case 4:
             return (row[0], row[1], row[2], row[3], shape.lang)
         case 5:

@@ -28,7 +28,7 @@ class Shape:
         vector: the column with the vector, or those of several columns of vectors by their names; None: rows have none.
         tags: the column with tags, one as a text or several as a list, or several columns; None: rows give none.
         values: the columns with values, which give them their names; or the column of each value by its name.
-        is_one_bucket: whether rows that name another bucket are refused.
+        is_one_bucket: `collection` and `bucket` are needed, and rows by position that name another bucket are refused.
         object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
         named_columns: the names of the texts, in the order of `text_columns`; (): the texts have no names.
@@ -64,9 +64,9 @@ class Shape:
     is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.collection is not None:
+        if self.collection is not None or self.is_one_bucket:
             check_collection(self.collection)
-        if self.bucket is not None:
+        if self.bucket is not None or self.is_one_bucket:
             check_bucket(self.bucket)
         if not isinstance(self.object, str | None):
             raise InvalidArgument(f"object is {shown(self.object)}; allowed is the name of a column")

@@ -18,6 +18,7 @@ from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_n
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
 from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field, vector_in
+from sonicpy.cli.importing.row_sources import UTF8
 from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
 from sonicpy.cli.importing.verb import add_field_flag, add_format_flags, source_of, value_column
 from sonicpy.cli.output import remark, show
@@ -324,6 +325,12 @@ class FileSource:
 
 def _source(arguments: argparse.Namespace) -> Any:
     if is_database(arguments.source):
+        given = (arguments.format, arguments.delimiter, arguments.no_header, arguments.encoding)
+        if given != (None, None, False, UTF8):
+            raise ConfigError(
+                "flags --format, --delimiter, --no-header and --encoding are for files, and "
+                f"{shown_url(arguments.source)} is a database."
+            )
         return TableSource(arguments.source, arguments.watermark)
     return FileSource(arguments)
 

@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _brokers(arguments: argparse.Namespace) -> str | None:
-    """Return the addresses of the brokers; None: the server is not a node of a cluster. The variable alone does not
-    make it one.
+    """Return the addresses of the brokers; None: the server is not a node of a cluster. The environment variable counts
+    only beside --node.
     """
     if arguments.cluster is None and arguments.node is not None:
         return os.environ.get(CLUSTER_VARIABLE) or None

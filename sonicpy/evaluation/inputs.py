@@ -141,8 +141,8 @@ def _needed(folder: Path, names: tuple[str, ...]) -> Path:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the (id, object) of every line of a file with a JSON object in each line. Raises EvaluationError at another
-    line.
+    """Yield the id and the JSON object of each line of a file. Raises EvaluationError if a line is no object with an
+    id.
     """
     for number, line in enumerate(_lines(path), 1):
         if not line:

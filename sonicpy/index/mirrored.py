@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count, islice
 from typing import Any, Protocol
 
-from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
+from sonicpy.api.rows import OnProgress, PushReport, Refused, Row, Shape
 from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import OBJECT_NAME, is_object_name, shown
@@ -103,11 +103,9 @@ class Mirror:
 
     Args:
         index: holds the bucket.
-        collection, bucket: the names for all rows.
+        shape: names the bucket of all rows, and the values and whether tags are given: all those of an object.
         owner: the name of the source.
         prefix: the names of the mirror's objects begin with it.
-        tags: the rows give all tags of their objects.
-        values: the names of the values that the rows give.
 
     Attributes:
         changed: how many rows of the pass have changed their object so far.
@@ -117,17 +115,7 @@ class Mirror:
             mode.
     """
 
-    def __init__(
-        self,
-        index: MirroredIndex,
-        collection: str,
-        bucket: str,
-        owner: str,
-        prefix: str = "",
-        *,
-        tags: bool = False,
-        values: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, index: MirroredIndex, shape: Shape, owner: str, prefix: str) -> None:
         if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
         if text_of("prefix", prefix) and not is_object_name(prefix):
@@ -135,19 +123,22 @@ class Mirror:
         index._check_upsert()
         self._index = index
         self.changed = 0
-        self._scope = (collection, bucket)
+        assert shape.collection is not None and shape.bucket is not None
+        self._scope = (shape.collection, shape.bucket)
         self._prefix = prefix
         self._owner = owner
-        self._tags = tags
-        self._values = tuple(values)
+        self._tags = bool(shape.tag_columns)
+        self._values = tuple(shape.value_columns)
         self._held = self._notes()
         for other, note in self._held.items():
             overlaps = other.startswith(prefix) or prefix.startswith(other)
             if overlaps and (other != prefix or note["owner"] != owner):
-                which = f"the objects of the bucket {bucket!r} whose names begin with {other!r} are"
+                held = f"the bucket {shape.bucket!r} is"
+                if other:
+                    held = f"the objects of the bucket {shape.bucket!r} whose names begin with {other!r} are"
                 raise InvalidArgument(
-                    f"{which if other else f'the bucket {bucket!r} is'} the mirror of {note['owner']!r}; allowed are "
-                    "another bucket, a prefix that does not overlap, or FLUSHB first"
+                    f"{held} the mirror of {note['owner']!r}; allowed are another bucket, a prefix that does not "
+                    "overlap, or FLUSHB first"
                 )
 
     @property

@@ -38,7 +38,7 @@ class Mirroring:
 
         Args:
             rows, object, text, lang, vector, tags, values, progress: as in `push_many`; tags and values that a row
-                lacks are removed.
+                lacks are removed, and a vector stays.
             collection, bucket: the names for all rows.
             owner: the name of the source; a bucket follows one source only.
             prefix: put before the name of each row to make the name of its object. Only objects with this prefix are
@@ -52,13 +52,10 @@ class Mirroring:
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
-        self._check_upsert()
         shape = Shape(
             collection, bucket, object, text, lang, vector=vector, tags=tags, values=values, is_one_bucket=True
         )
-        mirror = Mirror(
-            self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
-        )
+        mirror = Mirror(self, shape, owner, prefix)
         return mirror.take(read_rows(rows, shape), whole=switch_of("whole", whole), progress=progress)
 
     def check_mirror(
@@ -90,7 +87,5 @@ class Mirroring:
         shape = Shape(
             collection, bucket, object, text, lang, vector=vector, tags=tags, values=values, is_one_bucket=True
         )
-        mirror = Mirror(
-            self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
-        )
+        mirror = Mirror(self, shape, owner, prefix)
         return mirror.check(read_rows(rows, shape))

@@ -138,7 +138,7 @@ class Store(VectorPushes, RecoveringStore):
         Raises:
             StoreError: the change was not carried out; all changes before it were.
             RulesDiffer: the text of a PUSH was cut by other rules than those of its bucket; nothing was changed.
-            InvalidArgument: the terms are too long, or names of values too many for a bucket; nothing was changed.
+            InvalidArgument: the terms are too long, or the bucket has too many names of values; nothing was changed.
         """
         if isinstance(mutation, (PushTerms, PushWith, UpsertTerms)):
             self._check_accepting()
@@ -210,8 +210,7 @@ class Store(VectorPushes, RecoveringStore):
             change: the fields of the mutation, names first.
             work: a function that carries out the change `given` in a view.
 
-        Raises:
-            StoreError: the change was not carried out; all changes before it were.
+        Raises like `apply`.
         """
         self._check_accepting()
         if len(record) > RECORD_MAX_BYTES:

@@ -47,12 +47,9 @@ def test_a_word_with_digits_or_signs_goes_on(tmp_path: Path, ranking: str, typed
         folder = tmp_path / str(held)
         folder.mkdir()
         texts = [text, *["nothing of the kind"] * 3, *(f"{typed} x{letter}" for letter in "abcdefghijkl"[:held])]
-        for found in answers(folder, config, typed, texts):
-            assert len(found) == min(held + 1, 10)
-        if held and ranking == "bm25":
-            with sonicpy.open(":memory:") as index:
-                index.push_many([(C, B, str(number), each) for number, each in enumerate(texts)])
-                assert index.query(C, B, typed, limit=20).objects[-1] == "0"
+        for found in answers(folder, config, typed, texts, limit=20):
+            assert len(found) == held + 1
+            assert found[-1] == "0"
 
 
 @pytest.mark.parametrize(("typed", "text"), APART)
@@ -69,7 +66,4 @@ def test_marked_is_the_word_that_goes_on() -> None:
     with sonicpy.open(":memory:") as index:
         index.push(C, B, "o", "an os.path.join error")
         marked = sonicpy.highlight("an os.path.join error", index.explain(C, B, "os.path error"))
-        assert marked in (
-            "an <mark>os.path.join</mark> <mark>error</mark>",
-            "an <mark>os.path</mark>.join <mark>error</mark>",
-        )
+        assert marked == "an <mark>os.path.join</mark> <mark>error</mark>"

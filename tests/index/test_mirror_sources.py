@@ -150,10 +150,17 @@ def test_rows_of_other_buckets_are_refused(index: sonicpy.Index) -> None:
     rows = [(C, B, "1", "one"), (C, "another", "2", "two"), ("other", B, "3", "three")]
     for prefix in ("", "p:"):
         report = index.mirror(rows, collection=C, bucket=B, prefix=prefix)
-        assert [one.row for one in report.refused] == [1, 2]
+        assert [(one.row, one.reason) for one in report.refused] == [
+            (1, f"the row is of the bucket 'another' of {C!r}; allowed is {B!r} of {C!r}"),
+            (2, f"the row is of the bucket {B!r} of 'other'; allowed is {B!r} of {C!r}"),
+        ]
         assert index.objects(C, B) == [f"{prefix}1"]
         assert (index.collections(), index.buckets(C)) == ([C], [B])
         index.flush(C)
+    for names in ({"collection": None}, {"bucket": None}):
+        for way in (index.mirror, index.check_mirror):
+            with pytest.raises(InvalidArgument, match=f"^{next(iter(names))} is None; allowed are "):
+                way(rows, **{**PLACE, **names})
 
 
 def test_a_server_names_refused_rows_by_their_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,6 +223,9 @@ def test_files_are_read_in_the_format_that_flags_name(tmp_path: Path, capsys: py
     assert main(["mirror", str(path), *flags, "--check"]) == 0
     assert main(["query", C, "äpfel", "--data", str(tmp_path / "index")]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1"
+    for flags in (["--delimiter", ";"], ["--no-header"], ["--format", "csv"], ["--encoding", "latin-1"]):
+        assert main(["mirror", f"sqlite:///{tmp_path}/a.db?table=t", *flags, *at, "--bucket", B]) == 2
+        assert "are for files, and sqlite:///" in capsys.readouterr().err
     path.write_text("id,text,text\n1,a,b\n")
     assert main(["mirror", str(path), *at]) == 2
     assert "has several columns 'text'; rename all but one" in capsys.readouterr().err

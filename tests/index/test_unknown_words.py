@@ -63,7 +63,7 @@ def config(request: pytest.FixtureRequest) -> Config:
     return Config.model_validate({"search": {"ranking": request.param}})
 
 
-def answers(folder: Path, config: Config, typed: str, texts: list[str]) -> Iterator[list[str]]:
+def answers(folder: Path, config: Config, typed: str, texts: list[str], limit: int = 10) -> Iterator[list[str]]:
     """Yield the answers of a query among some texts, named by their numbers: for each way to hold them."""
     parts = [Part(folder / str(number), config) for number in range(PARTS)]
     with Index(folder / "one", config) as index:
@@ -72,12 +72,12 @@ def answers(folder: Path, config: Config, typed: str, texts: list[str]) -> Itera
                 index.push(C, bucket, str(number), text)
             parts[part_of(str(number), PARTS)].push(C, B, str(number), text)
         for _ in range(2):
-            yield index.query(C, B, typed).objects
+            yield index.query(C, B, typed, limit=limit).objects
             if config.search.ranking == "bm25":
-                yield index.query(C, ["of0", "of1"], typed).objects
+                yield index.query(C, ["of0", "of1"], typed, limit=limit).objects
             index.consolidate()
     if config.search.ranking == "bm25":
-        yield ask(parts, typed, 10, lang=None).names
+        yield ask(parts, typed, limit, lang=None).names
     for part in parts:
         part.close()
 

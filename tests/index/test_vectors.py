@@ -189,7 +189,8 @@ WRONG = [
     ([1.0] * 7, "7 numbers"), ([], "0 numbers"), ([1.0] * 1032, "1032 numbers"),
     ([float("nan")] * 8, "number 0 is nan"),
     (b"", "0 numbers"), ("AA", "base 64"), ("x y:AA==", "the column is 'x y'"), (3, "it is 3"), ([[1.0] * 8], "."),
-    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), (["a"] * 8, "."), ({1.0, 2.0}, "it is of type set"),
+    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), ({}, "it has 0 columns"),
+    (["a"] * 8, "one of its numbers must be real number, not str"), ({1.0, 2.0}, "it is of type set"),
 ]  # fmt: skip
 
 
@@ -280,6 +281,9 @@ def test_rows_that_lack_their_vectors(index: Index) -> None:
     for vector in ({"": "v"}, {"": "v", "m": "w"}, {"a b": "v"}):
         with pytest.raises(sonicpy.InvalidArgument, match="names of columns of vectors as keys"):
             index.push_many(rows, collection=C, bucket=B, vector=vector)
+    wrong = array.array("f", [float("nan")] + [1.0] * 7)
+    (refused,) = index.push_many([{"id": "o4", "text": "red", "v": wrong}], collection=C, bucket=B, vector="v").refused
+    assert refused.reason == "vector is refused, its number 0 is nan; allowed are finite numbers"
 
 
 def test_a_replacement_with_a_wrong_vector_changes_nothing(index: Index) -> None:

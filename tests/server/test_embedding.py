@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,11 +98,10 @@ def test_a_question_in_another_order_gets_no_vector(tmp_path: Path, ranking: str
             assert hit == {"object": "o", "score": None}
             order = "" if sort is None else f" SORT({sort})"
             assert search.results(f'QUERY c b "boat"{order}') == ["o"]
-            address = "&".join(f"{name}={value}" for name, value in asked.items() if name != "sort" and sort is None)
-            if address:
-                for verb in ("explain", "search"):
-                    with urllib.request.urlopen(f"{server.http}/v1/{verb}?{address}") as answer:  # type: ignore[attr-defined]
-                        assert json.load(answer)["hits"]
+            for verb in ("explain", "search") if sort is None else ():
+                address = f"{server.http}/v1/{verb}?{urllib.parse.urlencode(asked)}"  # type: ignore[attr-defined]
+                with urllib.request.urlopen(address) as answer:
+                    assert json.load(answer)["hits"]
         assert not path.with_suffix(".log").exists(), "the model is not asked"
         posted(server, "/v1/query", {**scope, "text": "boat", "sort": "score"})
         assert path.with_suffix(".log").exists() == (ranking == "bm25")

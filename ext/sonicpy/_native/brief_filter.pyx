@@ -115,7 +115,7 @@ cdef class BriefFilters:
         self._last = (None, None)
 
     def __contains__(self, text) -> bool:
-        """Return whether an object is a brief filter."""
+        """Return whether a value is a brief filter, as a str."""
         return type(text) is str and self.known(text) is not None
 
     def parse(self, str text not None):

@@ -207,13 +207,13 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
     if is_plain(word, size):
         return
     count = read_tokens(word, size, tokens)
-    letters = word[0] == c"_" or word[size - 1] == c"_"
+    letters = word[0] == c"_" or word[size - 1] == c"_"  # it counts as a letter (_2024)
     for number in range(count):
         letters += tokens[number].letters
     if count == 0 or letters == 0 or is_address(word, size, tokens, count):
         return
-    first = tokens[0].begin == 0 and tokens[0].letters + tokens[0].digits == 0
-    is_code[0] = first  # the article is no part
+    first = tokens[0].begin == 0 and tokens[0].letters + tokens[0].digits == 0  # 1: behind the article
+    is_code[0] = first  # so the article is no part
     while first < count:
         end = end_of_piece(tokens, count, first)
         is_code[first] = is_a_code(word, tokens, first, end)

@@ -246,12 +246,12 @@ def complete(statistics, Clause last not None, list clauses not None, search, ra
 
 
 def may_go_on(bytes word not None) -> bool:
-    """Return whether a word has signs inside it, or digits beside letters: it may be the beginning of longer words at any
-    place in a query."""
-    return goes_on(word)
+    """Return whether a word may be the beginning of longer words at any place in a query."""
+    return is_joined(word)
 
 
-cdef bint goes_on(bytes word) noexcept:
+cdef bint is_joined(bytes word) noexcept:
+    """Return whether a word has signs inside it, or digits beside letters."""
     cdef const uint8_t *text = <const uint8_t *> PyBytes_AS_STRING(word)
     cdef bint has_digit = False, has_sign = False, has_other = False
     cdef Py_ssize_t at, last = PyBytes_GET_SIZE(word) - 1
@@ -274,7 +274,7 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     for clause in clauses:
         if clause.role & R_BRINGS and not flags[clause.term] & F_PART:
             word = (<Slot?> clause.slots[0]).words[0]
-            if goes_on(word) and not (clause is last and word.isascii()):
+            if is_joined(word) and not (clause is last and word.isascii()):
                 rarely.continued(statistics, clause, is_last=clause is last)
     if last is None:
         return

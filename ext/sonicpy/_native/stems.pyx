@@ -136,10 +136,12 @@ cdef class KinMaker:
         return behind
 
     cdef Stem stem_of(self, str text, str start, str own, str algorithm, tuple before):
-        """Return a stem of a word.
+        """Return the stem of a word by one stemmer, with the patterns of the words that may have this stem.
 
         Args:
-            start: the word, folded as the beginnings of candidates are.
+            start: the word, folded as those that are compared with it are.
+            own: as in `of`.
+            algorithm: the name of the stemmer.
             before: the strings that may come before a word.
         """
         stem_words = self._stemmers[algorithm]

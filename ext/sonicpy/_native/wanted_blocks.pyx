@@ -175,8 +175,8 @@ cdef Py_ssize_t ask_window(QueryState query, const TermWindow *here, int64_t win
 
 
 cdef int ask_others_ahead(QueryState query, const TermWindow *here) except -1:
-    """Request the blocks of another term for the window, and for windows behind it, if few of the latter are
-    excluded."""
+    """Request the blocks of another term for the window, and, while few windows turn out to be excluded, for the next
+    ones."""
     cdef int64_t window
     ask_window(query, here, query.window)
     if query.patience <= 0:

@@ -13,7 +13,7 @@ NAMES_AT_ONCE = 1_000
 
 
 def _shape_of(columns: Mapping[str, Any]) -> Shape:
-    return Shape(**{name: value for name, value in columns.items() if name != "prefix"})
+    return Shape(**{name: value for name, value in columns.items() if name != "prefix"}, is_one_bucket=True)
 
 
 class MirrorTarget(Protocol):
@@ -47,10 +47,7 @@ class FolderTarget:
 
     def __init__(self, index: Index, columns: Mapping[str, Any], owner: str) -> None:
         self._shape = _shape_of(columns)
-        self._mirror = Mirror(
-            index, columns["collection"], columns["bucket"], owner, columns["prefix"],
-            tags=bool(self._shape.tag_columns), values=self._shape.value_columns,
-        )  # fmt: skip
+        self._mirror = Mirror(index, self._shape, owner, columns["prefix"])
         self.watermark = self._mirror.watermark
 
     @property

@@ -199,7 +199,7 @@ class FieldMapping:
             return only  # the common case, without the steps below
         if not any(name in row for name in self.texts):
             raise InvalidRow(f"it has no field {' or '.join(map(repr, self.texts))} (--text names the fields of texts)")
-        there = [name for name in self.texts if not _is_missing(row.get(name))]
+        there = [name for name in self.texts if not is_missing(row.get(name))]
         if not there:
             is_null = "is null" if len(self.texts) == 1 else "are null"
             raise InvalidRow(f"its text is missing: {' and '.join(map(repr, self.texts))} {is_null}")
@@ -213,8 +213,8 @@ class FieldMapping:
 
     def _named_texts(self, row: SourceRow) -> dict[str, str]:
         """Return the named texts of a row, by name; the text without a name comes last. Raises InvalidRow."""
-        texts = {name: _text(row, column) for name, column in self.named.items() if not _is_missing(row.get(column))}
-        if any(not _is_missing(row.get(name)) for name in self.texts):
+        texts = {name: _text(row, column) for name, column in self.named.items() if not is_missing(row.get(column))}
+        if any(not is_missing(row.get(name)) for name in self.texts):
             texts[""] = self._all_texts(row)
         if not texts:
             columns = [*self.named.values(), *self.texts]
@@ -229,7 +229,7 @@ class FieldMapping:
 
     def _language(self, row: SourceRow) -> str | None:
         lang = row.get(self.lang_field)
-        if self.lang is not None or lang == "" or _is_missing(lang):
+        if self.lang is not None or lang == "" or is_missing(lang):
             return self.lang
         code = language_code(_text(row, self.lang_field))
         if code is None:
@@ -247,7 +247,7 @@ def _check_scope(collection: str, bucket: str) -> None:
 
 def _oid(row: SourceRow, name: str) -> str:
     value = row.get(name)
-    if _is_missing(value):
+    if is_missing(value):
         raise InvalidRow(f"it has no field {name!r} (--id names another)")
     try:
         oid = object_name(value)
@@ -267,7 +267,7 @@ def _checked(others: Mapping[str, Any]) -> RowExtras:
 
 def split_tags(value: object, separator: str | None) -> object:
     """Return the tags of a field: a text is one tag or, with a separator, several; empty tags are left out."""
-    if isinstance(value, int | float | Decimal) and not _is_missing(value):
+    if isinstance(value, int | float | Decimal) and not is_missing(value):
         value = str(value)
     if not isinstance(value, str):
         return value
@@ -290,11 +290,6 @@ def vector_in(value: Any) -> Any:
     if isinstance(value, str):
         return json.loads(value) if value.startswith(("[", "{")) else value or None
     return None if is_missing(value) else value
-
-
-def _is_missing(value: object) -> bool:
-    """Return whether a value is missing: null, or NaN of a column of numbers."""
-    return value is None or value != value
 
 
 def _name(row: SourceRow, name: str, flag: str) -> str:

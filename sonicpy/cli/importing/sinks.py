@@ -7,13 +7,13 @@ from typing import Protocol
 from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
-from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.given_vectors import vectors_of_export
+from sonicpy.index.ingest.named_texts import named_texts_of_export
 from sonicpy.index.ingest.terms import packed_terms
 from sonicpy.langcodes import NO_LANGUAGE
-from sonicpy.text_names import texts_of
 
 RefusedEntry = tuple[int, str]
 """The position of a refused entry among those that were pushed, from 0 on, and the reason."""
@@ -109,10 +109,6 @@ class FolderSink:
         return iter(())
 
 
-PART_BREAK = "\1"
-"""The sign before each word of an exported text as a whole."""
-
-
 class ServerSink:
     """Pushes to a server. Exported terms are pushed as a text with LANG(none); facts are not, because the server notes
     its own.
@@ -174,23 +170,11 @@ def _row(entry: Entry) -> Row:
 
 
 def _texts_of(entry: Entry, text: str) -> dict[str, str] | None:
-    """Return texts whose words are those of the named texts of an exported object, after the text with all its terms;
-    None: it has none. A text that was exported as a whole has its order. Raises InvalidArgument if the words are not
-    valid.
+    """Return the named texts of an exported object, after the text with all its terms; None: it has no named texts.
+    Raises InvalidArgument if they are not valid.
     """
-    given = entry.fields.get("texts")
-    if not given:
-        return None
-    try:
-        return texts_of({"": text, **{name: _named_text(words) for name, words in given.items()}})
-    except (AttributeError, TypeError) as error:
-        raise InvalidArgument(f"its texts cannot be read: {error}") from error
-
-
-def _named_text(words: Sequence[str]) -> str:
-    wholes = [word for word in words if word.startswith(PART_BREAK)]
-    chosen = wholes if len(wholes) == 1 else [word for word in words if not word.startswith(PART_BREAK)]
-    return " ".join(chosen).replace(PART_BREAK, " ").strip()
+    named = named_texts_of_export(entry.fields.get("texts"))
+    return {"": text, **named} if named else None
 
 
 def _text_of(entry: Entry) -> str:

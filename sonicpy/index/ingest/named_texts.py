@@ -14,6 +14,7 @@ from sonicpy.ids import shown
 from sonicpy.store.changing.mutations import Fields
 from sonicpy.store.fields.all_fields import TEXTS
 from sonicpy.store.fields.text_field import pack_texts
+from sonicpy.store.rows.named_words import BETWEEN, is_whole
 from sonicpy.text_names import name_of_text, texts_of
 
 if TYPE_CHECKING:
@@ -96,13 +97,34 @@ def texts_of_export(held: object, *, compat: bool) -> Fields:
         return ()
     if compat:
         raise InvalidArgument(IN_COMPAT)
+    return ((TEXTS.id, pack_texts(_held_words(held))),)
+
+
+def named_texts_of_export(held: object) -> dict[str, str]:
+    """Return texts, by name, whose words are those of the named texts of an object of an export; {}: it has none.
+
+    Args:
+        held: as in `texts_of_export`. Of a text that is there as a whole, the words have their order.
+
+    Raises:
+        InvalidArgument: the texts are not allowed.
+    """
+    return {name: _text_of(words) for name, words in ({} if held is None else _held_words(held)).items()}
+
+
+def _held_words(held: object) -> dict[str, list[bytes]]:
     if not isinstance(held, Mapping) or not all(_are_words(words) for words in held.values()):
         raise InvalidArgument(f"texts is {shown(held)}; allowed are lists of words by the names of texts")
     try:
-        words = {name_of_text(name): [word.encode() for word in words] for name, words in held.items()}
+        return {name_of_text(name): [word.encode() for word in words] for name, words in held.items()}
     except UnicodeEncodeError as error:
         raise not_unicode("texts", error) from error
-    return ((TEXTS.id, pack_texts(words)),)
+
+
+def _text_of(words: list[bytes]) -> str:
+    wholes = [word for word in words if is_whole(word)]
+    chosen = wholes if len(wholes) == 1 else [word for word in words if not is_whole(word)]
+    return b" ".join(chosen).replace(BETWEEN, b" ").strip().decode()
 
 
 def _are_words(words: object) -> bool:

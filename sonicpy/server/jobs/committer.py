@@ -38,8 +38,8 @@ COMMIT_AFTER_S = 1.0
 death of the process the log has them. So a commit can wait until many changes share its pages.
 """
 LOOKS = 20
-"""While changes wait, how often the process looks within COMMIT_AFTER_S whether another process reads the folder, which
-sees changes only after their commit, so that it is due at once.
+"""The number of times before a commit is due that the writer looks whether another process reads the folder: that one
+sees only committed changes, so the commit comes at once.
 """
 SHARED_COMMIT_S = 0.002
 """The shortest time in seconds between commits for search processes that wait for acknowledged changes."""

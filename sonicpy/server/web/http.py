@@ -390,7 +390,9 @@ CONNECTION: ContextVar[Any] = ContextVar("connection")
 
 
 def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """Return an application that takes the client of a request from one of these proxies from X-Forwarded-For."""
+    """Return an application that reads the address of the client in X-Forwarded-For if a request comes from one of
+    these proxies.
+    """
     if not proxies:
         return application
     named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]

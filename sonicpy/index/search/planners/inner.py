@@ -32,15 +32,15 @@ def joined_words(statistics: Statistics, word: bytes, flags: int, matching: Matc
 
 
 def add_heads(statistics: Statistics, clause: Clause) -> None:
-    """Add the words that end with the typed word, but for an inflection, to the clause of a word that leads to no
-    other.
-    """
+    """Add to the clause of a word that leads to no other the `compounds` that end with it."""
     found = compounds(statistics, clause.slots[0].words[0])
     add_joined(clause, [word for word, _ in found], dict(found), statistics.objects)
 
 
 def compounds(statistics: Statistics, word: bytes) -> list[tuple[bytes, TermInfo]]:
-    """Return the words that end with a word, but for an inflection, with their rows."""
+    """Return the words that end with a word, or with it and at most BEHIND_MAX letters of an inflection, with their
+    rows.
+    """
     text = word.decode()
     if len(text) < HEAD_LETTERS_MIN or not is_spelled(text) or is_unspaced_letter(text[0].encode()):
         return []

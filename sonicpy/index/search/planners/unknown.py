@@ -123,7 +123,7 @@ def _ways(word: bytes) -> list[list[bytes]]:
 
 
 def _closed(word: bytes) -> list[bytes]:
-    """Return the other beginnings that a joined word may be: without its signs, and with other signs."""
+    """Return the other spellings of the beginning of a joined word: without its signs, and with other signs."""
     tokens = tokens_of(word)
     if len(tokens) < 2 or word.isalnum():
         return []
