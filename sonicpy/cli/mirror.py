@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.check:
             raise ConfigError("flag --check reads the folder of an index, also beside its server: give --data or -c.")
         with open_server(url) as client:
-            return _passes(arguments, ServerTarget(client, _columns(arguments)))
+            return _passes(arguments, ServerTarget(client, _columns(arguments), _owner(arguments)))
     purpose = Purpose.READ if arguments.check else Purpose.CREATE
     with open_folder(load_settings(arguments).config, purpose) as index:
         if arguments.check:

@@ -4,7 +4,6 @@ A pass reads rows and replaces the texts of their objects; rows whose object hol
 whole pass then erases the objects that no row names. The owner of a mirror is a fact of the bucket.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -13,22 +12,16 @@ from itertools import count, islice
 from typing import Any, Protocol
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
-from sonicpy.arguments import text_of
+from sonicpy.arguments import check_source
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import OBJECT_NAME, is_object_name, shown
+from sonicpy.index.claims import claim_of, is_claimed, notes_in
 from sonicpy.index.ingest.held_parts import holds_row
 from sonicpy.index.ingest.row_digests import Changed, changed_rows, row_digests
 from sonicpy.index.known_objects import KnownObjects
-from sonicpy.store.changing.mutations import ChangeFields
-from sonicpy.store.fields.all_fields import FACTS
-from sonicpy.store.fields.facts import pack_facts
-from sonicpy.store.fields.field import FieldMode
-from sonicpy.store.rows.bucket_rules import MIRRORS
 
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
-OWNER_MAX = 1_000
-"""The most characters of the name of a source."""
 
 
 @dataclass(slots=True)
@@ -88,6 +81,7 @@ class MirroredIndex(Protocol):
     @property
     def engine(self) -> Any: ...
     def _check_upsert(self) -> None: ...
+    def claim(self, collection: str, bucket: str, owner: str, *, prefix: str = "") -> None: ...
     def batch(self) -> AbstractContextManager[Any]: ...
     def flush_object(self, collection: str, bucket: str, object: str) -> int: ...
     def exists(self, collection: str, bucket: str, object: str) -> bool: ...
@@ -111,6 +105,7 @@ class Mirror:
 
     Attributes:
         changed: how many rows of the pass have changed their object so far.
+        watermark: the greatest value of the watermark column so far; None: no pass has ended yet.
 
     Raises:
         InvalidArgument: a name is not allowed; the bucket is the mirror of another source; or the index is in compat
@@ -128,10 +123,7 @@ class Mirror:
         tags: bool = False,
         values: Iterable[str] = (),
     ) -> None:
-        if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
-            raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
-        if text_of("prefix", prefix) and not is_object_name(prefix):
-            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
+        check_source(owner, prefix)
         index._check_upsert()
         self._index = index
         self.changed = 0
@@ -140,20 +132,12 @@ class Mirror:
         self._owner = owner
         self._tags = tags
         self._values = tuple(values)
-        self._held = self._notes()
-        for other, note in self._held.items():
-            overlaps = other.startswith(prefix) or prefix.startswith(other)
-            if overlaps and (other != prefix or note["owner"] != owner):
-                which = f"the objects of the bucket {bucket!r} whose names begin with {other!r} are"
-                raise InvalidArgument(
-                    f"{which if other else f'the bucket {bucket!r} is'} the mirror of {note['owner']!r}; allowed are "
-                    "another bucket, a prefix that does not overlap, or FLUSHB first"
-                )
-
-    @property
-    def watermark(self) -> Any:
-        """The greatest value of the watermark column so far; None: no pass has ended yet."""
-        return self._held.get(self._prefix, {}).get("watermark")
+        with index.engine.read() as view:
+            held = notes_in(view, collection, bucket)
+        found = is_claimed(held, bucket, owner, prefix)
+        if isinstance(found, str):
+            raise InvalidArgument(found)
+        self.watermark = held.get(prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
         """Bring the objects in step with the rows; return the counts.
@@ -170,7 +154,7 @@ class Mirror:
         engine = self._index.engine
         now = partial(changed_rows, have_digests=engine.have_digests, holds_row=partial(holds_row, engine))
         known = KnownObjects(engine, *self._scope, self._prefix, now) if whole else None
-        self._claim()
+        self._index.claim(*self._scope, self._owner, prefix=self._prefix)
         report, pushed = MirrorReport(), PushReport()
 
         def note(rows_done: int) -> None:
@@ -183,7 +167,6 @@ class Mirror:
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged
         report.refused, report.refused_count = pushed.refused, pushed.refused_count
-        self._claim()
         if known is not None and not known.has_nameless:
             report.gone = self.erase(known.without_row())
         return report
@@ -220,11 +203,9 @@ class Mirror:
 
     def note_watermark(self, value: Any) -> None:
         """Note the greatest value of the watermark column, with which the next pass begins."""
-        self._note({**self._held.get(self._prefix, {"owner": self._owner}), "watermark": value})
-
-    def _claim(self) -> None:
-        if self._prefix not in self._held and self._next_iid():  # a bucket that is not there can have no owner
-            self._note({"owner": self._owner})
+        rules, note = self._index.text_rules(*self._scope), {"watermark": value}
+        self._index.engine.apply(claim_of(*self._scope, self._owner, self._prefix, rules, note))
+        self.watermark = value
 
     def _have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
         held = self._index.digests(collection, bucket, [name for name, _ in asked])
@@ -252,20 +233,3 @@ class Mirror:
         full = row._replace(tags=tags, values=values)
         is_held = holds_row(self._index.engine, full._replace(vector=None))
         return row._replace(tags=None, values=None) if is_held else full
-
-    def _next_iid(self) -> int:
-        with self._index.engine.read() as view:
-            state = view.bucket(*self._scope)
-            return 0 if state is None else state.next_iid
-
-    def _notes(self) -> dict[str, dict[str, Any]]:
-        with self._index.engine.read() as view:
-            state = view.bucket(*self._scope)
-            packed = None if state is None else view.facts(state.bucket).get(MIRRORS)
-        held: dict[str, dict[str, Any]] = {} if packed is None else json.loads(packed)
-        return held
-
-    def _note(self, note: dict[str, Any]) -> None:
-        self._held = {**self._notes(), self._prefix: note}
-        packed = pack_facts({MIRRORS: json.dumps(self._held, separators=(",", ":")).encode()})
-        self._index.engine.apply(ChangeFields(*self._scope, "", FieldMode.ADD, ((FACTS.id, packed),)))

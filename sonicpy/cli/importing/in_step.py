@@ -81,11 +81,12 @@ class ServerTarget:
     """A bucket of a server, which compares the digests of texts itself. The watermark lasts as long as this process.
 
     Args:
-        columns: as in `FolderTarget`.
+        columns, owner: as in `FolderTarget`.
     """
 
-    def __init__(self, client: Client, columns: Mapping[str, Any]) -> None:
+    def __init__(self, client: Client, columns: Mapping[str, Any], owner: str) -> None:
         self._client = client
+        self._owner = owner
         self._columns = columns
         self.watermark: Any = None
         self.changed: int | None = None
@@ -96,6 +97,7 @@ class ServerTarget:
         """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = _shape_of(self._columns)
+        self._client.claim(collection, bucket, self._owner, prefix=prefix)
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
         seen, has_nameless = set[str](), False
 
