@@ -122,8 +122,9 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         reading = _reading(arguments, source, arguments.watermark, since)
         with PassProgress(arguments, source.count(since), target) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
-    if since is not None:
-        report.gone = target.erase(filter(None, (_name(arguments.prefix, one) for one in reading.deleted)))
+            if since is not None:
+                deleted = filter(None, (_name(arguments.prefix, one) for one in reading.deleted))
+                report.gone = target.erase(deleted, lambda: note(report.rows))
     if arguments.watermark is not None and reading.greatest is not None:
         target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
@@ -410,7 +411,8 @@ class PassProgress:
 
     def _note(self, rows: int) -> None:
         changed = self._target.changed
-        self._bar.advance(rows, rows - self._done, "" if changed is None else f", {changed} changed")
+        more = "" if changed is None else f", {changed} changed"
+        self._bar.advance(rows, rows - self._done, f"{more}, {self._target.gone} gone")
         self._done = rows
 
 

@@ -4,7 +4,7 @@ A pass reads rows and replaces the texts of their objects; rows whose object hol
 whole pass then erases the objects that no row names. The owner of a mirror is a fact of the bucket.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -105,6 +105,7 @@ class Mirror:
 
     Attributes:
         changed: how many rows of the pass have changed their object so far.
+        gone: how many objects the pass has erased so far.
         watermark: the greatest value of the watermark column so far; None: no pass has ended yet.
 
     Raises:
@@ -126,7 +127,7 @@ class Mirror:
         check_source(owner, prefix)
         index._check_upsert()
         self._index = index
-        self.changed = 0
+        self.changed = self.gone = 0
         self._scope = (collection, bucket)
         self._prefix = prefix
         self._owner = owner
@@ -156,6 +157,7 @@ class Mirror:
         known = KnownObjects(engine, *self._scope, self._prefix, now) if whole else None
         self._index.claim(*self._scope, self._owner, prefix=self._prefix)
         report, pushed = MirrorReport(), PushReport()
+        self.gone = 0
 
         def note(rows_done: int) -> None:
             self.changed = pushed.indexed - pushed.unchanged
@@ -168,11 +170,11 @@ class Mirror:
         report.changed = pushed.indexed - pushed.unchanged
         report.refused, report.refused_count = pushed.refused, pushed.refused_count
         if known is not None and not known.has_nameless:
-            report.gone = self.erase(known.without_row())
+            report.gone = self.erase(known.without_row(), lambda: note(pushed.rows))
         return report
 
-    def erase(self, names: Iterable[str]) -> int:
-        """Erase objects; return how many there were."""
+    def erase(self, names: Iterable[str], note: Callable[[], None] | None = None) -> int:
+        """Erase objects; return how many there were. `note` is called when some of them are gone."""
         gone, names = 0, iter(names)
         while some := list(islice(names, ROWS_AT_ONCE)):
             with self._index.batch():
@@ -180,6 +182,9 @@ class Mirror:
                     if self._index.exists(*self._scope, name):
                         self._index.flush_object(*self._scope, name)
                         gone += 1
+            self.gone = gone
+            if note is not None:
+                note()
         return gone
 
     def check(self, rows: Iterable[Row | Refused]) -> Drift:
